@@ -123,6 +123,39 @@ test("pictures and documents in Mistral's form reach services that have another 
   }
 });
 
+/** As Mistral's SDK for JavaScript writes a second turn, and that of LangChain's class the rest. */
+const ofMistral = {
+  messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Hello', prefix: false }, question],
+  safe_prompt: false,
+  prompt_mode: null,
+  random_seed: 7,
+};
+
+for (const model of ['openai', 'groq', 'cerebras']) {
+  test(`${model}: words of Mistral's clients go, and the seed has its name`, async () => {
+    const { body } = await sent({ model, ...ofMistral });
+    const { messages, model: _, ...rest } = body;
+    assert.deepEqual(messages, [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: 'Hello' }, question]);
+    assert.deepEqual(rest, { seed: 7 });
+    assert.match((await sent({ model, ...ofMistral, safe_prompt: true })).dropped!, /safe_prompt/);
+  });
+}
+
+test("words of Mistral's clients reach Mistral", async () => {
+  const { model: _, ...body } = (await sent({ model: 'mistral', ...ofMistral })).body;
+  assert.deepEqual(body, ofMistral);
+});
+
+// LangChain's class for Groq in JavaScript writes the first always.
+test('empty lists of stops and tools go where OpenAI refuses them', async () => {
+  const empty = { stop: [], tools: [], tool_choice: 'auto', parallel_tool_calls: true };
+  const messages = [question];
+  const { body, dropped } = await sent({ model: 'openai', messages, ...empty });
+  assert.deepEqual([Object.keys(body).sort(), dropped], [['messages', 'model'], null]);
+  assert.deepEqual((await sent({ model: 'groq', messages, ...empty })).body.stop, []);
+  assert.deepEqual((await sent({ model: 'openai', messages, stop: ['a'], tools })).body.tools, tools);
+});
+
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const weather = { type: 'function', function: { name: 'weather', parameters } };
 

@@ -176,6 +176,8 @@ const answerMembers = [
   'audio',
   'refusal',
   'function_call',
+  // Mistral's SDK writes it into each.
+  'prefix',
   // Of OpenAI's SDKs, which read it in the content.
   'parsed',
 ] as const;

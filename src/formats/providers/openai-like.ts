@@ -21,6 +21,9 @@ export const hintsForOpenAi: readonly string[] = [
   ...['store', 'verbosity', 'safety_identifier', 'prompt_cache_retention', 'prompt_cache_options'],
 ];
 
+/** Words of Mistral's format that no other service knows. */
+export const wordsOfMistral: readonly string[] = ['safe_prompt', 'prompt_mode', 'guardrails'];
+
 type Always = 'id' | 'title' | 'baseUrl';
 
 export interface OpenAiLikeFacts

@@ -1,7 +1,20 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { FittedMembers } from '../dialects/dialect.ts';
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
 import { requiredForAny } from './forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesAsObjects, withPicturesBehindResults } from './histories.ts';
+import { wordsOfMistral } from './openai-like.ts';
 import type { ModelQuirks } from './provider.ts';
+
+/** "Invalid 'tools': empty array": LangChain's class for Groq sends no texts to stop at as a list, others so no tools. */
+function withoutEmptyLists({ stop, tools }: JsonObject): FittedMembers | null {
+  const isEmpty = (value: JsonValue | undefined) => Array.isArray(value) && value.length === 0;
+  const without = [
+    ...(isEmpty(stop) ? ['stop'] : []),
+    ...(isEmpty(tools) ? ['tools', 'tool_choice', 'parallel_tool_calls'] : []),
+  ];
+  return without.length === 0 ? null : { members: {}, without, losses: [] };
+}
 
 /** "Unsupported parameter: 'stop' is not supported with this model." */
 export const stopByResponses = /^(o[3-9]|gpt-([5-9]|\d\d)(?!.*-chat))/;
@@ -19,9 +32,10 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
   {
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
-    fitsInChat: [requiredForAny],
+    fitsInChat: [requiredForAny, withoutEmptyLists],
     // The last is Groq's and Cerebras's.
-    omitInChat: [...wordsOfOpenRouter, 'reasoning_format'],
+    omitInChat: [...wordsOfOpenRouter, ...wordsOfMistral, 'reasoning_format'],
+    rename: { random_seed: 'seed' },
     history: inTurn(
       withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'),
       withPicturesAsObjects,

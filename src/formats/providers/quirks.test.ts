@@ -95,7 +95,7 @@ test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1
   assert.equal(quirksOf(openai, 'o3').logprobs, false, 'routing must know');
   assert.deepEqual(quirksOf(xai, 'grok-4-fast-reasoning').omit, ['presence_penalty', 'frequency_penalty']);
   assert.equal(quirksOf(xai, 'grok-4-fast-non-reasoning'), xai.quirks);
-  assert.deepEqual(quirksOf(groq, 'openai/o3').rename, {}, 'other services translate on their own');
+  assert.equal(quirksOf(groq, 'openai/o3').rename.max_tokens, undefined, 'other services translate on their own');
   assert.equal(quirksOf(groq, 'openai/o3', 'openai-responses'), groq.quirks, 'the word is a member of Responses');
 });
 

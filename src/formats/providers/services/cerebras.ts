@@ -1,7 +1,7 @@
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { requiredForAny } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults } from '../histories.ts';
-import { hintsForOpenAi, openAiLike } from '../openai-like.ts';
+import { hintsForOpenAi, openAiLike, wordsOfMistral } from '../openai-like.ts';
 
 /** https://inference-docs.cerebras.ai/resources/openai: the omitted fields are a 400; a 429 says when by its own headers. */
 export const cerebras = openAiLike({
@@ -13,7 +13,8 @@ export const cerebras = openAiLike({
   tooLong: [/current length is (?<sent>\d+) while limit is (?<most>\d+)/i],
   quirks: {
     omit: ['frequency_penalty', 'presence_penalty', 'logit_bias', 'parallel_tool_calls', 'service_tier', 'thinking'],
-    omitInChat: [...wordsOfOpenRouter, 'metadata', ...hintsForOpenAi],
+    omitInChat: [...wordsOfOpenRouter, 'metadata', ...wordsOfMistral, ...hintsForOpenAi],
+    rename: { random_seed: 'seed' },
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
     fits: [requiredForAny],

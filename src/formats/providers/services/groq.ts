@@ -3,7 +3,14 @@ import { unknownVoices } from '../../media/speech/voices.ts';
 import { lowToHigh } from '../efforts.ts';
 import { requiredForAny } from '../forced-calls.ts';
 import { withAnswerMembers } from '../histories.ts';
-import { hintsForOpenAi, openAiBatches, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
+import {
+  hintsForOpenAi,
+  openAiBatches,
+  openAiLike,
+  openAiSpeech,
+  openAiTranscription,
+  wordsOfMistral,
+} from '../openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
 export const groq = openAiLike({
@@ -18,7 +25,8 @@ export const groq = openAiLike({
     history: withAnswerMembers('reasoning', 'function_call'),
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     // "property 'prompt_cache_key' is unsupported".
-    omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...hintsForOpenAi],
+    omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],
+    rename: { random_seed: 'seed' },
     fits: [requiredForAny],
     nativeN: false,
     files: false,
