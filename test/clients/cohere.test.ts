@@ -87,6 +87,14 @@ for (const model of Object.keys(models)) {
     assert.match(JSON.stringify(lastBody()), /degrees/);
   });
 
+  test(`${model}: a tool may have no type, as Cohere's SDK for Go writes it`, async () => {
+    const tools = [{ function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } }];
+    const json = { model, messages: [{ role: 'user', content: 'call get_weather' }], tools };
+    const response = await gateway.fetch('/v2/chat', { json });
+    assert.equal(response.status, 200, await response.clone().text());
+    assert.match(await response.text(), /"finish_reason":"TOOL_CALL"/);
+  });
+
   test(`${model}: documents come before the question`, async () => {
     const documents = [{ id: 'mine', data: { title: 'A page', text: 'Grass is blue here.' } }, 'Bare text'];
     await cohere.chat({ model, messages, documents, maxTokens: 100 });

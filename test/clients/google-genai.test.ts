@@ -214,6 +214,8 @@ test('proofs of another vendor do not reach Google, and pictures inside a result
       role: 'model',
       parts: [
         { text: 'Let me look.', thought: true, thoughtSignature: sealed },
+        // As the SDK for Go sends an empty text back.
+        { thought: true, thoughtSignature: sealed },
         { functionCall: { name: 'get_time', args: {} }, thoughtSignature: sealed },
       ],
     },
@@ -226,6 +228,7 @@ test('proofs of another vendor do not reach Google, and pictures inside a result
   const [, turn, result] = lastBody().contents as [unknown, Content, Content];
   assert.deepEqual(turn.parts, [
     { text: 'Let me look.', thought: true },
+    { text: '', thought: true },
     // Google's word for a call that it did not make.
     { functionCall: { name: 'get_time', args: {} }, thoughtSignature: 'skip_thought_signature_validator' },
   ]);

@@ -108,6 +108,13 @@ test('what is wrong with a message is told by the codes and status of the revisi
     headers: { 'mcp-protocol-version': version, 'mcp-method': 'tools/list' },
   });
   assert.equal(((await bare.json()) as Answer).error?.code, -32_020);
+  // As the SDK for Go keeps its sessions alive.
+  const ping = await gateway.fetch('/mcp', {
+    json: { jsonrpc: '2.0', id: 7, method: 'ping' },
+    headers: { 'mcp-protocol-version': version, 'mcp-method': 'ping' },
+  });
+  assert.equal(ping.status, 200);
+  assert.equal(((await ping.json()) as Answer).result?.resultType, 'complete');
 });
 
 test('a body that no parser reads is a parse error, and other JSON is no message', async () => {

@@ -52,7 +52,9 @@ function chatOf(body: JsonObject): JsonObject {
   // 0 means that all tokens may come.
   if (typeof k === 'number' && k > 0) chat.top_k = k;
   if (Array.isArray(tools) && tools.length > 0) {
-    chat.tools = strict === true ? (tools as JsonObject[]).map(strictTool) : tools;
+    // Cohere's SDK for Go leaves out the type, as Cohere lets it.
+    const typed = (tools as JsonObject[]).map((tool) => ({ type: 'function', ...tool }));
+    chat.tools = strict === true ? typed.map(strictTool) : typed;
     if (choice === 'REQUIRED' || choice === 'NONE') chat.tool_choice = choice.toLowerCase();
   }
   if (isObject(format) && format.type === 'json_object') {

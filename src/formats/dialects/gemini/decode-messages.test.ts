@@ -31,6 +31,20 @@ test("a model's turn sent back in the pieces of its stream is one thought with i
   });
 });
 
+test("a turn of Google's SDK for Go, which leaves out empty texts, is the same", () => {
+  const thoughtSignature = sealSignature({ vendor: 'anthropic-messages', signature: 'proof' });
+  const [turn] = decodeContents([
+    {
+      role: 'model',
+      parts: [{ text: 'Hm.', thought: true }, { thought: true, thoughtSignature }, { text: 'Hello' }, {}],
+    },
+  ]);
+  assert.deepEqual(turn!.parts, [
+    { type: 'reasoning', text: 'Hm.', signature: 'proof', vendor: 'anthropic-messages' },
+    { type: 'text', text: 'Hello' },
+  ]);
+});
+
 test('the parts of a user stay apart', () => {
   const [turn] = decodeContents([{ role: 'user', parts: [{ text: 'One.' }, { text: 'Two.' }] }]);
   assert.deepEqual(turn!.parts, [

@@ -84,6 +84,13 @@ export const partMembers: ReadonlySet<string> = new Set([
   'functionResponse',
 ]);
 
+/** Text of a part; null: it has other data. Google's SDK for Go leaves out the member where the text is empty. */
+export function textIn(part: JsonObject): string | null {
+  if (typeof part.text === 'string') return part.text;
+  for (const name in part) if (name !== 'thought' && name !== 'thoughtSignature') return null;
+  return '';
+}
+
 /** Google refuses a response that answers nothing, and no other dialect can say one. */
 export function responsesFollowCalls(contents: readonly JsonObject[]): Complaint | null {
   const open = new Map<string, number>();
@@ -140,12 +147,13 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
       const name = stringOr(part.functionResponse.name, '');
       return [toolResult(part.functionResponse, answeredId(part.functionResponse, name))];
     }
-    if (typeof part.text === 'string') {
+    const text = textIn(part);
+    if (text !== null) {
       // Without a proof it is bound to no vendor: every dialect may write it in its form.
-      if (part.thought === true) return [{ type: 'reasoning', text: part.text, ...proof }];
-      const text: NeutralPart[] = part.text === '' ? [] : [{ type: 'text', text: part.text }];
+      if (part.thought === true) return [{ type: 'reasoning', text, ...proof }];
+      const texts: NeutralPart[] = text === '' ? [] : [{ type: 'text', text }];
       // On a part that is no thought, a proof belongs to a thought that was not shown.
-      return proof.signature === undefined ? text : [{ type: 'reasoning', text: '', vendor, ...proof }, ...text];
+      return proof.signature === undefined ? texts : [{ type: 'reasoning', text: '', vendor, ...proof }, ...texts];
     }
     if (isObject(part.inlineData)) return [media(part.inlineData)];
     if (isObject(part.fileData)) return [file(part.fileData)];

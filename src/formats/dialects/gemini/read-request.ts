@@ -9,7 +9,7 @@ import { fieldNames } from '../field-table.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { type MemberKinds, memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
-import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
+import { decodeSystem, mayHoldSealed, textIn, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { rulesOf } from './model-rules.ts';
 import { pathModel, pathStream, withoutPathMembers } from './path-members.ts';
@@ -211,7 +211,8 @@ function withoutSealed(content: JsonObject): JsonObject {
   const parts = partsIn(content).map((part): JsonValue => {
     if (typeof part.thoughtSignature !== 'string' || unsealSignature(part.thoughtSignature) === null) return part;
     const { thoughtSignature: _, ...rest } = part;
-    return rest.functionCall === undefined ? rest : { ...rest, thoughtSignature: noSignature };
+    if (rest.functionCall !== undefined) return { ...rest, thoughtSignature: noSignature };
+    return textIn(rest) === '' ? { ...rest, text: '' } : rest;
   });
   return { ...content, parts };
 }
