@@ -80,6 +80,32 @@ for (const [model, thought] of Object.entries(cameBack)) {
   }
 }
 
+test('an item of a thought that comes back without its text has no proof for it', async () => {
+  // As genai for Rust sends items back: what is encrypted is enough for OpenAI.
+  const request = {
+    model: 'claude',
+    tools: [{ type: 'function' as const, name: 'get_weather', parameters, strict: false }],
+    reasoning: { effort: 'low' as const },
+    include: ['reasoning.encrypted_content' as const],
+    store: false,
+  };
+  const input: OpenAI.Responses.ResponseInputItem[] = [{ role: 'user', content: 'Please call get_weather' }];
+  const { output } = await openai.responses.create({ ...request, input });
+  const result = (call: OpenAI.Responses.ResponseOutputItem) =>
+    call.type === 'function_call'
+      ? [{ type: 'function_call_output' as const, call_id: call.call_id, output: 'fine' }]
+      : [];
+  const sendBack = (items: OpenAI.Responses.ResponseOutputItem[]) =>
+    openai.responses.create({
+      ...request,
+      input: [...input, ...items, ...items.flatMap(result)] as OpenAI.Responses.ResponseInput,
+    });
+  await sendBack(output);
+  assert.match(JSON.stringify(lastBody()), cameBack.claude);
+  await sendBack(output.map((item) => (item.type === 'reasoning' ? { ...item, summary: [] } : item)));
+  assert.doesNotMatch(JSON.stringify(lastBody()), /"type":"thinking"|culvert/);
+});
+
 test('a thought goes back to its own vendor alone', async () => {
   const message = await firstTurn('claude', 'whole');
   await secondTurn('google', message);

@@ -35,6 +35,12 @@ export class SeenThought {
   }
 }
 
+/** A proof for callers of a format whose items may come back without their text: it says which text it is over. */
+export function proofWithText(signature: string, vendor: string, text: string): string {
+  if (text === '' || !overText.has(vendor) || signature.startsWith(bound)) return signature;
+  return `${bound}${createHash('sha256').update(text).digest('base64url')}.${signature}`;
+}
+
 /** The vendor's proof over a thought as it goes to the vendor; null: it is over another text. */
 export function proofOver(signature: string, text: string): string | null {
   if (!signature.startsWith(bound)) return signature;

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
+import { proofWithText } from '../../neutral/thought-proof.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { AnswerEvents } from './answer-events.ts';
@@ -267,7 +268,9 @@ class Answer {
   /** The provider's encryption stays unchanged; others' proofs are packed, so that they find their way back. */
   #proof(thought: PackedThought): void {
     const item = this.#thoughtItem();
-    item.encrypted = thought.vendor === openAiResponsesId ? thought.proof : packThought(thought);
+    const { vendor, kind } = thought;
+    const proof = kind === 'signed' ? proofWithText(thought.proof, vendor, item.text ?? '') : thought.proof;
+    item.encrypted = vendor === openAiResponsesId ? proof : packThought({ ...thought, proof });
     this.#close();
   }
 

@@ -5,6 +5,7 @@ import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
+import { proofOver } from '../../neutral/thought-proof.ts';
 import { encodeInput } from './encode-messages.ts';
 import { openAiResponses } from './index.ts';
 
@@ -44,8 +45,11 @@ test('AC-16 every vendor’s proof comes back with what it proves', () => {
       start(1, 'c2'),
     ]),
   );
-  assert.deepEqual(parts, [
-    { type: 'reasoning', text: 'Hm.', signature: 'a.b', vendor: 'anthropic-messages' },
+  const [thought, ...rest] = parts;
+  assert.ok(thought?.type === 'reasoning' && thought.text === 'Hm.' && thought.vendor === 'anthropic-messages');
+  // It is over its text, which some callers leave out of the item.
+  assert.deepEqual([proofOver(thought.signature!, 'Hm.'), proofOver(thought.signature!, '')], ['a.b', null]);
+  assert.deepEqual(rest, [
     { type: 'redacted-reasoning', data: 'r', vendor: 'anthropic-messages' },
     { type: 'tool-call', id: 'c1', name: 'f', argumentsJson: '{}', signature: 'g', vendor: 'gemini' },
     { type: 'tool-call', id: 'c2', name: 'f', argumentsJson: '{}' },
