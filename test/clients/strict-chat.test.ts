@@ -141,6 +141,32 @@ for (const model of ['openai', 'groq', 'cerebras']) {
   });
 }
 
+/** As the SDKs of Mistral, and genai for Rust, send back what its models thought. */
+const thinking = {
+  type: 'thinking',
+  thinking: [
+    { type: 'text', text: 'Hm. ' },
+    { type: 'text', text: 'Well.' },
+  ],
+};
+const hello = { type: 'text', text: 'Hello' };
+
+test("thoughts in Mistral's form reach no service that refuses them", async () => {
+  const turns = (...content: JsonObject[]) => [question, { role: 'assistant', content }, question];
+  const messages = turns(thinking, hello);
+  assert.deepEqual((await sent({ model: 'mistral', messages })).body.messages, messages);
+  for (const model of ['openai', 'groq', 'cerebras']) {
+    assert.deepEqual((await sent({ model, messages })).body.messages, turns(hello), model);
+    const alone = (await sent({ model, messages: turns(thinking) })).body.messages as JsonObject[];
+    assert.deepEqual(alone[1], { role: 'assistant', content: '' }, model);
+  }
+  assert.deepEqual(((await sent({ model: 'anthropic', messages })).body.messages as JsonObject[])[1]!.content, [hello]);
+  const json = { model: 'anthropic', messages: turns({ type: 'thinking', thinking: 5 }) };
+  const refused = await gateway.fetch('/v1/chat/completions', { json });
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /"param":"messages\[1\]\.content\[0\]\.thinking"/);
+});
+
 test("words of Mistral's clients reach Mistral", async () => {
   const { model: _, ...body } = (await sent({ model: 'mistral', ...ofMistral })).body;
   assert.deepEqual(body, ofMistral);

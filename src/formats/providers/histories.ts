@@ -178,6 +178,8 @@ const answerMembers = [
   'function_call',
   // Mistral's SDK writes it into each.
   'prefix',
+  // Of Ollama's messages, and of parts of Mistral's.
+  'thinking',
   // Of OpenAI's SDKs, which read it in the content.
   'parsed',
 ] as const;
@@ -193,7 +195,7 @@ export function withAnswerMembers(...taken: readonly AnswerMember[]): Mend {
     mended(messages, (message) => {
       const refused = [...refusedIn(message, taken), ...Object.keys(message).filter(isMark)];
       const toolCalls = withoutPlaces(message.tool_calls);
-      const content = withBareTexts(message.content);
+      const content = withBareTexts(message.content, taken.includes('thinking'));
       if (refused.length === 0 && toolCalls === message.tool_calls && content === message.content) return message;
       const { refusal } = message;
       const mendedOne: JsonObject = { ...message, ...(toolCalls !== undefined && { tool_calls: toolCalls }) };
@@ -212,11 +214,21 @@ function isMark(name: string): boolean {
   return name.startsWith('__') || name.startsWith('rs_');
 }
 
-/** Texts without the members of the message they were in, which OpenAI's Agents SDK for JS adds to them. */
-function withBareTexts(content: JsonValue | undefined): JsonValue | undefined {
-  if (!Array.isArray(content) || !content.some((part) => isObject(part) && part.role !== undefined)) return content;
-  return content.map((part) =>
-    isObject(part) && part.type === 'text' ? { type: 'text', text: part.text ?? '' } : part,
+/**
+ * Texts without the members of the message they were in, which OpenAI's Agents SDK for JS adds to them, and no thoughts where
+ * the service knows none. Null: nothing is left.
+ */
+function withBareTexts(content: JsonValue | undefined, takesThoughts: boolean): JsonValue | undefined {
+  const isThought = (part: JsonObject) => part.type === 'thinking' && !takesThoughts;
+  if (
+    !Array.isArray(content) ||
+    !content.some((part) => isObject(part) && (part.role !== undefined || isThought(part)))
+  )
+    return content;
+  const rest = content.filter((part) => !isObject(part) || !isThought(part));
+  if (rest.length === 0) return null;
+  return rest.map((part) =>
+    isObject(part) && part.role !== undefined && part.type === 'text' ? { type: 'text', text: part.text ?? '' } : part,
   );
 }
 

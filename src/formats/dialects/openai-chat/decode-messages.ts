@@ -14,11 +14,12 @@ import {
   required,
   string,
   stringOf,
+  textOr,
   within,
 } from '../../neutral/value-checks.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { signatureIn } from './thought-signature.ts';
-import { provenThoughts, thoughtIn } from './thoughts.ts';
+import { provenThoughts, thoughtIn, thoughtsIn } from './thoughts.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
@@ -28,9 +29,9 @@ const rolesSend = `one of ${roles.map((role) => `'${role}'`).join(', ')}`;
 const partTypes: Readonly<Record<string, readonly string[]>> = {
   system: ['text'],
   developer: ['text'],
-  // The last is Mistral's.
+  // The last of users and of assistants are Mistral's.
   user: ['text', 'image_url', 'input_audio', 'file', 'document_url'],
-  assistant: ['text', 'refusal'],
+  assistant: ['text', 'refusal', 'thinking'],
   tool: ['text', 'image_url', 'file'],
 };
 
@@ -104,6 +105,10 @@ function content(holder: JsonObject, role: string): Complaint | null {
   return complaint && within('content', complaint);
 }
 
+const thoughts: Check = textOr((value) =>
+  Array.isArray(value) ? null : complain('', value, 'a string or a list of texts'),
+);
+
 function part(value: JsonValue, types: readonly string[] = []): Complaint | null {
   if (!isObject(value)) return complain('', value, "an object with 'type'");
   const { type } = value;
@@ -114,6 +119,8 @@ function part(value: JsonValue, types: readonly string[] = []): Complaint | null
     case 'text':
     case 'refusal':
       return required(value, type, string, 'a string');
+    case 'thinking':
+      return required(value, 'thinking', thoughts, 'a string or a list of texts');
     case 'image_url':
       return required(value, 'image_url', imageUrl, "an object with 'url'");
     case 'input_audio':
@@ -230,7 +237,8 @@ function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPa
   const proof = signatureIn(message);
   if ('signature' in proof) parts.push({ type: 'reasoning', text: '', ...proof });
   // An empty string together with tool calls says nothing, and other formats refuse an empty text.
-  for (const part of content) if (part.type !== 'text' || part.text !== '') parts.push(part);
+  for (const part of content)
+    if ((part.type !== 'text' && part.type !== 'reasoning') || part.text !== '') parts.push(part);
   if (Array.isArray(message.images)) for (const one of message.images) parts.push(...drawn(one));
   if (message.refusal) parts.push({ type: 'refusal', text: message.refusal });
   if (isObject(message.audio)) parts.push({ type: 'vendor', vendor: openAiChatId, block: { audio: message.audio } });
@@ -282,6 +290,8 @@ function decodePart(part: ChatPart): NeutralPart {
       return { type: 'text', text: part.text, ...cacheOf(part) };
     case 'refusal':
       return { type: 'refusal', text: part.refusal };
+    case 'thinking':
+      return { type: 'reasoning', text: thoughtsIn(part.thinking).join('') };
     case 'image_url': {
       const { url, detail = null } = typeof part.image_url === 'string' ? { url: part.image_url } : part.image_url;
       const source = mediaSource(url);

@@ -4,7 +4,7 @@ import { producedPicture } from '../../neutral/produced-media.ts';
 import { AnswerProofs } from './answer-proofs.ts';
 import { readAnnotation } from './citations.ts';
 import { signatureIn } from './thought-signature.ts';
-import { listedThought, namedThought } from './thoughts.ts';
+import { listedThought, namedThought, thoughtsIn } from './thoughts.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
 /** A choice as far as its deltas change it. */
@@ -89,11 +89,7 @@ function readParts(parts: readonly JsonValue[], choice: number, events: NeutralE
       events.push({ type: 'refusal-delta', choice, text: part.refusal });
     } else if (part.type === 'image_url') readPictures([part], choice, events);
     else if (part.type === 'thinking') {
-      const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
-      for (const thought of thoughts) {
-        const text = isObject(thought) ? thought.text : thought;
-        if (typeof text === 'string' && text !== '') events.push({ type: 'reasoning-delta', choice, text });
-      }
+      for (const text of thoughtsIn(part.thinking)) events.push({ type: 'reasoning-delta', choice, text });
     } else if (typeof part.type === 'string' && part.type !== 'text' && part.type !== 'refusal') {
       events.push({ type: 'vendor-part', choice, vendor: 'mistral', field: `content.${part.type}`, block: part });
     }

@@ -98,6 +98,12 @@ export function thoughtIn(message: JsonObject): string {
   return namedThought(message) || listedThought(message);
 }
 
+/** Texts of a part of Mistral's content that is a thought. */
+export function thoughtsIn(thinking: JsonValue | undefined): string[] {
+  const thoughts = Array.isArray(thinking) ? thinking : [thinking];
+  return thoughts.map((thought) => (isObject(thought) ? thought.text : thought)).filter(hasText);
+}
+
 /** The thought in the members that are text. */
 export function namedThought({ reasoning_content: thought, reasoning }: JsonObject): string {
   // Each chunk of an answer is asked, so nothing else is entered for it.

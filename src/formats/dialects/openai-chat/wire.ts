@@ -56,6 +56,7 @@ export interface ChatMessage extends JsonObject {
 export type ChatPart = JsonObject & { cache_control?: JsonObject } & (
     | { type: 'text'; text: string }
     | { type: 'refusal'; refusal: string }
+    | { type: 'thinking'; thinking: string | JsonValue[] }
     | { type: 'image_url'; image_url: string | (JsonObject & { url: string; detail?: string | null }) }
     | { type: 'document_url'; document_url: string; document_name?: string | null }
     | { type: 'input_audio'; input_audio: JsonObject & { data: string; format: string } }

@@ -45,7 +45,7 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
-    history: inTurn(withSystemForDeveloper, withAnswerMembers('prefix'), withoutNames, withShortCallIds),
+    history: inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds),
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],
