@@ -65,6 +65,26 @@ test('a caller that cancels its stream aborts the provider', async () => {
   client.destroy();
 });
 
+test('a stream that announces trailers is answered, with a body and without', async () => {
+  const body = JSON.stringify(chat('mock/ok'));
+  for (const [path, sent] of [['/v1/models'], ['/v1/chat/completions', body]] as const) {
+    const client = connectHttp2(gateway.url);
+    const stream = client.request({
+      ':method': sent === undefined ? 'GET' : 'POST',
+      ':path': path,
+      authorization: `Bearer ${gateway.key}`,
+      trailer: 'x-checksum',
+      ...(sent !== undefined && { 'content-type': 'application/json', 'content-length': String(sent.length) }),
+    });
+    stream.end(sent);
+    const [head] = (await once(stream, 'response', { signal: AbortSignal.timeout(20_000) })) as [
+      Record<string, number>,
+    ];
+    assert.equal(head[':status'], 200);
+    client.destroy();
+  }
+});
+
 test('bytes that are no HTTP/2 behind its preface, and half a preface, close their connection alone', async () => {
   const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
   const { port } = new URL(gateway.url);

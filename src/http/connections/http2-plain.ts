@@ -30,8 +30,14 @@ export function serveHttp2(connection: Duplex, remoteAddress: string | undefined
   server.emit('connection', connection);
 }
 
-/** Headers of one connection of HTTP/1.1, which HTTP/2 forbids. */
-const ofConnection: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade']);
+/** Headers of one connection of HTTP/1.1, which HTTP/2 forbids, and of trailers, which nobody here reads. */
+const ofConnection: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 
 function passOn(stream: ServerHttp2Stream, head: IncomingHttpHeaders, connected: () => Duplex): void {
   const breakOff = () => void stream.destroy(new Error('the answer broke off'));
