@@ -68,6 +68,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     );
   });
   server.on('upgrade', (request, socket, head) => {
+    // An answer is on its way there: a second one would land inside it.
+    if (responseOf(socket as Socket) !== null) return void socket.destroy();
     if (!reception.onUpgrade(request, socket, head)) raw.onUpgrade(request, socket);
   });
   server.on('connect', (_request, socket) => socket.destroy());

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
@@ -131,6 +132,26 @@ test('S20 garbage behind a request that is being answered never lands inside its
   assert.equal(text.split('HTTP/1.1 ').length, 2, 'one status line');
   assert.ok(!text.includes('not valid HTTP'));
 });
+
+for (const path of ['/v1/realtime?model=chat', '/healthz', '/v1/tools/v1/crawl/crawl_1']) {
+  test(`S20 an upgrade behind a request that is being answered never lands inside its answer: ${path}`, async () => {
+    upstream.script(chatPath, ['chunks=20;interval=10ms']);
+    const streamed = JSON.stringify({ ...hello, stream: true });
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    const key = `Sec-WebSocket-Key: ${Buffer.alloc(16).toString('base64')}\r\nSec-WebSocket-Version: 13`;
+    const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${gateway.key}\r\nConnection: Upgrade`;
+    socket.write(post(`content-length: ${streamed.length}`, streamed));
+    let text = '';
+    socket.on('data', (chunk) => {
+      if (text === '') socket.write(`${head}\r\nUpgrade: websocket\r\n${key}\r\n\r\n`);
+      text += String(chunk);
+    });
+    await once(socket, 'close', { signal: AbortSignal.timeout(20_000) });
+    assert.equal(text.split('HTTP/1.1 ').length, 2, text);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+  });
+}
 
 test('S20 node runs without a lenient parser', () => {
   for (const file of ['bin/culvert.mjs', ...globSync('src/**/*.ts')])
