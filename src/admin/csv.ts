@@ -3,7 +3,7 @@ function csvCell(value: string | number | boolean | null): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
   // A tab or line break before the sign does not keep a spreadsheet from seeing it.
-  const text = /^[\t\r\n ]*[=+\-@]/.test(value) ? `'${value}` : value;
+  const text = /^[\t\r\n ]*[=+\-@＝＋－＠]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -91,7 +91,7 @@ test('an export holds every request of its time, however many pages it takes, an
 
 test('no spreadsheet takes a cell of an export for a formula', async (t) => {
   const admin = await openAdmin(t);
-  const hostile = ['=cmd|calc', '+1', '-1+2', '@SUM(A1)', '\t=1', 'a,"b"\nc'];
+  const hostile = ['=cmd|calc', '+1', '-1+2', '@SUM(A1)', '\t=1', '＝1', 'a,"b"\nc'];
   await settle(
     admin,
     hostile.map((user) => ({ user })),
@@ -100,7 +100,7 @@ test('no spreadsheet takes a cell of an export for a formula', async (t) => {
   const names = text.slice(0, text.indexOf('\r\n')).split(',');
   // The columns after the end user's are empty here.
   const end = `${','.repeat(names.length - 1 - names.indexOf('user'))}\r\n`;
-  for (const shown of ["'=cmd|calc", "'+1", "'-1+2", "'@SUM(A1)", "'\t=1", '"a,""b""\nc"'])
+  for (const shown of ["'=cmd|calc", "'+1", "'-1+2", "'@SUM(A1)", "'\t=1", "'＝1", '"a,""b""\nc"'])
     assert.ok(text.includes(`,${shown}${end}`), `${shown} in ${text}`);
   const usage = await admin.call('GET', '/usage.csv?group_by=user');
   assert.ok(usage.text.includes("\r\n'=cmd|calc,1,"));
