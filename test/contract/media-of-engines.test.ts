@@ -34,6 +34,8 @@ const gateway = await startGateway(t, {
   models: {
     vllm: { targets: ['vllm/mock/ok'] },
     localai: { targets: ['localai/mock/ok'] },
+    'local-vectors': { type: 'embedding', targets: ['localai/vectors'] },
+    'local-pictures': { type: 'image', targets: ['localai/pictures'] },
     openai: { targets: ['openai/mock/ok'] },
   },
   fetch: { allow_private: [new URL(url).host] },
@@ -66,6 +68,28 @@ test('an engine that ranks is asked for no picture by its address, and gets one 
   assert.equal(passed.status, 200, await passed.text());
   assert.ok(JSON.stringify(sent()).includes(inline));
   assert.ok(!asked.includes('/rank'));
+});
+
+test('an engine that reads the messages of a chat in every body gets none of other endpoints', async () => {
+  const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `${url}/beside` } }] }];
+  for (const name of ['messages', 'Messages', 'MESSAGES']) {
+    upstream.clear();
+    const json = { model: 'localai', prompt: 'a', [name]: messages };
+    const refused = await gateway.fetch('/v1/completions', { json });
+    const { error } = (await refused.json()) as { error: { param: string } };
+    assert.deepEqual([refused.status, error.param, sent()], [400, `${name}[0].content[0]`, undefined]);
+    for (const [path, body] of [
+      ['/v1/embeddings', { model: 'local-vectors', input: 'a' }],
+      ['/v1/images/generations', { model: 'local-pictures', prompt: 'a', file: `${url}/beside`, Ref_Images: [url] }],
+    ] as const) {
+      const answer = await gateway.fetch(path, { json: { ...body, [name]: messages, seed: 7 } });
+      assert.equal(answer.status, 200, await answer.text());
+      assert.match(answer.headers.get('x-culvert-dropped') ?? '', new RegExp(name));
+      assert.ok(!JSON.stringify(sent()).includes(url), JSON.stringify(sent()));
+      assert.equal(sent().seed, 7);
+    }
+  }
+  assert.ok(!asked.includes('/beside'));
 });
 
 test('what a caller names by address is fetched here, and the engine gets its content and all other fields', async () => {

@@ -1,4 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { folded } from '../../kernel/parse-object.ts';
 
 /** One thing a conversion left out or changed. `field` is its path in the caller's own dialect, such as `seed`. */
 export interface Loss {
@@ -9,6 +11,13 @@ export interface Loss {
 /** Notes that an encoder left a field out, once for each field. */
 export function lose({ losses }: { losses: Loss[] }, field: string, why: Loss['why'] = 'unsupported'): void {
   if (!losses.some((loss) => loss.field === field)) losses.push({ field, why });
+}
+
+/** Takes members out of a body, in any case of letters: servers in Go read each. */
+export function leaveOut(body: JsonObject, names: readonly string[] = []): Loss[] {
+  const left = names.length === 0 ? [] : Object.keys(body).filter((name) => names.includes(folded(name)));
+  for (const name of left) delete body[name];
+  return left.map((field) => ({ field, why: 'unsupported' }));
 }
 
 /** Refuses a part that would change the result if it were left out: another target may take it, else the caller learns the field. */

@@ -88,11 +88,18 @@ export const imagesLikeOpenAi: ImageFacts = {
 };
 
 /** Facts of models that make new pictures only. */
-export const newImagesLikeOpenAi: ImageFacts = {
+export const newImagesLikeOpenAi: ImageFacts = { pathOf: openAiPath, families: [], others: anyOfOpenAi() };
+
+/** The same without members by which it would fetch what a caller names. */
+export const imagesOfLocalAi: ImageFacts = {
   pathOf: openAiPath,
   families: [],
-  others: { format: 'openai', perCall: 1, sizes: { kind: 'any' }, gives: 'asked', takes: 'all' },
+  others: { ...anyOfOpenAi(), without: ['messages', 'file', 'ref_images'] },
 };
+
+function anyOfOpenAi(): ImageModelFacts {
+  return { format: 'openai', perCall: 1, sizes: { kind: 'any' }, gives: 'asked', takes: 'all' };
+}
 
 /** https://docs.together.ai/reference/post-images-generations: FLUX and its like. */
 export const imagesOfTogether: ImageFacts = {

@@ -53,7 +53,8 @@ export function encodeForwarded(
   const provider = providerTypes.get(order.provider)!;
   const { endpoint } = order;
   // It would fetch with its reach in the operator's network, past the guard.
-  if (request.address !== undefined && provider.local) return invalid(request.address, inlineOnly(request.address));
+  const address = provider.local ? request.address?.() : undefined;
+  if (address !== undefined) return invalid(address, inlineOnly(address));
   const forwardBody = endpoint === undefined ? undefined : provider.forwardBodies?.[endpoint]?.(order.model);
   // Bodies of other endpoints have other members.
   const quirks =

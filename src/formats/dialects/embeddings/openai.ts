@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { leaveOut } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { faultInList } from '../forwarded/read-whole.ts';
@@ -40,12 +41,7 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
   Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;
   const losses = lossesOf(order, { extra: 'taken' });
-  for (const field of facts.without ?? []) {
-    if (!Object.hasOwn(request.extra, field)) continue;
-    delete body[field];
-    losses.push({ field, why: 'unsupported' });
-  }
-  return { body, losses };
+  return { body, losses: [...losses, ...leaveOut(body, facts.without)] };
 }
 
 /** `index` says which input each is of: all of them once, or none of them has one. */

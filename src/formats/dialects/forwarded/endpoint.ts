@@ -28,6 +28,6 @@ export interface ForwardedEndpoint {
 export type ForwardedRequest = Omit<CallerRequest, 'neutral' | 'extras' | 'echo' | 'wordFor' | 'withItems'> & {
   /** Plain data of the request that the endpoint's `shape` needs; absent: nothing. */
   answerShape?: JsonObject;
-  /** The place of media that the body names by address; absent: it names none. */
-  address?: string | undefined;
+  /** The place of media that the body names by address; undefined: it names none. Absent: nobody reads addresses in it. */
+  address?: () => string | undefined;
 };

@@ -5,6 +5,7 @@ import { noNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
 import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../../neutral/value-checks.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
+import { remoteMediaIn } from '../openai-chat/remote-media.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 
 /** Fields of an endpoint in addition to those that all have in common. */
@@ -68,6 +69,8 @@ export function forwardedRequest(
     needs: { ...noNeeds, stream, inputTokensEstimate, maxOutputTokens },
     user: typeof body.user === 'string' ? cleanUser(body.user) : null,
     conversationStart: facts.start,
+    // vLLM ranks pictures, and LocalAI reads the messages of a chat in every body.
+    address: () => remoteMediaIn(body, Object.keys(body))[0]?.param,
     forward: (target) =>
       prepareForTarget(raw, body, scan, {
         ...target,

@@ -5,7 +5,6 @@ import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { ForwardTarget } from '../dialect.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
-import { remoteMediaIn } from '../openai-chat/remote-media.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
@@ -30,8 +29,6 @@ export const rerank: ForwardedEndpoint = {
     const value: ForwardedRequest = {
       ...read,
       answerShape,
-      // vLLM and others rank pictures, too.
-      address: remoteMediaIn(body, ['query', 'documents'])[0]?.param,
       // Some services refuse the wish, and others send texts unasked: the caller gets the texts of its request.
       forward: (target) =>
         forward(target.rename.top_n === 'top_k' ? withoutDocuments(target, []) : asCohere(body, target)),

@@ -108,6 +108,8 @@ export interface ImageModelFacts {
   sizes: ImageSizes;
   /** OpenAI's format only. `sides`: as `width` and `height`. */
   sizeAs?: 'sides';
+  /** OpenAI's format only: further members by which an engine in the operator's network would fetch what a caller names. */
+  without?: readonly string[];
   /** `asked`: knows `response_format`; else the field is left out, and any form is accepted. */
   gives: 'asked' | 'its-own';
   takes: 'all' | readonly ImageField[];

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { sizeText } from '../../neutral/image-size.ts';
+import { leaveOut } from '../../neutral/loss.ts';
 import type { DecodedImage, EncodedImages, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
 import { fieldsFor, ratioFor } from './losses.ts';
 import { countOf, malformed, pictureIn } from './read-answer.ts';
@@ -12,6 +13,7 @@ function encode(order: ImageOrder): EncodedImages {
   const { model, count, request, facts } = order;
   const { fields, losses } = fieldsFor(order);
   const body: JsonObject = { ...request.extra, model, prompt: request.prompt, n: count, ...fields };
+  losses.push(...leaveOut(body, facts.without));
   // A link is what they all give unasked; those that cannot refuse the field.
   if (facts.gives === 'asked' && request.answerForm === 'b64_json') body.response_format = 'b64_json';
   const { size } = request;
