@@ -9,7 +9,7 @@ const silentMs = 31_000;
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-test('a model that may think is not cut while its API shows no thoughts; one that does not think is, after 30 s', async (t) => {
+test('a model of a family that thinks is not cut while its API shows no thoughts; one that does not think is, after 30 s', async (t) => {
   const url = await listening(
     t,
     createServer(async (request, response) => {

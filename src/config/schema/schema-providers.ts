@@ -13,14 +13,10 @@ export const timeoutsSchema = z
       .describe('Until the connection is established. Built-in: 3s.'),
     first_token: duration({ min: '1ms', max: '24h' })
       .optional()
-      .describe(
-        'Until the first content of a streamed answer. Built-in: 3m; 30s for a model that is known not to reason.',
-      ),
+      .describe('Until the first content of a streamed answer. Built-in: 30s; 3m for a model that reasons.'),
     idle: duration({ min: '1ms', max: '24h' })
       .optional()
-      .describe(
-        'Longest silence between two pieces of content. Built-in: 3m; 30s for a model that is known not to reason.',
-      ),
+      .describe('Longest silence between two pieces of content. Built-in: 30s; 3m for a model that reasons.'),
     total: duration({ min: '1ms', max: '24h' }).optional().describe('The whole answer. Built-in: 10m.'),
     whole_by_stream: z
       .boolean()

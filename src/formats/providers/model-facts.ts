@@ -63,6 +63,14 @@ export function modelFacts(model: string): ModelFacts | null {
   return facts;
 }
 
+/** Whether the model thinks before it answers: by its facts, else as others of its family do. */
+export function isThinker(model: string): boolean {
+  return modelFacts(model)?.reasoning ?? thinkers.test(bareName(model));
+}
+
+const thinkers =
+  /^(gpt-[5-9]|o\d\b|claude-|gemini-(2\.5|[3-9])|grok-[3-9]|magistral|deepseek-(r|v3\.|v[4-9])|kimi-k|minimax-m|glm-(4\.[5-9]|[5-9])|qw(en[3-9]|q)|gpt-oss)|think|reason/;
+
 /**
  * Without a vendor's prefix, or Bedrock's of a region and a vendor, in lower case, and with versions as their vendor writes
  * them: Vertex puts `@` before them.

@@ -3,7 +3,7 @@ import { isLoopback } from '../../config/loopback-host.ts';
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { imageModelFacts } from '../../formats/media/images/format.ts';
 import { createPrice } from '../../formats/neutral/price.ts';
-import { modelFacts } from '../../formats/providers/model-facts.ts';
+import { isThinker, modelFacts } from '../../formats/providers/model-facts.ts';
 import type { DiscoveredModel, Provider, QuirksOfModel } from '../../formats/providers/provider.ts';
 import { dialectsOfModel, type ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
@@ -14,8 +14,8 @@ import { configuredPrice } from './rate-names.ts';
 
 const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
 /**
- * Without a word: a model that thinks before it answers, or between two parts of its answer, where its API shows no
- * thoughts; and a local server, which may load gigabytes of weights before its first token.
+ * Silence of a model that thinks before it answers, or between two parts of its answer, where its API shows no
+ * thoughts; and of a local server, which may load gigabytes of weights before its first token.
  */
 const patientMs = 180_000;
 
@@ -44,6 +44,7 @@ export function targetOf(
   // Only chat completions have a place for several choices.
   const quirks = { ...others, nativeN: nativeN && [dialect, ...alsoSpeaks].includes('openai-chat') };
   const capabilities = capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities);
+  const thinks = source.capabilities?.reasoning ?? alias?.capabilities?.reasoning ?? isThinker(source.model);
   return {
     id: `${source.provider}/${source.model}`,
     provider: source.provider,
@@ -55,7 +56,7 @@ export function targetOf(
     alsoSpeaks,
     credentials: credentialsOf(connection, config),
     capabilities,
-    timeouts: timeoutsOf(provider, capabilities, source.timeouts, alias?.timeouts, config.timeouts),
+    timeouts: timeoutsOf(provider, thinks, source.timeouts, alias?.timeouts, config.timeouts),
     contextWindow:
       source.context_window ??
       alias?.context_window ??
@@ -174,15 +175,11 @@ function capabilitiesOf(
   };
 }
 
-function timeoutsOf(
-  { local }: Provider,
-  { reasoning }: Capabilities,
-  ...levels: (TimeoutsConfig | undefined)[]
-): Timeouts {
+function timeoutsOf({ local }: Provider, thinks: boolean, ...levels: (TimeoutsConfig | undefined)[]): Timeouts {
   return {
     connectMs: first('connect', ...levels) ?? builtInTimeouts.connectMs,
-    firstTokenMs: first('first_token', ...levels) ?? (local || reasoning ? patientMs : builtInTimeouts.firstTokenMs),
-    idleMs: first('idle', ...levels) ?? (reasoning ? patientMs : builtInTimeouts.idleMs),
+    firstTokenMs: first('first_token', ...levels) ?? (local || thinks ? patientMs : builtInTimeouts.firstTokenMs),
+    idleMs: first('idle', ...levels) ?? (thinks ? patientMs : builtInTimeouts.idleMs),
     totalMs: first('total', ...levels) ?? builtInTimeouts.totalMs,
   };
 }
