@@ -208,9 +208,20 @@ test("Mistral's SDKs get each streamed call in one piece, and the usage", async 
       [{ name: 'weather', arguments: '{"city":"mock"}' }],
       model,
     );
-    assert.equal(chunks.at(-2)!.choices[0]!.finish_reason, 'tool_calls');
+    // LangChain's class reads neither but where the last choice is.
+    assert.equal(chunks.at(-1)!.choices[0]!.finish_reason, 'tool_calls');
     assert.ok(chunks.at(-1)!.usage!.prompt_tokens > 0);
+    assert.equal(chunks.filter(({ choices: [choice] }) => (choice?.finish_reason ?? null) !== null).length, 1);
   }
+  const two = await gateway.fetch('/v1/chat/completions', {
+    json: { model: 'openai', stream: true, n: 2, messages: [question] },
+    headers: { 'user-agent': 'ai-sdk-mistral/4.0.87 ai-sdk-provider-utils/5.0.81' },
+  });
+  const ends = (await two.text()).split('\n\n').filter((frame) => frame.includes('"finish_reason":"stop"'));
+  assert.deepEqual(
+    ends.map((frame) => (JSON.parse(frame.slice('data: '.length)) as Chunk).usage?.prompt_tokens !== undefined),
+    [false, true],
+  );
   // Its own answers pass as they come.
   upstream.clear();
   upstream.script('/v1/chat/completions', ['omit=start']);
@@ -252,6 +263,35 @@ test("a cached stream reaches Mistral's SDKs with each call in one piece, and ot
       else assert.ok(pieces.length > 1, pieces.join());
     }
   }
+});
+
+test("the AI SDK's provider for xAI gets each streamed call in one piece", async () => {
+  for (const agent of ['ai-sdk-xai/5.0.12 ai-sdk-provider-utils/5.0.81', 'ai-sdk/xai/3.0.138 runtime/node.js/26']) {
+    const json = { model: 'openai', stream: true, messages: [question], tools: [weather], tool_choice: 'required' };
+    const response = await gateway.fetch('/v1/chat/completions', { json, headers: { 'user-agent': agent } });
+    const text = await response.text();
+    assert.equal(text.match(/"tool_calls":/g)?.length, 1);
+    assert.match(text, /"type":"function","function":\{"name":"weather","arguments":"\{\\"city\\":\\"mock\\"\}"\}/);
+    assert.match(text, /"finish_reason":"tool_calls"/);
+  }
+});
+
+test("Groq's SDKs, and the AI SDK's provider for it, get thoughts and usage where Groq has them", async () => {
+  for (const agent of ['Groq/JS 1.6.0', 'ai-sdk-groq/4.0.84 node.js/26', 'ai-sdk/groq/3.0.71 runtime/node.js/26']) {
+    for (const model of ['openai', 'deepseek', 'anthropic']) {
+      const response = await gateway.fetch('/v1/chat/completions', {
+        json: { model, stream: true, messages: [question], reasoning_effort: 'low' },
+        headers: { 'user-agent': agent },
+      });
+      const text = await response.text();
+      assert.match(text, /"delta":\{"reasoning":"The user/, model);
+      assert.doesNotMatch(text, /"reasoning_content"/, model);
+      assert.match(text, /"choices":\[\],"usage":(\{.*\}),"x_groq":\{"usage":\1\}\}\n\ndata: \[DONE\]\n\n$/, model);
+    }
+  }
+  const json = { model: 'groq', stream: true, messages: [question] };
+  const own = await gateway.fetch('/v1/chat/completions', { json, headers: { 'user-agent': 'Groq/Python 1.7.0' } });
+  assert.match(await own.text(), /"refusal":null/);
 });
 
 test('a caller who did not request usage finds none in any chunk of a stream, nor null', async () => {

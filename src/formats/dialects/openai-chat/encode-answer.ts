@@ -58,6 +58,8 @@ class ChunkEncoder implements StreamEncoder {
   /** A chunk up to the value of `choices`, the same in every chunk; '' before the first. */
   #opening = '';
   #usage: Usage | null = null;
+  /** The last chunk of a choice up to its usage, which comes later. */
+  #unended = '';
   #closed = false;
 
   constructor(head: AnswerHead) {
@@ -76,7 +78,10 @@ class ChunkEncoder implements StreamEncoder {
       }
       case 'reasoning-delta':
         this.#prove(event);
-        return this.#emit(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
+        return this.#emit(
+          event.choice,
+          `{"reasoning${this.#head.clientOf === 'groq' ? '' : '_content'}":${JSON.stringify(event.text)}}`,
+        );
       case 'refusal-delta':
         return this.#emit(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
       case 'tool-call-start':
@@ -138,7 +143,7 @@ class ChunkEncoder implements StreamEncoder {
       ? { type: 'custom', custom: { name, input: '' } }
       : { type: 'function', function: { name, arguments: '' } };
     const call = { index, id, ...tool, ...extraContentOf(event) };
-    if (this.#head.wholeCalls === true && tool.function !== undefined) {
+    if ((this.#head.clientOf ?? 'groq') !== 'groq' && tool.function !== undefined) {
       this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
       return '';
     }
@@ -239,9 +244,12 @@ class ChunkEncoder implements StreamEncoder {
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#emit(choice, `{"annotations":${JSON.stringify(annotations)}}`);
     const { inChoice, beside } = filters === undefined ? noFilters : filterTexts(filters);
-    const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}}\n\n`;
+    const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}`;
     sent.finished = true;
-    return frames + this.#emit(choice, '{}', end);
+    if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', `${end}}\n\n`);
+    const before = this.#unended;
+    this.#unended = this.#emit(choice, '{"content":""}', end);
+    return before === '' ? frames : `${before}}\n\n${frames}`;
   }
 
   #end(): string {
@@ -250,8 +258,10 @@ class ChunkEncoder implements StreamEncoder {
     for (const [choice, { finished, callHasArguments, whole }] of this.#choices) {
       if (!finished) frames += this.#finish(choice, callHasArguments.length + whole.length > 0 ? 'tool-calls' : 'stop');
     }
-    if (this.#head.includeUsage) frames += `${this.#opening}[],"usage":${JSON.stringify(wireUsage(this.#usage))}}\n\n`;
-    return frames + doneFrame;
+    if (!this.#head.includeUsage) return frames + doneFrame;
+    const usage = JSON.stringify(wireUsage(this.#usage));
+    const ofGroq = this.#head.clientOf === 'groq' ? `,"x_groq":{"usage":${usage}}` : '';
+    return `${frames}${this.#unended || `${this.#opening}[]`},"usage":${usage}${ofGroq}}\n\n${doneFrame}`;
   }
 }
 

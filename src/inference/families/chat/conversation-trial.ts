@@ -1,4 +1,4 @@
-import type { CallerDialect, CallerDialectId, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
+import type { AnswerHead, CallerDialect, CallerDialectId, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import type { RequestNeeds } from '../../../formats/neutral/request.ts';
@@ -37,8 +37,8 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for in a separate call; null: what the caller asked. */
   child: EncodeOrder['child'];
-  /** `AnswerHead.wholeCalls`: streams of other services do not go on as they come. */
-  wholeCalls?: boolean;
+  /** See `AnswerHead`: streams of other services do not go on as they come. */
+  clientOf?: AnswerHead['clientOf'];
   /** Steps that its answer passes; null: it is the client's as it comes. */
   after: readonly AnswerStep[] | null;
   /** Keep it, where no step changes it. Absent: nobody does, or they are among the steps. */
@@ -75,8 +75,7 @@ export function conversationTrial<C extends Chunk>(
   const made = (prepared: PreparedConversation | Failure) => {
     if (isFailure(prepared)) return prepared;
     const { usageOf, id: provider } = job.providers.get(attempt.target.provider)!.connection.provider;
-    // Mistral's own models give calls so.
-    if (conversation.wholeCalls === true && provider !== 'mistral') prepared.answer = 'converted';
+    if (conversation.clientOf !== undefined && provider !== conversation.clientOf) prepared.answer = 'converted';
     const { facts } = conversation.body;
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)

@@ -22,7 +22,7 @@ import { type ConversationBody, type ConversationFacts, readConversation } from 
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
-import { passedAnswers } from './passed-answers.ts';
+import { passedAnswers, type VendorsClients } from './passed-answers.ts';
 import {
   answersAlone,
   type ChatCall,
@@ -69,7 +69,7 @@ export function chatEndpoint(
       dialects[dialectId],
       (plan, facts) => answerModelOf(plan, facts, dialectId),
       idPrefixes[id],
-      mistrals,
+      vendorsClients,
     ),
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
     plan: (snapshot, { principal, preferences, variant, callerHeaders }, { facts }) =>
@@ -85,10 +85,15 @@ export function chatEndpoint(
 }
 
 /**
- * Mistral's SDKs, and LangChain's class for it in Python, which makes up an id for each piece of the first call. Only its
- * reader of events (httpx-sse) tells it. Read over the headers `user-agent` and `cache-control`.
+ * Clients of vendors by their headers `user-agent` and `cache-control`: SDKs, the AI SDK's provider (`ai-sdk-…`, in older
+ * versions `ai-sdk/…`), and LangChain's class for Mistral in Python, which makes up an id for each piece of the first call.
+ * Only its reader of events (httpx-sse) tells it.
  */
-const mistrals = /^mistral-client-|^python-httpx\/\S* no-store$/;
+const vendorsClients: VendorsClients = [
+  ['mistral', /^mistral-client-|^ai-sdk[-/]mistral\/|^python-httpx\/\S* no-store$/],
+  ['groq', /^Groq\/|^ai-sdk[-/]groq\//],
+  ['xai', /^ai-sdk[-/]xai\//],
+];
 
 /** Plans a conversation: the targets that may answer it, and for how much. `culvert explain` asks the same. */
 export function planOf(
@@ -153,15 +158,17 @@ function trialsOf(
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
-  // They refuse pieces of a call. They request no usage, and read it.
-  const { 'user-agent': agent, 'cache-control': caching } = job.callerHeaders;
-  const wholeCalls = stream && dialect.id === 'openai-chat' && mistrals.test(`${agent} ${caching}`);
+  let clientOf: AnswerHead['clientOf'];
+  if (stream && dialect.id === 'openai-chat') {
+    const { 'user-agent': agent, 'cache-control': caching } = job.callerHeaders;
+    for (const [vendor, agents] of vendorsClients) if (agents.test(`${agent} ${caching}`)) clientOf = vendor;
+  }
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,
     createdS: Math.floor(call.atMs / 1_000),
-    includeUsage: includeUsage || wholeCalls,
-    wholeCalls,
+    includeUsage: includeUsage || clientOf !== undefined,
+    clientOf,
     answerModel,
     elapsedMs: () => services.clock.monotonicMs() - call.startedMs,
     ...(echo !== undefined && { echo }),
@@ -173,7 +180,7 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    wholeCalls,
+    clientOf,
     after: isStepped ? stepsOver(checks, call) : checks,
     ...(!isStepped && keeping !== undefined && { keeping }),
     items: extras?.items,

@@ -1,4 +1,4 @@
-import type { CallerDialect, DecodeOptions, DialectId } from '../../../formats/dialects/dialect.ts';
+import type { AnswerHead, CallerDialect, DecodeOptions, DialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { PassedAnswers, Plan, PlannedRequest } from '../../spine/endpoint.ts';
 import { PassedStream, type PassedTaker, PassedWhole } from '../../spine/pass-through.ts';
@@ -45,15 +45,18 @@ function readingOf(form: PassedReading['form'], usageOf: DecodeOptions['usageOf'
   };
 }
 
+/** Clients of vendors, by user agent and `cache-control`. */
+export type VendorsClients = readonly (readonly [vendor: NonNullable<AnswerHead['clientOf']>, agents: RegExp])[];
+
 /**
  * How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own.
- * `wholeCalls`: user agents, with their `cache-control`, to which no stream of another service than Mistral's goes on as it came.
+ * `clients`: those to which no stream of another service than the vendor's goes on as it came.
  */
 export function passedAnswers(
   callers: CallerDialect,
   modelOf: (plan: Plan, facts: ConversationFacts) => string | undefined,
   idPrefix: string,
-  wholeCalls: RegExp,
+  clients: VendorsClients,
 ): PassedAnswers<ConversationBody, Plan> {
   const typeOf = ({ snapshot }: PlannedRequest<unknown, Plan>, provider: string) =>
     snapshot.providers.get(provider)?.connection.provider;
@@ -70,9 +73,11 @@ export function passedAnswers(
       const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
       if (dialect !== callers.id || streamed !== facts.stream || form.settings !== echoKey(facts)) return null;
       const type = typeOf(planned, provider);
-      const { 'user-agent': agent, 'cache-control': caching } = planned.call.callerHeaders;
-      if (streamed && dialect === 'openai-chat' && type?.id !== 'mistral' && wholeCalls.test(`${agent} ${caching}`))
-        return null;
+      if (streamed && dialect === 'openai-chat') {
+        const { 'user-agent': agent, 'cache-control': caching } = planned.call.callerHeaders;
+        for (const [vendor, agents] of clients)
+          if (vendor !== type?.id && agents.test(`${agent} ${caching}`)) return null;
+      }
       const name = modelOf(planned.plan, facts);
       return {
         id: idPrefix + planned.call.requestId.slice(4),
