@@ -144,11 +144,19 @@ export class RouteTable {
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { failure: { kind: 'method-not-allowed', method, path: shown, allowed } };
     const meant = this.meantBy(method, shown);
-    const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
+    const door = vendorDoors.find(([pattern]) => pattern.test(path))?.[1];
+    const hint = door ?? (meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`);
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
     return { failure: { kind: 'not-found', message }, dialect: meant?.dialect };
   }
 }
+
+/** Doors here for paths of vendors whose SDKs take a base URL. */
+const vendorDoors: readonly (readonly [RegExp, string])[] = [
+  [/^\/v1\/(listen|speech-to-text)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/transcriptions."],
+  [/^\/v1\/(speak|text-to-speech)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/speech."],
+  [/^\/v1\/(chat|generate)$/, ' Did you mean POST /v1/chat/completions, or POST /v2/chat of Cohere?'],
+];
 
 /** Whether a named part of the path is empty (`/v1/files/`): it is a list with a slash too many, not an object. */
 function namesNothing(params: Exchange['params']): boolean {

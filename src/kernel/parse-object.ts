@@ -89,7 +89,10 @@ function ambiguityOf(raw: Buffer, latin1: string, body: JsonObject, scan: JsonSc
   const path = loneSurrogateIn(body, '');
   return path === null
     ? null
-    : invalid(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
+    : invalid(
+        path,
+        `Invalid '${path}': it holds half of a surrogate pair, such as of an emoji that was cut. Send valid Unicode.`,
+      );
 }
 
 /** Path of the first number that is not finite, in OpenAI's spelling; null when there is none. */
