@@ -1,7 +1,7 @@
 import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/auth/account-store.ts';
 import { type ChangedRows, changedRows } from '../books/auth/changed-rows.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
-import { type Declared, declaredKeyId, keysInForce } from '../books/auth/key-directory.ts';
+import { blocksIn, type Declared, declaredKeyId, isBlock, keysInForce } from '../books/auth/key-directory.ts';
 import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema/schema-plans.ts';
 import type { Config, DataRuleConfig, PartBudgetConfig } from '../config/schema.ts';
@@ -147,7 +147,7 @@ function directoryOf(config: Config, stored: Stored): Directory {
   for (const row of stored.accounts) accounts.set(row.id, storedAccount(row));
   for (const account of fileAccounts(config, declared, stored)) accounts.set(account.id, account);
   const keys = new Map<string, KnownKey>();
-  for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, storedKey(row));
+  for (const row of stored.keys) if (isUsers(row)) keys.set(row.id, storedKey(row));
   for (const key of fileKeys(declared, stored)) keys.set(key.id, key);
   const order = {
     accounts: inOrderOf([...accounts.values()], accountText),
@@ -188,7 +188,7 @@ function directorySince(before: Directory, config: Config, stored: Stored): Dire
   return directoryWith(config, declared, stored, maps, { accounts, keys });
 }
 
-const isUsers = ({ kind }: KeyRow) => kind === 'user';
+const isUsers = (key: KeyRow) => key.kind === 'user' && !isBlock(key);
 
 /** Changes the map, and answers its values in their order. */
 function patched<Row extends { id: string }, Known extends { id: string; from: Origin }>(
@@ -261,9 +261,11 @@ function fileAccounts(config: Config, declared: Declared, stored: Stored): Known
 }
 
 function fileKeys(declared: Declared, stored: Stored): KnownKey[] {
+  const blocks = blocksIn(stored);
   return keysInForce(declared, stored).map((key) => {
     const tenant = `${key.account}/${key.name}`;
-    return { ...key, id: declaredKeyId(key), tenant, revokedMs: null, from: 'configuration', row: null };
+    const revokedMs = blocks.get(key.hash)?.revokedMs ?? null;
+    return { ...key, id: declaredKeyId(key), tenant, revokedMs, from: 'configuration', row: null };
   });
 }
 

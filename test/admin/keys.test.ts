@@ -181,14 +181,54 @@ test('two keys of one name are a conflict; what the file declares is changed the
   for (const [method, action, body] of [
     ['PATCH', '', { limits: { rpm: 1 } }],
     ['POST', '/rotate'],
-    ['POST', '/revoke'],
-    ['DELETE', ''],
   ] as const) {
     const [status, , message] = await admin.refused(method, path + action, body);
     assert.equal(status, 409);
     assert.match(message, /culvert\.yaml/);
   }
   assert.equal(enters(admin, 'sk-cv-declared-1', '10.0.0.1'), 200);
+});
+
+test('a leaked key of the file is blocked until the block is lifted or the file has another secret', async (t) => {
+  const admin = await openAdmin(t, config);
+  const path = '/keys/sk-cv-declared:file%2Flaptop';
+  const enter = (secret = 'sk-cv-declared-1') => enters(admin, secret, '10.0.0.1');
+  const statuses = async () =>
+    (await admin.ok('GET', '/keys')).data.map(({ name, status }: Answer) => `${name} ${status}`);
+  const warned = async () =>
+    (await admin.ok('GET', '/doctor')).findings.filter(({ message }: Answer) => /is blocked/.test(message));
+  assert.equal((await admin.ok('POST', `${path}/restore`)).status, 'active');
+  for (const [method, action] of [
+    ['POST', '/revoke'],
+    ['DELETE', ''],
+  ] as const) {
+    const blocked = await admin.ok(method, path + action);
+    assert.deepEqual([blocked.status, blocked.from], ['revoked', 'configuration']);
+    assert.ok(blocked.revoked_at);
+    assert.equal(enter(), 401);
+    assert.deepEqual(await statuses(), ['laptop revoked']);
+    assert.equal((await admin.ok(method, path + action)).status, 'revoked');
+    const [finding, ...more] = await warned();
+    assert.deepEqual(
+      [finding.page, finding.id, finding.state, more],
+      ['keys', 'sk-cv-declared:file/laptop', 'warning', []],
+    );
+    // A reload of the file changes nothing.
+    assert.equal((await admin.ok('POST', '/config/reload')).ok ?? true, true);
+    assert.equal(enter(), 401);
+    assert.equal((await admin.ok('POST', `${path}/restore`)).status, 'active');
+    assert.equal(enter(), 200);
+    assert.deepEqual(await statuses(), ['laptop active']);
+    assert.deepEqual(await warned(), []);
+  }
+  const actions = (await admin.ok('GET', '/audit')).data.map(({ action }: Answer) => action);
+  assert.deepEqual(actions, [
+    ...['key.restore', 'config.reload', 'key.revoke'],
+    ...['key.restore', 'config.reload', 'key.revoke'],
+  ]);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+  await admin.ok('POST', `/keys/${made.id}/revoke`);
+  assert.equal((await admin.refused('POST', `/keys/${made.id}/restore`))[0], 409);
 });
 
 test('S10 what is no id is 404 on every path with one, and changes nothing', async (t) => {
@@ -198,6 +238,7 @@ test('S10 what is no id is 404 on every path with one, and changes nothing', asy
       ['GET', `/keys/${id}`],
       ['POST', `/keys/${id}/rotate`],
       ['POST', `/keys/${id}/revoke`],
+      ['POST', `/keys/${id}/restore`],
       ['DELETE', `/keys/${id}`],
       ['GET', `/accounts/${id}`],
       ['GET', `/plans/${id}`],

@@ -188,6 +188,8 @@ for (const driver of drivers) {
     const accounts = await store.accounts();
     await apply(accounts, createAccount(account), createKey(key));
     const revoke: Change = { kind: 'revoke-key', id: key.id, atMs: 5 };
+    const remove: Change = { kind: 'delete-key', id: key.id };
+    assert.equal(await apply(accounts, remove), 'absent', 'only a revoked key is deleted');
     assert.equal(await apply(accounts, revoke), 'done');
     assert.equal(await apply(accounts, revoke), 'absent', 'revoked once');
     const secrets = [{ hash: '22', untilMs: null }];
@@ -195,6 +197,10 @@ for (const driver of drivers) {
     assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, was, secrets }), 'absent');
     assert.equal(await apply(accounts, createKey({ ...key, id: 'next' })), 'exists');
     assert.equal(await apply(accounts, createKey({ ...key, id: 'next', secrets })), 'done');
+    const ids = async () => (await accounts.load()).keys.map(({ id }) => id).toSorted();
+    assert.deepEqual(await ids(), [key.id, 'next'].toSorted());
+    assert.equal(await apply(accounts, remove), 'done');
+    assert.deepEqual(await ids(), ['next']);
     await accounts.close();
   });
 

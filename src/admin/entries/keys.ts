@@ -13,6 +13,7 @@ import { anyContains, filter, futureInstant, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { declaredConflict } from './accounts.ts';
+import { keyBlocks } from './blocked-keys.ts';
 import { checkContentVersion, contentVersion, contentVersionField, refuseChanged } from './content-version.ts';
 import { entryOperations, type FiltersOf } from './entry-operations.ts';
 import { futureMs, type KeyChangeBody, keyChangeSchema, settingsIn } from './key-change.ts';
@@ -93,7 +94,8 @@ const rotationSchema = z
 export function keyOperations(parts: AdminParts, records: Records): Operation[] {
   const { clock } = parts;
   const entries = entryOperations({ path: '/keys', named: 'id', area: 'keys', reply: keySchema });
-  const { add, change, rotate, revoke } = keyChanges(parts, records);
+  const blocks = keyBlocks(parts, records, (directory, key) => shown(directory, key, clock.wallMs()));
+  const { add, change, rotate, revoke } = keyChanges(parts, records, blocks);
   return [
     entries.list({
       summary: 'Lists the keys of the configuration and the store, by account and name, without secrets.',
@@ -134,8 +136,13 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       run: (id, { body, operator }) => rotate(id, body.grace, operator),
     }),
     entries.act('revoke', {
-      summary: 'Revokes a key. Within a second every server refuses new calls; running ones finish.',
+      summary:
+        'Revokes a key. Within a second every server refuses new calls; running ones finish. A secret of the configuration is blocked.',
       run: (id, { operator }) => revoke(id, operator),
+    }),
+    entries.act('restore', {
+      summary: 'Lifts the block of a key of the configuration. A revoked key of this API stays revoked.',
+      run: (id, { operator }) => blocks.restore(id, operator),
     }),
     entries.remove({
       summary: 'Revokes a key, as /revoke does. A revoked key stays in lists, and its name can be used again.',
@@ -144,7 +151,9 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
   ];
 }
 
-function keyChanges(parts: AdminParts, records: Records) {
+type KeyBlocks = ReturnType<typeof keyBlocks<z.input<typeof keySchema>>>;
+
+function keyChanges(parts: AdminParts, records: Records, blocks: KeyBlocks) {
   const { clock, store, cache, onStoreError } = parts;
 
   /** Reads nothing: the key is made, and nobody could show its secret again. */
@@ -199,7 +208,8 @@ function keyChanges(parts: AdminParts, records: Records) {
     },
     async revoke(id: string, { accounts, name: actor }: Operator) {
       const directory = await records.current(accounts);
-      const row = storedRow(parts, keyOf(directory, id));
+      const { row } = keyOf(directory, id);
+      if (row === null) return blocks.block(directory, id, { accounts, name: actor });
       const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
       // What is left expires: nobody can ask for it.
       await cache.clear({ keyId: id }).catch(onStoreError);

@@ -209,10 +209,24 @@ function storedEntryTroubles({ setup }: AdminParts): Trouble[] {
   });
 }
 
+/** Keys of the configuration that an operator blocked: their secrets are still in the file. */
+function blockedKeys({ keys }: Directory): Trouble[] {
+  const blocked = keys.filter(({ from, revokedMs }) => from === 'configuration' && revokedMs !== null);
+  return blocked.map(({ id, account, name }) => ({
+    ...warning(
+      `The key '${name}' of account '${account}' is blocked, and its secret is in the configuration.`,
+      'keys',
+      id,
+    ),
+    fix: 'Write a new secret there, or lift the block: culvert keys restore.',
+  }));
+}
+
 async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {
   try {
     const directory = await records.current(null);
-    return [...planTroubles(parts, directory), ...(await records.asking(() => limitTroubles(parts, directory)))];
+    const others = [...planTroubles(parts, directory), ...blockedKeys(directory)];
+    return [...others, ...(await records.asking(() => limitTroubles(parts, directory)))];
   } catch (error) {
     // Accounts, counters or books that cannot be asked are reported as stores in trouble.
     if (error instanceof FailureError) return [];

@@ -85,6 +85,8 @@ export type Change =
   /** Only while it is not revoked, and where it holds just what it `was`. `exists`: another key has its new name. */
   | { kind: 'update-key'; id: string; set: Partial<KeySettings>; was: KeySettings }
   | { kind: 'revoke-key'; id: string; atMs: number }
+  /** Only where it is revoked. */
+  | { kind: 'delete-key'; id: string }
   /** `was`: only where it holds just that; null: whatever it holds, or where it is not there yet. */
   | { kind: 'put-plan'; plan: PlanRow; was: PlanRow['definition'] | null }
   | { kind: 'delete-plan'; name: string }

@@ -174,8 +174,8 @@ function tenantOf(order: KeyOrder, keys: readonly Living[]): string | Failure {
 }
 
 /** A declared account gets a row too, since keys refer to one; the file's word goes on being the one that counts. */
-function ownerOf(
-  { account, nowMs }: KeyOrder,
+export function ownerOf(
+  { account, nowMs }: Pick<KeyOrder, 'account' | 'nowMs'>,
   { stored, declared }: { stored: Stored; declared: Declared },
 ): 'stored' | 'absent' | Extract<Change, { kind: 'create-account' }> {
   if (stored.accounts.some(({ id }) => id === account)) return 'stored';

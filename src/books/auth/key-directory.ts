@@ -73,9 +73,39 @@ export interface KeyEntry {
  * The declared keys that count in addition to the stored ones. A revoked key, or one that belongs to another name, stays so.
  */
 export function keysInForce(declared: Declared, stored: Stored): readonly DeclaredKey[] {
-  const isKnown = (hash: string) => stored.keys.some(({ secrets }) => secrets.some((secret) => secret.hash === hash));
+  const isKnown = (hash: string) =>
+    stored.keys.some((key) => !isBlock(key) && key.secrets.some((secret) => secret.hash === hash));
   return declared.keys.filter(({ hash, from }) => from !== 'environment' || !isKnown(hash));
 }
+
+/** Beginning of the ids of rows that block a secret of the configuration. */
+const blockPrefix = `${keyPrefix}blocked:`;
+
+/** A row that keeps a secret of the configuration blocked. It is no key of its account. */
+export function isBlock({ id }: Pick<KeyRow, 'id'>): boolean {
+  return id.startsWith(blockPrefix);
+}
+
+/** The row that blocks the secret of this key from now on, whichever key has it. */
+export function blockOf({ hash, account, name }: DeclaredKey, nowMs: number): KeyRow {
+  const id = `${blockPrefix}${hash.slice(0, 32)}`;
+  return {
+    ...adminIdentity,
+    ...{ id, account, name, tenant: `${account}/${name}`, prefix: id, kind: 'user', limits: null },
+    ...{ secrets: [{ hash, untilMs: null }], createdMs: nowMs, revokedMs: nowMs },
+  };
+}
+
+/** The blocks of these, by the hash of the secret. */
+export function blocksIn({ keys }: Stored): ReadonlyMap<string, KeyRow> {
+  const known = blocksOf.get(keys);
+  if (known !== undefined) return known;
+  const blocks = new Map(keys.filter(isBlock).flatMap((key) => key.secrets.map(({ hash }) => [hash, key] as const)));
+  blocksOf.set(keys, blocks);
+  return blocks;
+}
+
+const blocksOf = new WeakMap<Stored['keys'], ReadonlyMap<string, KeyRow>>();
 
 /** Settings that the principals of an account have from it. */
 export type AccountFacts = Pick<DeclaredAccount, 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets' | 'data'> &
@@ -184,8 +214,10 @@ function putOthers(
     put(entries, operator.hash, null, entryOf('admin', adminIdentity, declared, accounts, operatorOf(operator)));
   }
   // After the stored ones: the file is what the operator sees, so it decides.
+  const blocks = blocksIn(stored);
   for (const key of keysInForce(declared, stored)) {
-    put(entries, key.hash, null, entryOf('user', declaredIdentity(key), declared, accounts));
+    if (blocks.has(key.hash)) entries.delete(key.hash);
+    else put(entries, key.hash, null, entryOf('user', declaredIdentity(key), declared, accounts));
   }
   // Last: a secret that is both must not open /v1.
   if (declared.adminKey === null) return;

@@ -116,6 +116,11 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
       ];
     case 'revoke-key':
       return [must(living(queries, change.id).set({ revoked_ms: change.atMs }))];
+    case 'delete-key':
+      return [
+        may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
+        must(queries.deleteFrom('api_key').where('id', '=', change.id).where('revoked_ms', 'is not', null)),
+      ];
     case 'put-plan':
       return [planStep(queries, change)];
     case 'delete-plan':

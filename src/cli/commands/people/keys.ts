@@ -137,10 +137,16 @@ export const keys: CommandBody = {
       work: () => rotateKey,
     }),
     revoke: overAdmin({
-      description: 'revoke a key permanently',
+      description: 'revoke a key permanently; one of the configuration is blocked',
       arguments: [['<key>', 'its id or account/name']],
       example: 'culvert keys revoke dev/laptop',
-      work: () => revokeKey,
+      work: () => endKey('revoke', 'is revoked. New calls are refused within a second, and running ones finish'),
+    }),
+    restore: overAdmin({
+      description: 'lift the block of a key of the configuration',
+      arguments: [['<key>', 'its id or account/name']],
+      example: 'culvert keys restore dev/laptop',
+      work: () => endKey('restore', 'works again within a second'),
     }),
   },
 };
@@ -339,12 +345,13 @@ async function guardKey(named: string, guards: string[], flags: AdminFlags, part
 }
 
 /** `culvert keys revoke` */
-async function revokeKey(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const id = await keyIdOf(admin, named);
-    const revoked = await admin.request('POST', `/keys/${encodeURIComponent(id)}/revoke`, { body: {} });
-    if (flags.json) printJson(revoked);
-    else note(`Key '${id}' is revoked. New calls are refused within a second, and running ones finish.`);
-    return 0;
-  });
+function endKey(act: 'revoke' | 'restore', done: string) {
+  return (named: string, flags: AdminFlags, parts: CliParts): Promise<number> =>
+    withAdmin(flags, parts, async (admin) => {
+      const id = await keyIdOf(admin, named);
+      const reply = await admin.request('POST', `/keys/${encodeURIComponent(id)}/${act}`, { body: {} });
+      if (flags.json) printJson(reply);
+      else note(`Key '${id}' ${done}.`);
+      return 0;
+    });
 }

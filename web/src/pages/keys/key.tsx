@@ -27,7 +27,7 @@ import { Outcome } from '../requests/outcome.tsx';
 import type { RequestRow } from '../requests/use-requests.ts';
 import { EditKey } from './edit-key.tsx';
 import { tones } from './key-status.ts';
-import { RevokeKey } from './revoke-key.tsx';
+import { RestoreKey, RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 import { Runs } from './runs.tsx';
 
@@ -59,7 +59,9 @@ export default function KeyPage() {
       {(key) => (
         <>
           {key.from === 'configuration' && (
-            <Note tone="plain">This key is set in the configuration file. Change it there.</Note>
+            <Note tone="plain">
+              This key is set in the configuration file. Change it there. If its secret leaked, block it here.
+            </Note>
           )}
           <KeyFacts of={key} />
           {windows.error !== null && <ErrorNote error={windows.error} retry={() => void windows.refetch()} />}
@@ -79,10 +81,23 @@ export default function KeyPage() {
 }
 
 function Actions({ of, used }: { of: KeyReply; used: KeyWindows['own'] | undefined }) {
-  const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke' | null>(null);
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke' | 'restore' | null>(null);
   const close = () => setOpen(null);
   const may = useMay('keys', 'write');
-  if (!may || of.from === 'configuration' || of.status === 'revoked') return null;
+  const isFile = of.from === 'configuration';
+  if (!may || (!isFile && of.status === 'revoked')) return null;
+  if (isFile) {
+    const isBlocked = of.status === 'revoked';
+    return (
+      <>
+        <Button look={isBlocked ? 'plain' : 'danger'} onClick={() => setOpen(isBlocked ? 'restore' : 'revoke')}>
+          {isBlocked ? 'Lift the block' : 'Block'}
+        </Button>
+        {open === 'revoke' && <RevokeKey of={of} onClose={close} />}
+        {open === 'restore' && <RestoreKey of={of} onClose={close} />}
+      </>
+    );
+  }
   return (
     <>
       <Button icon={<Pencil className="size-4" aria-hidden />} onClick={() => setOpen('edit')}>

@@ -1,4 +1,4 @@
-import { Ellipsis, KeyRound, RotateCw, Trash2 } from 'lucide-react';
+import { Ellipsis, KeyRound, RotateCcw, RotateCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { usePages } from '../../api/pages.ts';
@@ -12,7 +12,7 @@ import { SourceBadge } from '../../parts/stored/stored-entry.tsx';
 import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { tones } from './key-status.ts';
 import { NewKeyButton } from './new-key.tsx';
-import { RevokeKey } from './revoke-key.tsx';
+import { RestoreKey, RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 
 interface KeysTableProps {
@@ -28,7 +28,7 @@ interface KeysTableProps {
 export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
   const pages = usePages<KeyReply>('/admin/v1/keys', { text, account, status, tag }, { inUrl: all === true });
   const may = useMay('keys', 'write');
-  const [doing, setDoing] = useState<{ what: 'rotate' | 'revoke'; key: KeyReply } | null>(null);
+  const [doing, setDoing] = useState<{ what: 'rotate' | 'revoke' | 'restore'; key: KeyReply } | null>(null);
   const close = () => setDoing(null);
   const columns: Column<KeyReply>[] = [
     {
@@ -89,7 +89,7 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
       align: 'right',
       className: 'w-px',
       cell: (key) =>
-        may && key.from === 'admin api' && key.status !== 'revoked' ? (
+        may && (key.from === 'configuration' || key.status !== 'revoked') ? (
           <Menu
             trigger={
               <IconButton label={`Actions for ${key.name}`} className="relative z-10 -my-1.5">
@@ -97,12 +97,20 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
               </IconButton>
             }
           >
-            <MenuItem icon={<RotateCw />} onSelect={() => setDoing({ what: 'rotate', key })}>
-              Rotate the secret
-            </MenuItem>
-            <MenuItem icon={<Trash2 />} tone="bad" onSelect={() => setDoing({ what: 'revoke', key })}>
-              Revoke
-            </MenuItem>
+            {key.from === 'admin api' && (
+              <MenuItem icon={<RotateCw />} onSelect={() => setDoing({ what: 'rotate', key })}>
+                Rotate the secret
+              </MenuItem>
+            )}
+            {key.status === 'revoked' ? (
+              <MenuItem icon={<RotateCcw />} onSelect={() => setDoing({ what: 'restore', key })}>
+                Lift the block
+              </MenuItem>
+            ) : (
+              <MenuItem icon={<Trash2 />} tone="bad" onSelect={() => setDoing({ what: 'revoke', key })}>
+                {key.from === 'configuration' ? 'Block' : 'Revoke'}
+              </MenuItem>
+            )}
           </Menu>
         ) : null,
     },
@@ -132,6 +140,7 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
       />
       {doing?.what === 'rotate' && <RotateKey of={doing.key} onClose={close} />}
       {doing?.what === 'revoke' && <RevokeKey of={doing.key} onClose={close} />}
+      {doing?.what === 'restore' && <RestoreKey of={doing.key} onClose={close} />}
     </div>
   );
 }
