@@ -60,6 +60,8 @@ const gateway = await startGateway(there, {
       secret: 'a secret of the tests, 32 bytes long',
       action: 'block',
       on: ['input'],
+      // The machine may be busy: an answer that comes late would be none.
+      deadline: '60s',
     },
   },
   models,

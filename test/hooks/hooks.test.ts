@@ -510,11 +510,15 @@ test('a hook sees neither keys nor credentials, and of headers and variables wha
 });
 
 test("one account's slow hook does not hold another's requests", async (t) => {
+  const released = join(folder, 'slow-hooks-may-end');
   const module = moduleOf(
     'slow',
-    `async onRequest({ caller }) { if (caller.account === 'dev') await new Promise((resolve) => setTimeout(resolve, 1_500)); }`,
+    `async onRequest({ caller }) {
+      const { existsSync } = await import('node:fs');
+      while (caller.account === 'dev' && !existsSync(${JSON.stringify(released)})) await new Promise((resolve) => setTimeout(resolve, 20));
+    }`,
   );
-  const gateway = await withHooks(t, { slow: { module, deadline: '10s' } });
+  const gateway = await withHooks(t, { slow: { module, deadline: '60s' } });
   let slowEnded = 0;
   const slow = Array.from({ length: 30 }, () =>
     send(gateway).then((answer) => {
@@ -525,6 +529,7 @@ test("one account's slow hook does not hold another's requests", async (t) => {
   const other = await send(gateway, chat(), { headers: { authorization: `Bearer ${otherKey}` } });
   assert.equal(other.status, 200);
   assert.equal(slowEnded, 0);
+  writeFileSync(released, '');
   for (const { status } of await Promise.all(slow)) assert.equal(status, 200);
 });
 
