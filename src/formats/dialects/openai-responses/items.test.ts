@@ -35,6 +35,15 @@ const start = (call: number, id: string, name = 'f'): NeutralEvent => ({
   name,
 });
 
+test('items that this format alone has stay in its answers, and those of others are named as lost', () => {
+  const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } };
+  const fold = openAiResponses.fold({ fallbackId: 'resp_1', model: 'm', createdS: 0, includeUsage: true });
+  fold.add({ type: 'vendor-part', choice: 0, vendor: 'openai-responses', field: search.type, block: search });
+  fold.add({ type: 'vendor-part', choice: 0, vendor: 'gemini', field: 'executableCode', block: { part: {} } });
+  fold.add({ type: 'end' });
+  assert.deepEqual([fold.result().output, [...(fold.lost ?? [])]], [[search], ['executableCode']]);
+});
+
 test('AC-16 every vendor’s proof comes back with what it proves', () => {
   const parts = partsOf(
     outputOf([
