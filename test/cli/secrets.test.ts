@@ -103,6 +103,7 @@ test('a provider is asked with the key that its secret manager has, and with a n
   assert.equal(await chat(started.url, 'aw-model'), 200);
   assert.equal(await chat(started.url, 'az-model'), 200, 'its manager is away, so its last value stays');
   assert.deepEqual(sentKeys(), ['Bearer of-aws-rotated', 'Bearer of-azure']);
+  assert.equal(managers.logins, 2, 'tokens that go on are used again');
 });
 
 test('a secret whose lease ends is read again before, without a reload by hand', async (t) => {
@@ -170,10 +171,13 @@ test('secrets of AWS and Azure are at the addresses of their clouds, where no va
   ]);
 });
 
-test('in a pod Vault is logged in at with the token of its service account', async (t) => {
-  secrets.set('vault:secret/data/openai', { data: { data: { api_key: 'of-vault' }, metadata: {} } });
+test('in a pod Vault is logged in at with the token of its service account, once for all secrets', async (t) => {
+  const names = ['openai', 'other'];
+  for (const name of names)
+    secrets.set(`vault:secret/data/${name}`, { data: { data: { api_key: 'of-vault' }, metadata: {} } });
   const folder = temporaryFolder(t);
-  writeFileSync(join(folder, 'culvert.yaml'), file({ va: '${vault:secret/data/openai#api_key}' }));
+  const references = names.map((name) => [name, `\${vault:secret/data/${name}#api_key}`]);
+  writeFileSync(join(folder, 'culvert.yaml'), file(Object.fromEntries(references)));
   const tokenFile = join(folder, 'token');
   const pod = { VAULT_ADDR: managers.env.VAULT_ADDR!, VAULT_K8S_ROLE: 'culvert', VAULT_K8S_TOKEN_FILE: tokenFile };
   const check = () => runCommand(['check'], { cwd: folder, env: pod });
@@ -183,7 +187,8 @@ test('in a pod Vault is logged in at with the token of its service account', asy
   writeFileSync(tokenFile, 'a-pod-token\n');
   const { code, stdout, stderr } = await check();
   assert.equal(code, 0, stdout + stderr);
-  assert.deepEqual([managers.logins, managers.reads.get('vault:secret/data/openai')], [1, 1]);
+  const reads = names.map((name) => managers.reads.get(`vault:secret/data/${name}`));
+  assert.deepEqual([managers.logins, reads], [1, [1, 1]]);
 });
 
 test('without a login, or while the manager is away, a start says what to do', async (t) => {
