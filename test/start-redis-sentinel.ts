@@ -13,8 +13,11 @@ export interface StartedSentinels {
   servers: readonly [StartedRedis, StartedRedis];
 }
 
-/** A primary named `main` with a replica, and three sentinels that look after them. */
-export async function startRedisSentinels(t: Pick<TestContext, 'after'>): Promise<StartedSentinels> {
+/** A primary named `main` with a replica, and three sentinels that look after them, with this password of their own. */
+export async function startRedisSentinels(
+  t: Pick<TestContext, 'after'>,
+  password: string | null = null,
+): Promise<StartedSentinels> {
   const primary = await startRedis(t);
   const { port } = new URL(primary.url);
   const replica = await startRedis(t, { args: ['--replicaof', `127.0.0.1 ${port}`] });
@@ -29,14 +32,21 @@ export async function startRedisSentinels(t: Pick<TestContext, 'after'>): Promis
       'down-after-milliseconds main 500',
       'failover-timeout main 3000',
     ];
-    writeFileSync(file, [`port ${own}`, `dir ${dir}`, ...rules.map((rule) => `sentinel ${rule}`), ''].join('\n'));
+    if (password !== null) rules.push(`sentinel-pass ${password}`);
+    const access = password === null ? [] : [`requirepass ${password}`];
+    writeFileSync(
+      file,
+      [`port ${own}`, `dir ${dir}`, ...access, ...rules.map((rule) => `sentinel ${rule}`), ''].join('\n'),
+    );
     const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' });
     t.after(() => child.kill('SIGKILL'));
     ports.push(own);
   }
   const sees = (own: number) => {
     try {
-      const known = execFileSync('redis-cli', ['-p', String(own), 'SENTINEL', 'MASTER', 'main'], { encoding: 'utf8' });
+      const login = password === null ? [] : ['--no-auth-warning', '-a', password];
+      const command = ['-p', String(own), ...login, 'SENTINEL', 'MASTER', 'main'];
+      const known = execFileSync('redis-cli', command, { encoding: 'utf8' });
       return /num-slaves\n1\n/.test(known) && /num-other-sentinels\n2\n/.test(known);
     } catch {
       return false;
@@ -45,5 +55,6 @@ export async function startRedisSentinels(t: Pick<TestContext, 'after'>): Promis
   await until('the sentinels know each other and the replica', () => ports.every(sees), 30_000);
   const [first, ...others] = ports;
   const nodes = others.map((own) => `node=127.0.0.1:${own}`).join('&');
-  return { url: `redis+sentinel://127.0.0.1:${first}/main/0?${nodes}`, servers: [primary, replica] };
+  const query = password === null ? nodes : `${nodes}&sentinel_password=${encodeURIComponent(password)}`;
+  return { url: `redis+sentinel://127.0.0.1:${first}/main/0?${query}`, servers: [primary, replica] };
 }

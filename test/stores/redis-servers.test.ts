@@ -94,7 +94,7 @@ test(
   'sentinels name the primary, and the next one when it dies: nothing is lost and nothing counts twice',
   options,
   async (t) => {
-    const { url, servers } = await startRedisSentinels(t);
+    const { url, servers } = await startRedisSentinels(t, 'their+password');
     const books = fakeBooks('later');
     const both = [await open(t, { url }, books), await open(t, { url }, books)];
     const who = newAsker();

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { errorMessage } from './redis-errors.ts';
-import { openWire, type Reply } from './wire.ts';
+import { openWire, type Reply, tlsFiles } from './wire.ts';
 
 /**
  * A script of Redis Cluster has all its keys in one of 16,384 slots. So the accounts are divided into parts, each with a
@@ -68,15 +68,15 @@ interface ServersUrl {
 
 function readUrl(url: string): ServersUrl {
   const read = new URL(url.replace(/\+\w+:/, ':'));
-  const query = read.searchParams;
+  const query = new URLSearchParams(read.search);
   const hosts = [read.host, ...query.getAll('node')];
-  read.search = '';
+  for (const name of query.keys()) if (!Object.hasOwn(tlsFiles, name)) read.searchParams.delete(name);
   function at(host: string): URL {
     const server = new URL(read);
     server.host = host;
     return server;
   }
-  return { path: read.pathname, hosts, at, query: new URLSearchParams(query) };
+  return { path: read.pathname, hosts, at, query };
 }
 
 /** The first answer of any of these servers. */

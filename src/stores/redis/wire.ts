@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopInstant } from '../../kernel/loop-clock.ts';
@@ -51,6 +52,16 @@ export interface WireOptions {
   maxMs?: number;
 }
 
+/** Files that the query of a URL may name, as that of PostgreSQL does. */
+export const tlsFiles = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const;
+
+/** Read for each connection: certificates are renewed. */
+function filesOfTls(url: string): { [Name in 'ca' | 'cert' | 'key']?: Buffer } {
+  const { searchParams } = new URL(url);
+  const named = Object.entries(tlsFiles).filter(([name]) => searchParams.has(name));
+  return Object.fromEntries(named.map(([name, option]) => [option, readFileSync(searchParams.get(name) ?? '')]));
+}
+
 /**
  * Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. A command
  * is given up when nothing at all was answered for a while: Redis answers in order, so one that is only busy is heard.
@@ -72,7 +83,7 @@ export async function openWire(
     maintNotifications: 'disabled',
     // Our own deadlines: one timer for all commands, not one AbortSignal each.
     commandOptions: { timeout: 0, ...(texts === 'bytes' && { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }) },
-    socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs },
+    socket: { ...filesOfTls(url), reconnectStrategy: false, connectTimeout: connectTimeoutMs },
   });
   client.on('error', (error: Error) => end(error.message));
   client.on('end', () => end('the connection was closed'));
