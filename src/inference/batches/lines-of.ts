@@ -1,3 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Lines between two turns of the loop: over SQLite nothing else waits for one. */
+const linesAtOnce = 128;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
@@ -6,6 +10,7 @@ export async function* linesOf(content: AsyncIterable<Buffer>, bytesMax: number)
   let parts: Buffer[] = [];
   let bytes = 0;
   let isFirst = true;
+  let passed = 0;
 
   function add(part: Buffer): void {
     bytes += part.length;
@@ -33,6 +38,7 @@ export async function* linesOf(content: AsyncIterable<Buffer>, bytesMax: number)
       from = to + 1;
       const line = ended();
       if (line !== undefined) yield line;
+      if (++passed % linesAtOnce === 0) await nextTurn();
     }
     add(chunk.subarray(from));
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newRequestId } from '../../kernel/ids.ts';
 import { Unopenable } from '../../kernel/unopenable.ts';
 import { readBatchLine } from './batch-line.ts';
@@ -71,6 +72,7 @@ async function* answeredLines({ batch, store, sealer }: BatchRun) {
       after = seq;
     }
     if (rows.length < resultsAtOnce) return;
+    await nextTurn();
   }
 }
 
