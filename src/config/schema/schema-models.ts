@@ -15,16 +15,8 @@ export const cachedAnswerMembers = {
 };
 
 const modelTypes = [
-  'chat',
-  'embedding',
-  'speech',
-  'transcription',
-  'image',
-  'video',
-  'rerank',
-  'moderation',
-  'ocr',
-  'realtime',
+  ...(['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank', 'moderation'] as const),
+  ...(['ocr', 'realtime'] as const),
 ] as const;
 
 export const modelName = z

@@ -57,16 +57,8 @@ export interface SpeechFacts {
 
 /** Members that each format takes, or that are seen to before one is asked. */
 const taken: ReadonlySet<string> = new Set<keyof SpeechRequest>([
-  'model',
-  'input',
-  'characters',
-  'voice',
-  'voiceKind',
-  'format',
-  'speed',
-  'instructions',
-  'delivery',
-  'extra',
+  ...(['model', 'input', 'characters', 'voice', 'voiceKind', 'format', 'speed', 'instructions'] as const),
+  ...(['delivery', 'extra'] as const),
 ]);
 
 /** Losses of a request at a service. `extra: 'taken'`: unknown members go on unchanged. */
