@@ -186,8 +186,17 @@ async function csvOf(parts: AdminParts, records: Records, query: UsageQuery, ope
   }
   const rows = sums.map((row) => named(usageRecord(row)));
   const columns = [
-    ...(['requests', 'units', 'input_tokens', 'output_tokens', 'cost_usd', 'errors', 'counted_tokens'] as const),
-    ...(['estimated_tokens', 'counted_cost_usd', 'estimated_cost_usd', 'unpriced_requests'] as const),
+    'requests',
+    'units',
+    'input_tokens',
+    'output_tokens',
+    'cost_usd',
+    'errors',
+    'counted_tokens',
+    'estimated_tokens',
+    'counted_cost_usd',
+    'estimated_cost_usd',
+    'unpriced_requests',
   ] as const;
   const { group_by: group, split_by: split } = query;
   const heads = (by: string | undefined) =>

@@ -144,8 +144,17 @@ export const eventColumns = [
 
 /** Columns that a reservation has, too. Its `cost_milli` is the reserved amount. */
 const bookedNames = [
-  ...(['request_id', 'at_ms', 'account', 'key_id', 'tenant', 'endpoint', 'alias', 'tier', 'quota_ms'] as const),
-  ...(['cost_milli', 'further_scopes'] as const),
+  'request_id',
+  'at_ms',
+  'account',
+  'key_id',
+  'tenant',
+  'endpoint',
+  'alias',
+  'tier',
+  'quota_ms',
+  'cost_milli',
+  'further_scopes',
 ] as const;
 
 /** `at_ms` → `atMs`: a column's field in a row. */

@@ -15,8 +15,16 @@ export const cachedAnswerMembers = {
 };
 
 const modelTypes = [
-  ...(['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank', 'moderation'] as const),
-  ...(['ocr', 'realtime'] as const),
+  'chat',
+  'embedding',
+  'speech',
+  'transcription',
+  'image',
+  'video',
+  'rerank',
+  'moderation',
+  'ocr',
+  'realtime',
 ] as const;
 
 export const modelName = z

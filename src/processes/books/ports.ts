@@ -25,8 +25,15 @@ const remotePorts = {
   ledger: of<Ledger>()(
     ...(['buckets', 'recentCalls', 'seed', 'newestBucketMs', 'openReservations', 'settled', 'find', 'list'] as const),
     ...([
-      ...(['usage', 'traffic', 'cacheUses', 'promptCacheDays', 'attempts', 'reprice', 'repriced'] as const),
-      ...(['prune', 'flush'] as const),
+      'usage',
+      'traffic',
+      'cacheUses',
+      'promptCacheDays',
+      'attempts',
+      'reprice',
+      'repriced',
+      'prune',
+      'flush',
     ] as const),
   ),
   records: of<RecordStore>()('begin', 'take', 'failed', 'failure', 'letGo', 'read', 'arrived'),

@@ -169,8 +169,17 @@ function wideOf(dimensions: ReadonlySet<string>): DayTable['name'] {
 }
 
 export const usageSumNames = [
-  ...(['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'usd_nano'] as const),
-  ...(['counted_tokens', 'estimated_tokens', 'counted_usd_nano', 'estimated_usd_nano', 'unpriced'] as const),
+  'requests',
+  'errors',
+  'cost_milli',
+  'input_tokens',
+  'output_tokens',
+  'usd_nano',
+  'counted_tokens',
+  'estimated_tokens',
+  'counted_usd_nano',
+  'estimated_usd_nano',
+  'unpriced',
 ] as const;
 
 /** Each sum as a column, for a statement that adds them up again. */

@@ -57,8 +57,16 @@ export interface SpeechFacts {
 
 /** Members that each format takes, or that are seen to before one is asked. */
 const taken: ReadonlySet<string> = new Set<keyof SpeechRequest>([
-  ...(['model', 'input', 'characters', 'voice', 'voiceKind', 'format', 'speed', 'instructions'] as const),
-  ...(['delivery', 'extra'] as const),
+  'model',
+  'input',
+  'characters',
+  'voice',
+  'voiceKind',
+  'format',
+  'speed',
+  'instructions',
+  'delivery',
+  'extra',
 ]);
 
 /** Losses of a request at a service. `extra: 'taken'`: unknown members go on unchanged. */

@@ -27,9 +27,15 @@ export const azureOpenAi = openAiLike({
   prices: 'azure',
   baseUrl: null,
   baseSuffixes: [
-    ...['/openai/v1/chat/completions', '/openai/v1/responses', '/openai/v1', '/openai'],
-    ...['/anthropic/v1/messages', '/anthropic/v1', '/anthropic', '/models/chat/completions'],
-    ...['/models'],
+    '/openai/v1/chat/completions',
+    '/openai/v1/responses',
+    '/openai/v1',
+    '/openai',
+    '/anthropic/v1/messages',
+    '/anthropic/v1',
+    '/anthropic',
+    '/models/chat/completions',
+    '/models',
   ],
   // Anthropic's models keep the names of their vendor, unless the deployment was renamed.
   families: [{ pattern: /^claude-/, dialects: ['anthropic-messages'] }],

@@ -13,8 +13,15 @@ export const writer = openAiLike({
   paths: { chat: '/chat', responses: null, messages: null },
   quirks: {
     omit: [
-      ...['frequency_penalty', 'presence_penalty', 'logit_bias', 'top_logprobs', 'parallel_tool_calls'],
-      ...['service_tier', 'store', 'metadata', 'user'],
+      'frequency_penalty',
+      'presence_penalty',
+      'logit_bias',
+      'top_logprobs',
+      'parallel_tool_calls',
+      'service_tier',
+      'store',
+      'metadata',
+      'user',
     ],
     rename: { max_completion_tokens: 'max_tokens' },
     seed: false,
