@@ -43,6 +43,7 @@ import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import { createStorageSizes } from '../stores/sqlite/storage-sizes.ts';
 import {
   openCulvertTables,
+  openedApart,
   openSqliteAccountStore,
   openSqliteBatchStore,
   openSqliteBodyStore,
@@ -102,14 +103,14 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const mcpGrants = later(() => createMcpGrantStore(openCulvertTables(folder.culvertDb)));
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
-  const crawls = later(() => openSqliteCrawlStore({ file: crawlDb, onTrouble }));
+  const crawls = later(openedApart({ file: crawlDb, onTrouble }, openSqliteCrawlStore));
   const responsesDb = join(folder.path, 'responses.db');
-  const responses = later(() => openSqliteResponseStore({ file: responsesDb, bootId, isOver, onTrouble }));
+  const responses = later(openedApart({ file: responsesDb, bootId, isOver, onTrouble }, openSqliteResponseStore));
   const batchesDb = join(folder.path, 'batches.db');
-  const batches = later(() => openSqliteBatchStore({ file: batchesDb, onTrouble }));
+  const batches = later(openedApart({ file: batchesDb, onTrouble }, openSqliteBatchStore));
   const bodiesDb = join(folder.path, 'bodies.db');
-  const bodies = later(() => openSqliteBodyStore({ file: bodiesDb, onTrouble }));
-  const vectorStoresDb = join(folder.path, 'vector-stores.db');
+  const bodies = later(openedApart({ file: bodiesDb, onTrouble }, openSqliteBodyStore));
+  const storesDb = join(folder.path, 'vector-stores.db');
   const sizes = createStorageSizes(folder.path);
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
@@ -124,8 +125,10 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     mayHaveBatches: () => existsSync(batchesDb),
     bodies: bodies.open,
     mayHaveBodies: () => existsSync(bodiesDb),
-    vectorStores: () => lateVectorStores(openVectorStoreTables({ file: vectorStoresDb, onTrouble }), worker),
-    mayHaveVectorStores: () => existsSync(vectorStoresDb),
+    vectorStores: openedApart({ file: storesDb, onTrouble }, (of) =>
+      lateVectorStores(openVectorStoreTables(of), worker),
+    ),
+    mayHaveVectorStores: () => existsSync(storesDb),
     sealedTables: sqliteSealedTables(folder.path, onTrouble),
     sessions: sessions.open,
     mcpGrants: mcpGrants.open,

@@ -17,6 +17,7 @@ import type { StoredBytes } from '../books/metering/storage/storage-counts.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
 import type { VectorStoreRows } from '../books/metering/vector-store-rows.ts';
 import type { JobWorker } from '../kernel/leased-jobs.ts';
+import { OpenedOnce } from '../kernel/opened-once.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
@@ -93,13 +94,10 @@ export interface Stores {
 }
 
 /** A store that is opened at its first use. */
-export function later<Store extends { close(): Promise<void> }>(open: () => Store) {
-  let store: Store | null = null;
+export function later<Store extends { close(): Promise<void> }>(open: () => Store | Promise<Store>) {
+  const store = new OpenedOnce(async () => open());
   return {
-    async open() {
-      store ??= open();
-      return store;
-    },
-    close: async () => store?.close(),
+    open: store.open,
+    close: async () => (await store.close())?.close(),
   };
 }

@@ -79,7 +79,7 @@ export function lookForDamage({
   folder: DataFolder;
   notify(message: string): void;
 }): IntegrityLook {
-  const thread = createWorkThread(new URL('./integrity-worker.ts', import.meta.url), 'thread of database checks');
+  const thread = createWorkThread(new URL('./file-worker.ts', import.meta.url), 'thread of database checks');
   let stopped = false;
 
   async function look(): Promise<void> {
@@ -88,7 +88,7 @@ export function lookForDamage({
       if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > fileBytesMax) continue;
       const damage = isSmallDatabase(file)
         ? await nextTurn(damageOf(file, 'quick'))
-        : await thread.ask<Damage | null>((id) => ({ message: { id, file }, transfer: [] }));
+        : await thread.ask<Damage | null>((id) => ({ message: { id, file, work: 'check' }, transfer: [] }));
       if (damage !== null) report(damage);
     }
     thread.letGo();

@@ -7,6 +7,7 @@ import type { ProviderObjectStore } from '../../books/auth/provider-object-store
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { BodyStore } from '../../books/metering/body-store.ts';
 import type { ResponseStore } from '../../books/metering/response-store.ts';
+import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import { createAccountStore } from '../accounts/account-store.ts';
 import { createProviderObjectStore } from '../accounts/provider-object-store.ts';
@@ -27,7 +28,7 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { naming, sqliteCode } from './database.ts';
+import { isSmallDatabase, naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
 import { LogSync } from './ledger-writer.ts';
 import {
@@ -235,4 +236,33 @@ export function openSqliteCrawlStore(late: LateFile): CrawlStore {
     pages: { key: 'key', shape: 'shape', value: (place) => place },
     given: '(SELECT value, key AS at FROM json_each($2)) AS found',
   });
+}
+
+/** Opens a database of the data folder that is brought up to date by then. */
+export function openedApart<Options extends { file: string }, Store>(
+  options: Options,
+  open: (options: Options) => Store | Promise<Store>,
+): () => Promise<Store> {
+  return async () => {
+    await migrateApart(options.file);
+    return open(options);
+  };
+}
+
+/**
+ * Brings a large file of an earlier version up to date in a thread: its copy may take minutes, and requests are served
+ * by then. Never rejects: who opens the file afterwards meets the same trouble, and has the words for it.
+ */
+async function migrateApart(file: string): Promise<void> {
+  const thread = createWorkThread(new URL('./file-worker.ts', import.meta.url), 'thread of migrations');
+  try {
+    if (!existsSync(file) || isSmallDatabase(file)) return;
+    const { current, pending } = stateOfFile(file, laterMigrations[basename(file)] ?? []);
+    if (current > 0 && pending.length > 0)
+      await thread.ask((id) => ({ message: { id, file, work: 'migrate' }, transfer: [] }));
+  } catch {
+    // Opening it fails, too.
+  } finally {
+    await thread.close();
+  }
 }

@@ -1,0 +1,26 @@
+import { basename } from 'node:path';
+import { yieldToMainThread } from '../../kernel/priority.ts';
+import { threadPort } from '../../kernel/threads/thread-port.ts';
+import { laterMigrations } from './culvert-schema.ts';
+import { damageOf } from './integrity.ts';
+import { migrateWithCopy, openMigrated } from './migrations.ts';
+
+yieldToMainThread();
+
+/** Work at a whole database, which may take minutes. */
+const works = {
+  check: (file: string) => damageOf(file, 'quick'),
+  migrate(file: string) {
+    const migrations = laterMigrations[basename(file)] ?? [];
+    openMigrated(file, 'fsync', (database) => migrateWithCopy(database, migrations)).close();
+    return null;
+  },
+};
+
+threadPort().on('message', ({ id, file, work }: { id: number; file: string; work: keyof typeof works }) => {
+  try {
+    threadPort().postMessage({ id, result: works[work](file) });
+  } catch (error) {
+    threadPort().postMessage({ id, error: String(error) });
+  }
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { copyBeforeSchema } from '../../kernel/sqlite/schema-copy.ts';
+import { batchMigrations } from './culvert-schema.ts';
+import { openDatabase } from './database.ts';
+import { migrate, stateOfFile } from './migrations.ts';
+import { openedApart, openSqliteBatchStore } from './stores.ts';
+
+test('a large database of an earlier version is copied and upgraded while others have their turns', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-apart-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'batches.db');
+  const old = openDatabase(file, 'fsync', 250);
+  migrate(old, batchMigrations.slice(0, 1));
+  old.exec(`INSERT INTO file_chunk VALUES ('file-1', 0, zeroblob(2000000))`);
+  old.close();
+  let turns = 0;
+  let counting: NodeJS.Immediate;
+  const turn = () => {
+    turns += 1;
+    counting = setImmediate(turn);
+  };
+  counting = setImmediate(turn);
+  let turnsUntilOpened = 0;
+  const onTrouble = (message: string) => assert.fail(message);
+  const store = await openedApart({ file, onTrouble }, (options) => {
+    turnsUntilOpened = turns;
+    assert.deepEqual(stateOfFile(file, batchMigrations).pending, [], 'it is up to date before it is opened');
+    return openSqliteBatchStore(options);
+  })();
+  clearImmediate(counting);
+  assert.ok(turnsUntilOpened > 10, `${turnsUntilOpened} turns`);
+  assert.ok(existsSync(copyBeforeSchema(file, 1)), 'with a copy for the earlier version');
+  assert.equal((await store.chunk('file-1', 0))?.length, 2_000_000);
+  await store.close();
+});
