@@ -136,7 +136,9 @@ test('an agent that is down answers 503 with Retry-After also while its card is 
     const { path = '', ...options } = request as { path?: string; json?: object };
     const answer = await gateway.fetch(`/a2a/again${path}`, options);
     const text = await answer.text();
-    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1'], text);
+    assert.equal(answer.status, 503, text);
+    // Until the look ends, or on a busy machine until the one after it.
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d?$/);
     assert.match(text, /'again' is down \(/);
   }
 });

@@ -369,6 +369,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/stores/accounts/mcp-grant-store.ts': ['grant', 'login', 'set'],
   'src/stores/answers/notice-store.ts': [
+    'after',
     'crossing',
     'due',
     'ended',
@@ -525,11 +526,14 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'prefix',
     'skipLocked',
   ],
+  'src/stores/sqlite/page-store.ts': ['ageIndexes', 'contentColumns'],
   'src/stores/vectors/vector-store-rows.ts': [
     'as',
     'batch',
     'file',
     'fileColumns',
+    "following('')",
+    'following(behind)',
     'free',
     'inBatch',
     'kind',
@@ -540,6 +544,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'store',
     'storeColumns',
     'table',
+    'where',
   ],
 };
 
