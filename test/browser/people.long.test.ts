@@ -302,3 +302,21 @@ for (const [name, path, wait] of [
     await assertLooksRight(page, `${name}-set-up`);
   });
 }
+
+test('a key of the configuration is blocked, and works again once that is lifted', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/keys?text=dev');
+  const act = async (item: string, action: string) => {
+    await page.getByRole('button', { name: 'Actions for test' }).first().click();
+    await page.getByRole('menuitem', { name: item }).click();
+    await page.getByRole('dialog').getByRole('button', { name: action }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  };
+  const isBlocked = async () => (await chat(gateway.key)).status === 401;
+  await act('Block', 'Block');
+  await page.getByText('The key test was blocked.').waitFor();
+  assert.ok(await isBlocked());
+  await assertAccessible(page);
+  await act('Lift the block', 'Lift the block');
+  await page.getByText('The key test works again.').waitFor();
+  assert.ok(!(await isBlocked()));
+});
