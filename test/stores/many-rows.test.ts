@@ -8,6 +8,7 @@ import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { openVectorStoreTables } from '../../src/stores/sqlite/stores.ts';
 import { tablesIn } from '../../src/stores/sqlite/tables.ts';
 import { createVectorStoreRows } from '../../src/stores/vectors/vector-store-rows.ts';
+import { countingTurns } from '../turns-of.ts';
 import { drivers } from './drivers.ts';
 
 // What these read grows with what is asked for, not with what is stored: counted, not timed.
@@ -50,15 +51,8 @@ for (const driver of drivers) {
     await tables.write([{ sql: fill, values: [] }]);
     const { noted, ran } = noting(tables);
     const accounts = createAccountStore({ ...noted, quick: noted, keys: noted });
-    let turns = 0;
-    let counting: NodeJS.Immediate;
-    const turn = () => {
-      turns += 1;
-      counting = setImmediate(turn);
-    };
-    counting = setImmediate(turn);
-    const found = await accounts.audit({ limit: 5, before: null, actor: 'eve' });
-    clearImmediate(counting);
+    const query = { limit: 5, before: null, actor: 'eve' };
+    const { result: found, turns } = await countingTurns(() => accounts.audit(query));
     assert.deepEqual(
       found.map(({ atMs }) => atMs),
       [30_000, 7],

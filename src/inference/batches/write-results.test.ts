@@ -1,29 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countingTurns } from '../../../test/turns-of.ts';
 import type { BatchRun } from './batch-parts.ts';
 import { linesOf } from './lines-of.ts';
 import { writeResults } from './write-results.ts';
-
-/** Calls `work`, and resolves to the turns of the loop that others had until its end. */
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let counting: NodeJS.Immediate;
-  const turn = () => {
-    turns += 1;
-    counting = setImmediate(turn);
-  };
-  counting = setImmediate(turn);
-  await work();
-  clearImmediate(counting);
-  return turns;
-}
 
 test('between the lines of a file others have their turns of the loop', async () => {
   async function* content() {
     yield Buffer.from('{"custom_id":"a"}\n'.repeat(20_000));
   }
   let lines = 0;
-  const turns = await turnsOf(async () => {
+  const { turns } = await countingTurns(async () => {
     for await (const line of linesOf(content(), 1_000)) if (line !== null) lines += 1;
   });
   assert.equal(lines, 20_000);
@@ -52,7 +39,7 @@ test('while the results of a batch are written, others have their turns of the l
     },
   } as unknown as BatchRun;
   let id = '';
-  const turns = await turnsOf(async () => {
+  const { turns } = await countingTurns(async () => {
     id = await writeResults(run, { which: 'all', name: 'output', gaps: null });
   });
   assert.equal(id, 'file of 20000 lines');

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { countingTurns } from '../../../test/turns-of.ts';
 import { copyBeforeSchema } from '../../kernel/sqlite/schema-copy.ts';
 import { batchMigrations } from './culvert-schema.ts';
 import { openDatabase } from './database.ts';
@@ -17,21 +18,15 @@ test('a large database of an earlier version is copied and upgraded while others
   migrate(old, batchMigrations.slice(0, 1));
   old.exec(`INSERT INTO file_chunk VALUES ('file-1', 0, zeroblob(2000000))`);
   old.close();
-  let turns = 0;
-  let counting: NodeJS.Immediate;
-  const turn = () => {
-    turns += 1;
-    counting = setImmediate(turn);
-  };
-  counting = setImmediate(turn);
   let turnsUntilOpened = 0;
   const onTrouble = (message: string) => assert.fail(message);
-  const store = await openedApart({ file, onTrouble }, (options) => {
-    turnsUntilOpened = turns;
-    assert.deepEqual(stateOfFile(file, batchMigrations).pending, [], 'it is up to date before it is opened');
-    return openSqliteBatchStore(options);
-  })();
-  clearImmediate(counting);
+  const { result: store } = await countingTurns((turns) =>
+    openedApart({ file, onTrouble }, (options) => {
+      turnsUntilOpened = turns();
+      assert.deepEqual(stateOfFile(file, batchMigrations).pending, [], 'it is up to date before it is opened');
+      return openSqliteBatchStore(options);
+    })(),
+  );
   assert.ok(turnsUntilOpened > 10, `${turnsUntilOpened} turns`);
   assert.ok(existsSync(copyBeforeSchema(file, 1)), 'with a copy for the earlier version');
   assert.equal((await store.chunk('file-1', 0))?.length, 2_000_000);
