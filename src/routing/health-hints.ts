@@ -1,8 +1,9 @@
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import { afterEvent, type BreakerState, closed, type OpenReason } from './breaker.ts';
+import { type Cooling, extend } from './cooling.ts';
 import { comesBack, type Health } from './health.ts';
-import { type AnswerKind, answerKinds, type Cooling, extend, type LaneState, samplesMin, UsualTime } from './lane.ts';
+import { type AnswerKind, answerKinds, type LaneState, samplesMin, UsualTime } from './lane.ts';
 
 /**
  * Facts that a process has learnt of a lane and gives to the others of its server. Nothing of a request or its tenant is

@@ -1,12 +1,12 @@
 import type { OutcomeClass } from '../formats/neutral/outcome.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReason } from './breaker.ts';
+import { cool } from './cooling.ts';
 import { effects } from './effects.ts';
 import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
 import {
   type AnswerKind,
   type CredentialState,
-  cool,
   type Lane,
   type LaneState,
   newCredentialState,

@@ -1,5 +1,6 @@
 import type { RequestNeeds } from '../formats/neutral/request.ts';
 import { type BreakerState, closed, isDue, isRest, rampShare } from './breaker.ts';
+import { type Cooling, type CredentialCooling, coolingOf } from './cooling.ts';
 import { FirstTokenPace } from './pace.ts';
 import { RollingCount, SuccessShare } from './rolling-counts.ts';
 import type { Credential } from './target.ts';
@@ -64,26 +65,10 @@ export function newCredentialState(): CredentialState {
   return { coolingUntilMs: 0, coolingMessage: null, limitedLast: null, carried: null };
 }
 
-/** A limit of the upstream: of one model, or of a credential with all its models. */
-export interface Cooling {
-  /** Rate-limited by the upstream until then; 0: not. */
-  coolingUntilMs: number;
-  /** The upstream's message about it, and the tenant that got it; null: none. */
-  coolingMessage: CoolingMessage | null;
-}
-
 /** Shared by all models of the credential's provider. */
-export interface CredentialState extends Cooling {
-  /** The model that was limited last. */
-  limitedLast: Cooling | null;
+export interface CredentialState extends CredentialCooling {
   /** Attempts in the last minute; null until a configured rpm asks for it. */
   carried: RollingCount | null;
-}
-
-export interface CoolingMessage {
-  text: string;
-  /** They may describe this key's requests: nobody else reads them. */
-  tenant: string;
 }
 
 /**
@@ -147,34 +132,9 @@ export function newMinuteCount(): RollingCount {
   return new RollingCount(1_000, 61);
 }
 
-/** The limit that keeps it away for longer: of its model, or of its credential. */
-export function coolingOf(state: LaneState): Cooling {
-  return state.coolingUntilMs > state.ofCredential.coolingUntilMs ? state : state.ofCredential;
-}
-
-/**
- * Rate-limited for so long. Most limits are those of a model, so the others go on. A second model that is limited
- * meanwhile shows that the credential is.
- */
-export function cool(state: LaneState, untilMs: number, message: CoolingMessage | null, nowMs: number): void {
-  const { ofCredential } = state;
-  const { limitedLast } = ofCredential;
-  extend(state, untilMs, message);
-  if (limitedLast !== null && limitedLast !== state && limitedLast.coolingUntilMs > nowMs)
-    extend(ofCredential, untilMs, message);
-  ofCredential.limitedLast = state;
-}
-
-/** An earlier, longer one stays. */
-export function extend(cooling: Cooling, untilMs: number, message: CoolingMessage | null): void {
-  if (untilMs <= cooling.coolingUntilMs) return;
-  cooling.coolingUntilMs = untilMs;
-  cooling.coolingMessage = message;
-}
-
 export function standingOf(lane: Lane, nowMs: number): Standing {
-  const { breaker } = lane.state;
-  if (coolingOf(lane.state).coolingUntilMs > nowMs) return 'cooling';
+  const { breaker, coolingUntilMs, ofCredential } = lane.state;
+  if (coolingUntilMs > nowMs || ofCredential.coolingUntilMs > nowMs) return 'cooling';
   if (lane.credential.rpm !== null && isFull(lane, nowMs)) return 'full';
   if (breaker.at === 'closed' || breaker.at === 'ramp') return 'ready';
   if (isDue(breaker, nowMs)) return 'due';

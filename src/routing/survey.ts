@@ -1,11 +1,11 @@
 import type { RequestNeeds } from '../formats/neutral/request.ts';
 import type { Random } from '../kernel/random.ts';
 import { type Blocked, type Choice, dialectFor } from './capability.ts';
+import { coolingOf } from './cooling.ts';
 import type { Health } from './health.ts';
 import {
   backAtMs,
   cannotBeTried,
-  coolingOf,
   hopeOf,
   isClosedOut,
   isUnreachable,
