@@ -22,7 +22,7 @@ import { type ConversationBody, type ConversationFacts, readConversation } from 
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
 import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
-import { passedAnswers, type VendorsClients } from './passed-answers.ts';
+import { passedAnswers } from './passed-answers.ts';
 import {
   answersAlone,
   type ChatCall,
@@ -69,7 +69,7 @@ export function chatEndpoint(
       dialects[dialectId],
       (plan, facts) => answerModelOf(plan, facts, dialectId),
       idPrefixes[id],
-      vendorsClients,
+      clientIn,
     ),
     keeps: ({ facts: { extras } }) => (extras === null || answersAlone(extras) ? 'events' : null),
     plan: (snapshot, { principal, preferences, variant, callerHeaders }, { facts }) =>
@@ -89,11 +89,18 @@ export function chatEndpoint(
  * versions `ai-sdk/…`), and LangChain's class for Mistral in Python, which makes up an id for each piece of the first call.
  * Only its reader of events (httpx-sse) tells it.
  */
-const vendorsClients: VendorsClients = [
+const vendorsClients = [
   ['mistral', /^mistral-client-|^ai-sdk[-/]mistral\/|^python-httpx\/\S* no-store$/],
   ['groq', /^Groq\/|^ai-sdk[-/]groq\//],
   ['xai', /^ai-sdk[-/]xai\//],
-];
+] as const;
+
+/** The vendor whose client sends these headers; undefined: any other client. */
+function clientIn({ 'user-agent': agent, 'cache-control': caching }: Job['callerHeaders']): AnswerHead['clientOf'] {
+  const text = `${agent} ${caching}`;
+  for (const [vendor, agents] of vendorsClients) if (agents.test(text)) return vendor;
+  return undefined;
+}
 
 /** Plans a conversation: the targets that may answer it, and for how much. `culvert explain` asks the same. */
 export function planOf(
@@ -158,11 +165,7 @@ function trialsOf(
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
-  let clientOf: AnswerHead['clientOf'];
-  if (stream && dialect.id === 'openai-chat') {
-    const { 'user-agent': agent, 'cache-control': caching } = job.callerHeaders;
-    for (const [vendor, agents] of vendorsClients) if (agents.test(`${agent} ${caching}`)) clientOf = vendor;
-  }
+  const clientOf = stream && dialect.id === 'openai-chat' ? clientIn(job.callerHeaders) : undefined;
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,

@@ -1,6 +1,7 @@
 import type { AnswerHead, CallerDialect, DecodeOptions, DialectId } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { PassedAnswers, Plan, PlannedRequest } from '../../spine/endpoint.ts';
+import type { Job } from '../../spine/job.ts';
 import { PassedStream, type PassedTaker, PassedWhole } from '../../spine/pass-through.ts';
 import type { AttemptSink, Bytes } from '../../spine/sink.ts';
 import type { AnswerPlace, KeepingSteps, PassedReading } from '../../spine/steps/after.ts';
@@ -45,18 +46,15 @@ function readingOf(form: PassedReading['form'], usageOf: DecodeOptions['usageOf'
   };
 }
 
-/** Clients of vendors, by user agent and `cache-control`. */
-export type VendorsClients = readonly (readonly [vendor: NonNullable<AnswerHead['clientOf']>, agents: RegExp])[];
-
 /**
  * How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own.
- * `clients`: those to which no stream of another service than the vendor's goes on as it came.
+ * `clientIn`: the vendor whose client it is, to which no stream of another service goes on as it came.
  */
 export function passedAnswers(
   callers: CallerDialect,
   modelOf: (plan: Plan, facts: ConversationFacts) => string | undefined,
   idPrefix: string,
-  clients: VendorsClients,
+  clientIn: (headers: Job['callerHeaders']) => AnswerHead['clientOf'],
 ): PassedAnswers<ConversationBody, Plan> {
   const typeOf = ({ snapshot }: PlannedRequest<unknown, Plan>, provider: string) =>
     snapshot.providers.get(provider)?.connection.provider;
@@ -74,9 +72,8 @@ export function passedAnswers(
       if (dialect !== callers.id || streamed !== facts.stream || form.settings !== echoKey(facts)) return null;
       const type = typeOf(planned, provider);
       if (streamed && dialect === 'openai-chat') {
-        const { 'user-agent': agent, 'cache-control': caching } = planned.call.callerHeaders;
-        for (const [vendor, agents] of clients)
-          if (vendor !== type?.id && agents.test(`${agent} ${caching}`)) return null;
+        const client = clientIn(planned.call.callerHeaders);
+        if (client !== undefined && client !== type?.id) return null;
       }
       const name = modelOf(planned.plan, facts);
       return {
