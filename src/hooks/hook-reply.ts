@@ -9,10 +9,10 @@ const messageCharsMax = 1_000;
 const tagCharsMax = 64;
 
 /** Members that people try to change and no hook may. */
-const forbidden: ReadonlySet<string> = new Set([
-  ...['account', 'caller', 'credential', 'credentials', 'headers', 'key', 'keyId', 'plan', 'price', 'prices'],
-  ...['requestId', 'user'],
-]);
+const forbidden: ReadonlySet<string> = new Set(
+  `account caller credential credentials headers key keyId plan price prices
+  requestId user`.split(/\s+/),
+);
 
 type Check = (value: unknown) => string | null;
 

@@ -115,10 +115,8 @@ function placeIn(text: string, offset: number): { line: number; column: number }
 }
 
 const functionNames = ['has', 'size', 'double', 'int', 'string', 'timeOfDay'];
-const methodNames = [
-  ...['startsWith', 'endsWith', 'contains', 'matches', 'lowerAscii', 'upperAscii', 'trim', 'size', 'exists', 'all'],
-  ...['getHours', 'getMinutes', 'getDayOfWeek', 'getDate', 'getMonth'],
-];
+const methodNames = `startsWith endsWith contains matches lowerAscii upperAscii trim size exists all
+  getHours getMinutes getDayOfWeek getDate getMonth`.split(/\s+/);
 
 function problemText(
   { code, summary, start, end }: { code: string; summary: string; start: number; end: number },

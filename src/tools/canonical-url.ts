@@ -45,10 +45,10 @@ export function isOfDomain(url: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`);
 }
 
-const tracking = new Set([
-  ...['gclid', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'fbclid', 'msclkid', 'yclid', 'twclid', 'ttclid', 'igshid'],
-  ...['mc_cid', 'mc_eid', '_ga', '_gl', 'srsltid'],
-]);
+const tracking = new Set(
+  `gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid
+  mc_cid mc_eid _ga _gl srsltid`.split(/\s+/),
+);
 
 function isTracking(name: string): boolean {
   return name.startsWith('utm_') || tracking.has(name);

@@ -51,11 +51,11 @@ export function isModelName(name: unknown): name is string {
 }
 
 /** Parameters that are read here, or mean nothing to a gateway that is built otherwise. */
-const known: ReadonlySet<string> = new Set([
-  ...['model', 'custom_llm_provider', 'api_key', 'api_base', 'base_url', 'api_version', 'organization'],
-  ...['extra_headers', 'headers', 'extra_body', 'timeout', 'stream_timeout', 'rpm', 'tpm', 'weight', 'order'],
-  ...['drop_params', 'litellm_credential_name', 'use_in_pass_through', 'mock_response', 'mock_timeout'],
-]);
+const known: ReadonlySet<string> = new Set(
+  `model custom_llm_provider api_key api_base base_url api_version organization
+  extra_headers headers extra_body timeout stream_timeout rpm tpm weight order
+  drop_params litellm_credential_name use_in_pass_through mock_response mock_timeout`.split(/\s+/),
+);
 
 /** Null, with a note, for an entry that has no place here. */
 export function readDeployment(

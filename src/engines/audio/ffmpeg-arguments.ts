@@ -15,9 +15,7 @@ const cpuSecondsMax = 300;
 const base = ['-nostdin', '-hide_banner', '-nostats', '-loglevel', 'error', '-y'];
 const bounds = ['-max_alloc', String(allocationBytesMax), '-timelimit', String(cpuSecondsMax)];
 const open = ['-format_whitelist', demuxers, '-codec_whitelist', decoders, '-threads', '1'];
-const soundOnly = [
-  ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-map_metadata', '-1', '-threads', '1', '-filter_threads', '1'],
-];
+const soundOnly = '-map 0:a:0 -vn -sn -dn -map_metadata -1 -threads 1 -filter_threads 1'.split(' ');
 
 /** Speech needs no more; music in these is still fair. */
 const encoders: Readonly<Record<Exclude<SpeechFormat, 'wav'>, readonly string[]>> = {
@@ -60,7 +58,12 @@ export function pipeArguments(conversion: Conversion): string[] {
   return [
     ...base,
     ...bounds,
-    ...['-protocol_whitelist', 'pipe', ...open, ...input, '-i', 'pipe:0'],
+    '-protocol_whitelist',
+    'pipe',
+    ...open,
+    ...input,
+    '-i',
+    'pipe:0',
     ...soundOnly,
     ...output(conversion),
   ];

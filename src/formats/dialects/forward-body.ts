@@ -12,10 +12,10 @@ export interface ForwardBody {
  * upstream (S1). The last say which blocks of memory a server of vLLM or SGLang reads, and from whom: other callers'
  * prompts are in them.
  */
-export const gatewayOnlyFields: ReadonlySet<string> = new Set([
-  ...['models', 'fallbacks', 'api_base', 'base_url', 'baseURL', 'api_key', 'api_version', 'custom_llm_provider'],
-  ...['extra_headers', 'extra_body', 'kv_transfer_params', 'bootstrap_host', 'bootstrap_port', 'bootstrap_room'],
-]);
+export const gatewayOnlyFields: ReadonlySet<string> = new Set(
+  `models fallbacks api_base base_url baseURL api_key api_version custom_llm_provider
+  extra_headers extra_body kv_transfer_params bootstrap_host bootstrap_port bootstrap_room`.split(/\s+/),
+);
 
 /** Members of a body that no reader of it knows, and that are not for the gateway: they go to the provider as they are. */
 export function furtherMembers(body: JsonObject, known: ReadonlySet<string>): JsonObject {

@@ -88,19 +88,16 @@ const formatWord =
   /^(jsonrpc=2\.0|kind=(message|task|status-update|artifact-update|text|file|data)|state=(TASK_STATE_[A-Z_]+|submitted|working|completed|failed|canceled|rejected|(input|auth)-required|unknown)|timestamp=\d{4}-\d\d-\d\dT[\d:.]+Z|tool=[\w-]+__[\w.-]+|background=(transparent|opaque|auto)|output_format=(png|jpeg|webp|gif|svg)|input_fidelity=(low|high)|moderation=(low|auto)|style=(vivid|natural)|response_format=(url|b64_json|json|text|srt|vtt|verbose_json|diarized_json|mp3|opus|aac|flac|wav|pcm))$/;
 /** Ids in the points of vector stores: were they changed, nobody would find the passages of a file to remove them. */
 const storeId = /^(file-|vsf_)[0-9a-z]{9}[0-9A-Za-z]{16}$/;
-const bytes = new Set([
-  ...['data', 'file_data', 'b64_json', 'bytesBase64Encoded', 'bytes'],
-  ...['image', 'images', 'audio', 'mask', 'blob'],
-]);
-const providerObjects = new Set([
-  ...['file_id', 'container', 'cachedContent', 'encrypted_content', 'signature', 'redactedContent'],
-]);
+const bytes = new Set('data file_data b64_json bytesBase64Encoded bytes image images audio mask blob'.split(' '));
+const providerObjects = new Set(
+  'file_id container cachedContent encrypted_content signature redactedContent'.split(' '),
+);
 /** Types of thoughts that their provider encrypted. */
 const redacted = /^redacted[_-](thinking|reasoning)$|^reasoning\.encrypted$/;
 /** Members with the address of a picture or a file. Its content is what a model reads, and nobody else does. */
-const filesElsewhere = new Set([
-  ...['image_url', 'file_url', 'video_url', 'audio_url', 'document_url', 'fileUri', 'file_uri', 's3Location'],
-]);
+const filesElsewhere = new Set(
+  'image_url file_url video_url audio_url document_url fileUri file_uri s3Location'.split(' '),
+);
 const dataUrl = /^data:[^,]*;base64,/;
 const webAddress = /^https?:/i;
 
@@ -191,13 +188,11 @@ function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind
 }
 
 /** Members of a schema whose members the caller names. */
-const schemaNames = new Set([
-  ...['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas', 'dependentRequired'],
-]);
+const schemaNames = new Set(
+  'properties patternProperties $defs definitions dependentSchemas dependentRequired'.split(' '),
+);
 /** Members of a tool or a schema with values, which may be objects. */
-const schemaValues = new Set([
-  ...['default', 'const', 'enum', 'example', 'examples', 'input_examples', 'inputExamples'],
-]);
+const schemaValues = new Set('default const enum example examples input_examples inputExamples'.split(' '));
 
 function endsIn(end: RegExp, value: JsonValue | undefined): boolean {
   return typeof value === 'string' && end.test(value);

@@ -29,10 +29,10 @@ export interface CredentialHeaders {
 }
 
 /** They belong to the connection itself: an operator's value would break framing or send a body to another host. */
-const transportHeaders = new Set([
-  ...['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'te', 'trailer', 'upgrade'],
-  ...['expect', 'keep-alive', 'proxy-authorization', 'proxy-connection'],
-]);
+const transportHeaders = new Set(
+  `host connection content-length content-type transfer-encoding te trailer upgrade
+  expect keep-alive proxy-authorization proxy-connection`.split(/\s+/),
+);
 
 type OperatorHeaders = { ok: true; headers: Map<string, string> } | { ok: false; message: string };
 

@@ -6,9 +6,9 @@ import type { Loss } from '../neutral/loss.ts';
 const repetitionsMax = 2_000;
 const bounds: ReadonlySet<string> = new Set(['minLength', 'maxLength', 'minItems', 'maxItems']);
 const schemaMaps: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
-const schemaPlaces: ReadonlySet<string> = new Set([
-  ...['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf', 'prefixItems'],
-]);
+const schemaPlaces: ReadonlySet<string> = new Set(
+  'items additionalProperties anyOf oneOf allOf prefixItems'.split(' '),
+);
 
 /**
  * Patterns that common/json-schema-to-grammar.cpp translates: for whole values, without classes such as `\d`, escapes

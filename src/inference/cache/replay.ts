@@ -107,9 +107,15 @@ async function give<R extends RequestBody, P extends Plan>(
   if (similarity !== undefined) progress.cacheSimilarity = similarity;
   const near = similarity === undefined ? '' : `semantic; similarity=${similarity.toFixed(3)}; `;
   const headers = [
-    ...['x-culvert-provider', headerSafe(entry.provider), 'x-culvert-model', headerSafe(entry.model)],
-    ...['x-culvert-attempts', '0', ...costHeaders(job)],
-    ...['x-culvert-cache', `hit; ${near}age=${Math.floor(progress.cacheAgeMs / 1_000)}`],
+    'x-culvert-provider',
+    headerSafe(entry.provider),
+    'x-culvert-model',
+    headerSafe(entry.model),
+    'x-culvert-attempts',
+    '0',
+    ...costHeaders(job),
+    'x-culvert-cache',
+    `hit; ${near}age=${Math.floor(progress.cacheAgeMs / 1_000)}`,
   ];
   progress.firstTokenMs = clock.monotonicMs() - job.startedMs;
   const losses = entry.endpoint === job.endpoint ? entry.losses : [];

@@ -135,10 +135,7 @@ function step3(word: string, r1: number, r2: number): string {
   return found === undefined ? word : replaced(word, found, r1);
 }
 
-const step4Endings = [
-  ...['ement', 'ance', 'ence', 'able', 'ible', 'ment', 'ant', 'ent', 'ism', 'ate', 'iti', 'ous', 'ive', 'ize', 'al'],
-  ...['er', 'ic'],
-];
+const step4Endings = 'ement ance ence able ible ment ant ent ism ate iti ous ive ize al er ic'.split(' ');
 
 function step4(word: string, r2: number): string {
   const found = step4Endings.find((ending) => word.endsWith(ending));

@@ -5,12 +5,12 @@ import { type NarrowedSchema, type Narrowing, narrowedBy, narrowNamed, narrowVal
  * Keywords that Anthropic's structured outputs refuse with a 400 (docs "Structured outputs", JSON Schema limitations).
  * They go into the description instead, where the model reads them.
  */
-const refused = new Set([
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
-  ...['maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'prefixItems', 'minProperties'],
-  ...['maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas'],
-  ...['unevaluatedProperties', 'unevaluatedItems', 'not', 'if', 'then', 'else'],
-]);
+const refused = new Set(
+  `minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength
+  maxItems uniqueItems contains minContains maxContains prefixItems minProperties
+  maxProperties patternProperties propertyNames dependentRequired dependentSchemas
+  unevaluatedProperties unevaluatedItems not if then else`.split(/\s+/),
+);
 
 const formats = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 

@@ -2,11 +2,11 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type NarrowedSchema, type Narrowing, narrowedBy, narrowNamed, narrowValue } from '../narrowing.ts';
 
 /** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
-const taken: ReadonlySet<string> = new Set([
-  ...['$id', '$defs', '$ref', '$anchor', 'type', 'format', 'title', 'description', 'enum', 'items', 'prefixItems'],
-  ...['minItems', 'maxItems', 'minimum', 'maximum', 'anyOf', 'oneOf', 'properties', 'additionalProperties'],
-  ...['required', 'propertyOrdering'],
-]);
+const taken: ReadonlySet<string> = new Set(
+  `$id $defs $ref $anchor type format title description enum items prefixItems
+  minItems maxItems minimum maximum anyOf oneOf properties additionalProperties
+  required propertyOrdering`.split(/\s+/),
+);
 /** They restrict nothing. */
 const remarks: ReadonlySet<string> = new Set([
   '$schema',

@@ -173,15 +173,13 @@ const held: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   }).map(([name, members]) => [name, members.split(' ')]),
 );
 /** Values that the neutral form holds whole. */
-const whole = new Set([
-  ...['parameters', 'parametersJsonSchema', 'input_schema', 'args', 'response', 'cache_control'],
-  ...['responseSchema', 'responseJsonSchema'],
-]);
+const whole = new Set(
+  `parameters parametersJsonSchema input_schema args response cache_control
+  responseSchema responseJsonSchema`.split(/\s+/),
+);
 
-const roots = [
-  ...['messages', 'system', 'tools', 'input', 'systemInstruction', 'contents'],
-  ...['thinking', 'reasoning', 'generationConfig'],
-];
+const roots = `messages system tools input systemInstruction contents
+  thinking reasoning generationConfig`.split(/\s+/);
 
 /** A message or a tool has a member that the neutral form does not hold. Others of the request are its extensions. */
 function hasMore(body: JsonObject): boolean {
