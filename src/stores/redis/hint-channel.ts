@@ -2,12 +2,12 @@ import type { HintChannel } from '../../books/metering/hint-channel.ts';
 import { keysOf } from './keys.ts';
 import type { Link } from './link.ts';
 import { luaWindows } from './lua-windows.ts';
+import { createRedisClient } from './redis-client.ts';
 import { script } from './script.ts';
 import type { KeyServer } from './servers.ts';
 
 /** Longer texts are neither sent nor read. */
 const textMax = 128 * 1024;
-const connectTimeoutMs = 1_000;
 /** Nothing else is sent over it: without an answer to a ping for so long, the way of a connection is broken. */
 const pingEveryMs = 1_000;
 const silentMaxMs = 5_000;
@@ -49,14 +49,10 @@ function listenTo(server: KeyServer, channel: string, take: (text: string) => vo
   let stopped = false;
 
   async function connect(): Promise<void> {
-    const { createClient } = await import('@redis/client');
-    const next = createClient({
+    const next = await createRedisClient({
       url: await server.url(),
-      disableOfflineQueue: true,
-      disableClientInfo: true,
-      maintNotifications: 'disabled',
       pingInterval: pingEveryMs,
-      socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs, socketTimeout: silentMaxMs },
+      socket: { socketTimeout: silentMaxMs },
     });
     client = next;
     next.on('error', again);

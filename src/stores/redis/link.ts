@@ -173,12 +173,19 @@ export class Link {
       if (this.#state === 'closed') return opened.destroy();
       this.#wire = opened;
       await this.#warnOfEviction(opened);
-      // If a script were sent again because Redis does not know it, later commands would run before it.
-      await Promise.all(this.#options.scripts.map(({ text }) => opened.send(['SCRIPT', 'LOAD', text])));
+      await this.#loadScripts(opened);
       if (this.#wire === opened) await this.#verify(opened);
     } catch (error) {
       this.#lose(errorMessage(error));
     }
+  }
+
+  /** If a script were sent again because Redis does not know it, later commands would run before it. */
+  async #loadScripts(on: Wire): Promise<void> {
+    const { scripts } = this.#options;
+    const there = (await on.send(['SCRIPT', 'EXISTS', ...scripts.map(({ sha }) => sha)])) as readonly number[];
+    const missing = scripts.filter((_, at) => there[at] !== 1);
+    await Promise.all(missing.map(({ text }) => on.send(['SCRIPT', 'LOAD', text])));
   }
 
   /** Finds out which epoch is in force, and waits until it may be used. */

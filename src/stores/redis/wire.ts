@@ -3,6 +3,7 @@ import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopInstant } from '../../kernel/loop-clock.ts';
 import { answerMaxMs, createPatience, silentMaxMs } from '../patience.ts';
+import { connectTimeoutMs, createRedisClient } from './redis-client.ts';
 
 /** Answers of Redis to our commands; scripts answer lists of whole numbers and texts, which may be asked for as bytes. */
 export type Reply = string | Buffer | number | null | readonly Reply[];
@@ -13,7 +14,8 @@ const inFlightMax = 4_096;
 /** A connection on which the oldest answer is so late is given up. */
 const lostAfterMs = 2_000;
 
-const connectTimeoutMs = 1_000;
+/** `RESP_TYPES.BLOB_STRING` of the client. */
+const blobString = '$'.charCodeAt(0);
 
 /** Why a command has no answer. `sent`: it may have been done nevertheless. */
 export class NoReply extends Error {
@@ -72,18 +74,13 @@ export async function openWire(
   events: { onOver(reason: string): void; onFlowing(): void },
   { texts = 'texts', maxMs = answerMaxMs }: WireOptions = {},
 ): Promise<Wire> {
-  // Only installations with Redis pay for loading its client.
-  const { createClient, RESP_TYPES } = await import('@redis/client');
   let over = false;
   let established = false;
-  const client = createClient({
+  const client = await createRedisClient({
     url,
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
     // Our own deadlines: one timer for all commands, not one AbortSignal each.
-    commandOptions: { timeout: 0, ...(texts === 'bytes' && { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }) },
-    socket: { ...filesOfTls(url), reconnectStrategy: false, connectTimeout: connectTimeoutMs },
+    commandOptions: { timeout: 0, ...(texts === 'bytes' && { typeMapping: { [blobString]: Buffer } }) },
+    socket: filesOfTls(url),
   });
   client.on('error', (error: Error) => end(error.message));
   client.on('end', () => end('the connection was closed'));
