@@ -155,7 +155,6 @@ export class RouteTable {
 const vendorDoors: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(listen|speech-to-text)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/transcriptions."],
   [/^\/v1\/(speak|text-to-speech)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/speech."],
-  [/^\/v1\/(chat|generate)$/, ' Did you mean POST /v1/chat/completions, or POST /v2/chat of Cohere?'],
 ];
 
 /** Whether a named part of the path is empty (`/v1/files/`): it is a list with a slash too many, not an object. */

@@ -9,7 +9,6 @@ test('§9 "All gateway paths carry the prefix `/v1`": another version or base is
   for (const [path, meant] of [
     ['/v2/chat/completions', 'POST /v1/chat/completions'],
     ['/V1/chat/completions', 'POST /v1/chat/completions'],
-    ['/v1/chat', 'POST /v1/chat/completions, or POST /v2/chat of Cohere'],
     ['/v1/chat/completion', 'POST /v1/chat/completions'],
     ['/v1/embedings', 'POST /v1/embeddings'],
     ['/v1/vectors/collection/docs/points', 'POST /v1/vectors/collections/docs/points'],

@@ -12,8 +12,6 @@ for (const [path, door] of Object.entries({
   '/v1/speak?model=aura-2': '/v1/audio/speech',
   '/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb': '/v1/audio/speech',
   '/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb/stream': '/v1/audio/speech',
-  '/v1/chat': '/v2/chat of Cohere',
-  '/v1/generate': '/v2/chat of Cohere',
 })) {
   test(`${path} returns 404 with the path to take`, async () => {
     const response = await gateway.fetch(path, { json: {} });

@@ -60,6 +60,24 @@ export class ConvertedDelivery extends PassedDelivery {
   }
 }
 
+/** The caller of a stream, which the exchange's wire converts: headers and refusals have its own words. */
+export class ConvertedStream extends PassedDelivery {
+  readonly #facts: Omit<ConvertedFacts, 'answerOf'>;
+
+  constructor(next: Delivery, facts: Omit<ConvertedFacts, 'answerOf'>) {
+    super(next);
+    this.#facts = facts;
+  }
+
+  override start(form: AnswerForm, headers: HeaderList, status?: number): void {
+    this.next.start(form, convertedHeaders(headers, this.#facts.lost, this.#facts.words), status);
+  }
+
+  override end(failed: Failed | null): void {
+    this.next.end(failed && { ...failed, failure: failureIn(this.#facts.words, failed.failure) });
+  }
+}
+
 const tooLarge: Failure = {
   kind: 'unsupported',
   message: 'The answer is too large for one piece. Ask for fewer or smaller parts.',

@@ -24,7 +24,7 @@ const conversations: readonly [RegExp, CallerDialectId][] = [
   [/\/responses$/, 'openai-responses'],
   [/:(stream)?generateContent$/i, 'gemini'],
   [/^\/api\/(chat|generate)$/, 'ollama'],
-  [/^\/v2\/chat$/, 'cohere-chat'],
+  [/^\/v(1|2)\/(chat|generate)$/, 'cohere-chat'],
   [/\/ai\/language-model$/, 'ai-sdk'],
   [/^\/model\/.+\/converse(-stream)?$/, 'bedrock-converse'],
 ];

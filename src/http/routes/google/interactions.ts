@@ -5,13 +5,12 @@ import { interactionWords, toResponseRequest } from '../../../formats/dialects/i
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { BackgroundRuns } from '../../../inference/families/responses/background.ts';
 import { followRun, followStored } from '../../../inference/families/responses/follow-response.ts';
-import { type AnswerForm, type Delivery, type Failed, type HeaderList, refuse } from '../../../inference/spine/sink.ts';
+import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { readJsonBody } from '../../read-body.ts';
-import { ConvertedDelivery, convertedHeaders, failureIn } from '../converted-delivery.ts';
-import { PassedDelivery } from '../passed-delivery.ts';
+import { ConvertedDelivery, ConvertedStream } from '../converted-delivery.ts';
 import { type StoredPlace, sendForeign, storedRoutes } from '../stored-route.ts';
 import { googleVersions } from './resource-names.ts';
 
@@ -76,7 +75,7 @@ async function create(services: Services, exchange: Exchange, answer: Route['han
   const isStream = body.stream === true;
   if (isStream) exchange.wire = interactionWire();
   const client = isStream
-    ? new StreamedInteraction(exchange.client, lost)
+    ? new ConvertedStream(exchange.client, facts)
     : new ConvertedDelivery(exchange.client, {
         ...facts,
         answerOf: (response) => interactionOf(JSON.parse(String(response)) as JsonObject),
@@ -85,24 +84,6 @@ async function create(services: Services, exchange: Exchange, answer: Route['han
   await answer(asResponse);
   // A run in the background has taken its place over.
   exchange.admitted = asResponse.admitted;
-}
-
-/** The caller of a stream: headers and refusals have its own words. */
-class StreamedInteraction extends PassedDelivery {
-  readonly #lost: readonly string[];
-
-  constructor(next: Delivery, lost: readonly string[]) {
-    super(next);
-    this.#lost = lost;
-  }
-
-  override start(form: AnswerForm, headers: HeaderList, status?: number): void {
-    this.next.start(form, convertedHeaders(headers, this.#lost, interactionWords), status);
-  }
-
-  override end(failed: Failed | null): void {
-    this.next.end(failed && { ...failed, failure: failureIn(interactionWords, failed.failure) });
-  }
 }
 
 /** Number of the event that the caller has last; 0: none. */
