@@ -13,7 +13,7 @@ import { openWire } from './stream-wire.ts';
 
 /** How long the steps of a request that is cut may take to end it. */
 const cutEndsMs = 100;
-const keepAliveComment = ': keep-alive\n\n';
+const keepAliveComment = (): Bytes => ': keep-alive\n\n';
 const jsonHeaders = ['content-type', 'application/json'];
 const streamHeaders = [
   'cache-control',
@@ -48,8 +48,7 @@ export class ResponseDelivery implements Delivery {
   private wire: ((chunk: Bytes) => Bytes) | null = null;
   /** Text behind the last event; absent: none. */
   private closing: (() => string) | undefined;
-  /** True while comments may leave, too. */
-  private takesComments = true;
+  private silence = keepAliveComment;
   /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
   private status = 200;
@@ -108,7 +107,7 @@ export class ResponseDelivery implements Delivery {
     const wire = this.exchange.wire ?? this.exchange.route?.dialect.wire;
     if (wire !== undefined && form !== 'bytes') {
       this.wire = openWire(wire);
-      this.takesComments = wire.comments === true;
+      this.silence = wire.keepAlive ?? keepAliveComment;
       this.closing = wire.end;
     }
     const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
@@ -224,7 +223,11 @@ export class ResponseDelivery implements Delivery {
     if (this.disconnected || this.ended) return;
     if (!this.committed) this.start('events', this.earlyHeaders);
     this.keepAlive = null;
-    if (!this.behind && this.takesComments) this.chunk(keepAliveComment);
+    const { wire } = this;
+    this.wire = null;
+    // Frames leave whole, so it is never within one.
+    if (!this.behind) this.chunk(this.silence());
+    this.wire = wire;
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }
 

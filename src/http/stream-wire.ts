@@ -6,12 +6,12 @@ import { createSseReader } from '../upstream/transport/sse-reader.ts';
 const nothing = Buffer.alloc(0);
 
 /** Gives for the next bytes of a stream those that leave for them; none for a comment, or half an event. */
-export function openWire({ frameOf, comments }: StreamWire): (chunk: Bytes) => Bytes {
+export function openWire({ frameOf, keepAlive }: StreamWire): (chunk: Bytes) => Bytes {
   if (frameOf === undefined) return (chunk) => (isComment(chunk) ? nothing : chunk);
   const reader = createSseReader({ eventBytesMax: largeEventBytesMax });
   return (chunk) => {
     // Frames leave whole, so it is never within one.
-    if (comments === true && isComment(chunk)) return chunk;
+    if (keepAlive === undefined && isComment(chunk)) return chunk;
     const frames = reader.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk).flatMap((event) => {
       const frame = frameOf(event);
       return frame === null ? [] : [frame];

@@ -137,6 +137,42 @@ test("silence of 10 s in a stream of Google's Interactions: comments come betwee
   assert.deepEqual(names(body.replace(comment, '')), names(usual));
 });
 
+const talk = [{ role: 'user', content: 'Hello' }];
+const parts = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
+const silences = [
+  ["Ollama's lines", '/api/chat', { model: 'chat', messages: talk }, /^ +\{/],
+  ["Cohere's lines of version 1", '/v1/chat', { model: 'chat', message: 'Hello', stream: true }, /^ +\{/],
+  ["Google's array", '/v1beta/models/chat:streamGenerateContent', parts, /^\[ +\{/],
+  [
+    "AWS's events",
+    '/model/chat/converse-stream',
+    { messages: [{ role: 'user', content: [{ text: 'Hello' }] }] },
+    /keepAlive/,
+  ],
+] as const;
+for (const [what, path, json, silence] of silences)
+  test(`silence of 20 s in a stream of ${what}: bytes come that its clients skip`, async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    upstream.script(chatPath, ['delay=25s']);
+    const request = gateway.fetch(path, { json });
+    await upstream.when(({ method }) => method === 'POST');
+    await turns();
+    t.mock.timers.tick(10_000);
+    const response = await request;
+    t.mock.timers.tick(10_000);
+    const reading = response.text();
+    t.mock.timers.tick(5_000);
+    const body = await reading;
+    // Closing the gateway needs the real ones.
+    t.mock.timers.reset();
+    assert.match(body, silence);
+    if (what === "Google's array") assert.ok((JSON.parse(body) as unknown[]).length > 1);
+    else if (what !== "AWS's events") for (const line of body.trimEnd().split('\n')) assert.ok(JSON.parse(line));
+  });
+
 /** Some turns of the loop, for sockets to be read. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));

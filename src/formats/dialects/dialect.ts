@@ -58,8 +58,11 @@ export interface CallerDialect {
 export interface StreamWire {
   /** Their Content-Type. */
   type: string;
-  /** They may have comments of server-sent events. Absent: they have none. */
-  comments?: true;
+  /**
+   * Bytes between two events that clients skip, so that no proxy takes the connection for idle. Absent: comments of
+   * server-sent events, which leave as they are.
+   */
+  keepAlive?(): string | Buffer;
   /**
    * An event, which encoders write and providers send as a server-sent one, as it leaves; null: it does not. Absent: what
    * encoders write leaves as it is.

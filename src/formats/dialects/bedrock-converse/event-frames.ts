@@ -4,6 +4,7 @@ import type { SseEvent, StreamWire } from '../dialect.ts';
 /** AWS's event stream for ConverseStream: each event is a frame of its name. */
 export const converseFrames: StreamWire = {
   type: 'application/vnd.amazon.eventstream',
+  keepAlive,
   frameOf: ({ event, data }) =>
     isException(event)
       ? frameOf(exceptionHeaders(event), data)
@@ -18,6 +19,7 @@ export const converseFrames: StreamWire = {
  */
 export const invokeFrames: StreamWire = {
   type: 'application/vnd.amazon.eventstream',
+  keepAlive,
   frameOf({ event, data }) {
     if (isException(event)) return frameOf(exceptionHeaders(event), data);
     if (event === 'ping' || data === '[DONE]') return null;
@@ -34,6 +36,11 @@ const ofConverse: ReadonlySet<string> = new Set([
   'messageStop',
   'metadata',
 ]);
+
+/** An event that AWS's SDKs do not know, as they will meet others that AWS adds: they skip it. */
+function keepAlive(): Buffer {
+  return frameOf(eventHeaders('keepAlive'), '{}');
+}
 
 function isException(name: SseEvent['event']): boolean {
   return name.endsWith('Exception');

@@ -13,6 +13,11 @@ export function arrayWire(): StreamWire {
       before = ',\n';
       return element;
     },
+    keepAlive() {
+      const bytes = before === '[' ? '[' : ' ';
+      if (before === '[') before = '';
+      return bytes;
+    },
     end: () => (before === '[' ? '[]' : ']'),
   };
 }

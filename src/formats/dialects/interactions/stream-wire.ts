@@ -7,7 +7,6 @@ export function interactionWire(afterId = 0): StreamWire {
   const steps = new Steps(afterId);
   return {
     type: 'text/event-stream; charset=utf-8',
-    comments: true,
     frameOf: (event) => steps.frameOf(event),
     end: () => 'event: done\ndata: [DONE]\n\n',
   };

@@ -10,7 +10,8 @@ import { requestSchema } from './request-fields.ts';
 /** Ollama's API, as callers speak it. Servers of it are asked in OpenAI's format. */
 export const ollama: CallerDialect = {
   id: 'ollama',
-  wire: { type: 'application/x-ndjson' },
+  // Space before a line of JSON: clients try to parse an empty line.
+  wire: { type: 'application/x-ndjson', keepAlive: () => ' ' },
   readRequest,
   requestSchema,
   objects,

@@ -56,6 +56,7 @@ export function version1Wire(form: Version1Form, request: JsonObject): StreamWir
   const lines = new Lines(form, request);
   return {
     type: 'application/stream+json',
+    keepAlive: () => ' ',
     frameOf({ data }: SseEvent) {
       const event = parsedData(data);
       const texts = event === null ? [] : lines.next(event).map((line) => `${JSON.stringify(line)}\n`);
