@@ -9,12 +9,26 @@ import { startGateway } from '../start-gateway.ts';
 /** The provider's next counts, as it writes them, in place of every count. */
 let told = '0';
 const server = createServer((request, response) => {
-  request.resume().on('end', () => {
-    response.setHeader('content-type', 'application/json');
-    response.end(answerAt(request.url!).replaceAll('"TOLD"', told));
+  let body = '';
+  request.on('data', (bytes) => (body += String(bytes)));
+  request.on('end', () => {
+    const isStream = body.includes('"stream":true');
+    response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json');
+    response.end((isStream ? streamOfZeros : answerAt(request.url!)).replaceAll('"TOLD"', told));
   });
 });
 const base = await listening({ after }, server);
+
+const chunk = '{"id":"c","object":"chat.completion.chunk","created":1,"model":"m"';
+const streamOfZeros = `data: ${chunk},"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":null}]}
+
+data: ${chunk},"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}
+
+data: ${chunk},"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}
+
+data: [DONE]
+
+`;
 
 function answerAt(url: string): string {
   if (url.includes('/embeddings'))
@@ -41,6 +55,7 @@ const gateway = await startGateway(
     },
     models: {
       chat: { targets: target('chat') },
+      streamed: { targets: [{ provider: 'chat', model: 'm', price: { input: 1, output: 1 } }] },
       responses: { targets: target('responses') },
       claude: { targets: target('claude') },
       google: { targets: target('google') },
@@ -68,7 +83,7 @@ const asked: [alias: string, path: string, body: object][] = [
 
 for (const [alias, path, body] of asked) {
   test(`§11 ${path} over ${alias}: counts that nobody can have used are not believed, and ours stand in the books`, async () => {
-    for (told of ['1e15', '9007199254740993', '1e300', '-5', '2.5', 'NaN', 'null', '"7"']) {
+    for (told of ['0', '1e15', '9007199254740993', '1e300', '-5', '2.5', 'NaN', 'null', '"7"']) {
       const response = await gateway.fetch(path, {
         json: path.startsWith('/v1beta') ? body : { model: alias, ...body },
       });
@@ -81,3 +96,17 @@ for (const [alias, path, body] of asked) {
     }
   });
 }
+
+test('§11 zeros for a streamed answer are counts of nobody, whoever asks: ours count and cost', async () => {
+  for (const [path, body] of [
+    ['/v1/chat/completions', { messages }],
+    ['/v1/messages', { messages, max_tokens: 9 }],
+  ] as const) {
+    const response = await gateway.fetch(path, { json: { model: 'streamed', stream: true, ...body } });
+    assert.match(await response.text(), /Hello/);
+    const record = await gateway.fetch(`/v1/requests/${response.headers.get('x-culvert-request-id')}`);
+    const { usage, cost_usd } = (await record.json()) as Kept & { cost_usd: number };
+    assert.equal(usage.source, 'counted');
+    assert.ok(usage.input_tokens > 0 && usage.output_tokens > 0 && cost_usd > 0, path);
+  }
+});

@@ -127,7 +127,8 @@ export function readInPassing(): PassingReader {
       takeStop(body);
       seen.terminal = stopped;
       seen.answeredAs = stringOr(body.model, null);
-      seen.outputTokensSeen = counts.impossible ? estimatedTokens(JSON.stringify(body.content).length) : counts.output;
+      seen.outputTokensSeen =
+        counts.impossible || counts.output === 0 ? estimatedTokens(JSON.stringify(body.content).length) : counts.output;
       return null;
     },
   };

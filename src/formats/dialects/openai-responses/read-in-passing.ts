@@ -51,7 +51,7 @@ export function readInPassing(): PassingReader {
       seen.usage = neutralUsage(answer) ?? seen.usage;
       seen.ended(answer);
       seen.give(idsGivenBy(answer));
-      if (seen.usage === null) seen.characters += JSON.stringify(answer.output).length;
+      if (!seen.usage?.outputTokens) seen.characters += JSON.stringify(answer.output).length;
       seen.mended = members.fillResponse(answer, 'completed');
       return null;
     },

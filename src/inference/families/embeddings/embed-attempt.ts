@@ -80,7 +80,8 @@ export class EmbeddingTrial extends SplitTrial {
     // A concurrent attempt may have been faster, and have had some of them in other calls.
     const { gathered } = this.#run;
     const fresh = gathered.missing(places);
-    const reported = fresh.length === places.length ? answered.inputTokens : null;
+    // Texts are no 0 tokens: such a server counts nothing.
+    const reported = fresh.length === places.length ? answered.inputTokens || null : null;
     const inputTokens = reported ?? this.#estimate(fresh);
     if (fresh.length === 0) {
       this.leave(answered.inputTokens ?? this.#estimate(places));

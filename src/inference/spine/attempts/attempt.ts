@@ -295,10 +295,14 @@ export function usageOf(
   outcome: Fault | null,
 ): Pick<AttemptSeen, 'usage' | 'usageSource' | 'reported'> {
   const { inputTokensEstimate, bytes, upstreamDialect } = prepared;
-  // Searches are all that some rerankers tell: the tokens are ours to count.
-  if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
-    const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
-    return { usage, usageSource: served ? 'counted' : 'abandoned' };
+  // Searches are all that some rerankers report, and zeros are all that some servers do: the tokens are ours to count.
+  if (reader?.usage?.inputTokens === 0) {
+    const { searchUnits, outputTokens: reported } = reader.usage;
+    const outputTokens = reported || (reader.outputTokensSeen ?? 0);
+    if (searchUnits !== undefined || (reported === 0 && outputTokens > 0)) {
+      const usage = { ...reader.usage, inputTokens: inputTokensEstimate, outputTokens };
+      return { usage, usageSource: served ? 'counted' : 'abandoned' };
+    }
   }
   if (reader?.usage != null) {
     const { usage, finishReason = null, outputTokensSeen = 0 } = reader;
