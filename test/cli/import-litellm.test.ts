@@ -208,11 +208,35 @@ model_list:
   assert.equal(models['openai/gpt-*']!.targets[0]!.model, 'openai/gpt-*');
 });
 
+test("a service whose account LiteLLM's file lacks is left out with the type to write; Hugging Face's router is asked", () => {
+  const file = `
+model_list:
+  - { model_name: a, litellm_params: { model: watsonx_text/ibm/granite } }
+  - { model_name: b, litellm_params: { model: cloudflare/@cf/meta/llama } }
+  - { model_name: c, litellm_params: { model: huggingface/together/deepseek-ai/DeepSeek-R1 } }
+  - { model_name: d, litellm_params: { model: huggingface/Qwen/Qwen3, api_base: "https://mine.endpoints.huggingface.cloud/", api_key: os.environ/X } }`;
+  const result = imported(file);
+  const notes = lines(result);
+  for (const type of ['watsonx', 'cloudflare'])
+    assert.ok(
+      notes.some((line) => line.includes(`Write a provider by hand: type ${type} (`)),
+      notes.join('\n'),
+    );
+  const { models, providers } = loaded(result);
+  assert.deepEqual(Object.keys(models), ['c', 'd']);
+  assert.equal(models.c!.targets[0]!.model, 'deepseek-ai/DeepSeek-R1:together');
+  const { provider, model } = models.d!.targets[0]!;
+  assert.deepEqual(
+    [model, providers[provider]!.base_url],
+    ['Qwen/Qwen3', 'https://mine.endpoints.huggingface.cloud/v1'],
+  );
+});
+
 test('what has no place is told with its line, and stands in the file as a comment', () => {
   const told = lines(team);
   for (const wanted of [
     /^43 model_list\[3\]\.litellm_params\.temperature: not carried over/,
-    /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for clarifai/,
+    /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: no provider here is named clarifai\. Write one by hand: type openai/,
     /^\d+ litellm_settings\.cache: carried over as models\.NAME\.cache, whose answers one key shares/,
     /^\d+ litellm_settings\.cache_params\.password: not carried over: storage\.cache/,
     /^\d+ litellm_settings\.success_callback: not carried over: telemetry\.otlp sends traces to Langfuse/,

@@ -1,5 +1,6 @@
 import { modelName } from '../../config/schema/schema-models.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
+import { catalog } from '../../formats/providers/catalog.ts';
 import { isObject, type JsonObject, objectIn, textIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
@@ -85,7 +86,7 @@ export function readDeployment(
   const found = serviceOf(params.model, customProvider);
   if (found === null) return drop([...at, 'model'], `nothing says which service has the model ${params.model}`);
   const service = directMember(services, found.service) ?? null;
-  if (service === null) return drop([...at, 'model'], `there is no provider for ${found.service}`);
+  if (service === null) return drop([...at, 'model'], byHand(found.service));
   if (service.others?.test(found.model) === true) {
     return drop([...at, 'model'], `Culvert has no way to ask ${found.service} for ${found.model}`);
   }
@@ -123,6 +124,15 @@ export function readDeployment(
   };
 }
 
+/** How to ask a service that needs more than LiteLLM's file says, such as an account, or that has no type here. */
+function byHand(service: string): string {
+  const [word = service] = service.split('_');
+  const type = catalog.find(({ id }) => id === service || id === word);
+  return type === undefined
+    ? `no provider here is named ${service}. Write one by hand: type openai with its base_url, if it speaks OpenAI's API`
+    : `its account and address are written otherwise here. Write a provider by hand: type ${type.id} (docs/providers.md)`;
+}
+
 const unknownParameter =
   'not carried over: there is no such setting here. LiteLLM takes it as a default of requests; `body` of a target would replace what callers say';
 
@@ -153,7 +163,11 @@ function providerOf(
   return {
     service: name,
     type: service.type,
-    baseUrl: base ?? service.baseUrl ?? null,
+    // Endpoints of one's own at Hugging Face have OpenAI's API below /v1, which LiteLLM adds.
+    baseUrl:
+      service.type === 'huggingface' && base !== null
+        ? base.replace(/\/?(?:v1\/?)?$/, '/v1')
+        : (base ?? service.baseUrl ?? null),
     apiVersion: version !== null && /^(\$\{\w+\}|[A-Za-z0-9.-]{1,40})$/.test(version) ? version : null,
     key,
     place: place.members,

@@ -118,6 +118,7 @@ export const services: Readonly<Record<string, Service>> = {
   novita: { type: 'novita', envKey: 'NOVITA_API_KEY' },
   ovhcloud: { type: 'ovhcloud', envKey: 'OVHCLOUD_API_KEY' },
   zai: { type: 'zai', envKey: 'ZAI_API_KEY' },
+  huggingface: { type: 'huggingface', envKey: 'HF_TOKEN' },
   vercel_ai_gateway: { type: 'vercel', envKey: 'VERCEL_AI_GATEWAY_API_KEY' },
 };
 
@@ -131,12 +132,14 @@ const bare: readonly (readonly [pattern: RegExp, service: string])[] = [
 ];
 
 /** `us-east-1/anthropic.claude…` of Bedrock, also behind a route → the region and the model's own id. */
-export function modelOf({ cloud, routes }: Service, model: string): { model: string; region: string | null } {
+export function modelOf({ type, cloud, routes }: Service, model: string): { model: string; region: string | null } {
   let bareModel = model;
   while (routes?.test(bareModel) === true) bareModel = bareModel.replace(routes, '');
   bareModel = bareModel.replace(/^(responses|chat)\//, '');
   const [, region, id] = (cloud === 'aws' && /^([a-z]{2}(?:-[a-z]+)+-\d)\/(.+)$/.exec(bareModel)) || [];
   if (region !== undefined && id !== undefined) return { region, model: id };
+  // The service behind Hugging Face's router comes first there, and last here.
+  if (type === 'huggingface') return { region: null, model: bareModel.replace(/^([^/]+)\/([^/]+\/[^/]+)$/, '$2:$1') };
   // A tuned Gemini.
   return { region: null, model: cloud === 'google' ? bareModel.replace(/^gemini\/(?=\d+$)/, 'endpoints/') : bareModel };
 }
