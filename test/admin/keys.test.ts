@@ -231,6 +231,29 @@ test('a leaked key of the file is blocked until the block is lifted or the file 
   assert.equal((await admin.refused('POST', `/keys/${made.id}/restore`))[0], 409);
 });
 
+test('a secret of the file that a key of this API has, too, is blocked with it', async (t) => {
+  for (const revokedBefore of [false, true]) {
+    const admin = await openAdmin(t, config);
+    const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+    const moved = { key: made.key, account: 'file', name: 'moved' };
+    if (revokedBefore) await admin.ok('POST', `/keys/${made.id}/revoke`);
+    admin.configure({ ...config, keys: [...config.keys, moved] });
+    const enter = () => enters(admin, made.key);
+    assert.equal(enter(), 200);
+    const path = '/keys/sk-cv-declared:file%2Fmoved';
+    const blocked = await admin.ok('POST', `${path}/revoke`);
+    assert.deepEqual([blocked.name, blocked.status, enter()], ['moved', 'revoked', 401]);
+    assert.equal((await admin.call('GET', `/keys/${made.id}`)).status, 404);
+    const [entry] = (await admin.ok('GET', '/audit')).data;
+    assert.deepEqual(entry.after, { status: 'revoked', removed_key: made.id });
+    assert.equal((await admin.ok('POST', `${path}/restore`)).status, 'active');
+    assert.equal(enter(), 200);
+    // Without the file, the secret is nobody's.
+    admin.configure(config);
+    assert.equal(enter(), 401);
+  }
+});
+
 test('S10 what is no id is 404 on every path with one, and changes nothing', async (t) => {
   const admin = await openAdmin(t, config);
   for (const id of ['nobody', '%25', "'%20OR%201=1", '__proto__', 'constructor', '..%2Faccounts', '%00']) {

@@ -1,5 +1,6 @@
+import type { Change } from '../../books/auth/account-store.ts';
 import { ownerOf } from '../../books/auth/issue-key.ts';
-import { blockOf, blocksIn, type DeclaredKey, declaredKeyId } from '../../books/auth/key-directory.ts';
+import { blockOf, blocksIn, type DeclaredKey, declaredKeyId, isBlock } from '../../books/auth/key-directory.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { Directory, KnownKey, Records } from '../directory.ts';
 import { refuse } from '../operation.ts';
@@ -19,11 +20,21 @@ export function keyBlocks<Shown extends { status: string }>(
   }
 
   async function block(directory: Directory, id: string, by: By): Promise<Shown> {
-    const key = blockOf(declaredOf(directory, id), clock.wallMs());
+    const nowMs = clock.wallMs();
+    const declared = declaredOf(directory, id);
+    const key = blockOf(declared, nowMs);
+    // A secret has one row: a key of this API with the same one makes room, and is over with it.
+    const twin = directory.stored.keys.find(
+      (row) => !isBlock(row) && row.secrets.some(({ hash }) => hash === declared.hash),
+    );
+    const revocation = { kind: 'revoke-key', id: twin?.id ?? '', atMs: nowMs } as const;
+    const room: Change[] =
+      twin === undefined ? [] : [...(twin.revokedMs === null ? [revocation] : []), { kind: 'delete-key', id: twin.id }];
     const owner = ownerOf({ account: key.account, nowMs: key.createdMs }, directory);
     const account = typeof owner === 'string' ? [] : [owner];
-    const audit = { actor: by.name, action: 'key.revoke', subject: id, before: active, after: revoked };
-    const done = await records.apply([...account, { kind: 'create-key', key }], audit);
+    const after = { ...revoked, ...(twin !== undefined && { removed_key: twin.id }) };
+    const audit = { actor: by.name, action: 'key.revoke', subject: id, before: active, after };
+    const done = await records.apply([...account, ...room, { kind: 'create-key', key }], audit);
     // Another request made the row of the account.
     if (done !== 'done' && account.length > 0) return block(await records.current(by.accounts), id, by);
     await cache.clear({ keyId: id }).catch(onStoreError);
@@ -53,7 +64,7 @@ const revoked = { status: 'revoked' };
 const sharedSecret = {
   kind: 'conflict',
   message:
-    'A key that was made at run time has the same secret. Take the key out of the configuration, and revoke the other.',
+    'A key of an account that you do not administer has the same secret. Ask an owner, or take it out of the configuration.',
 } as const;
 
 function declaredOf({ declared }: Directory, id: string): DeclaredKey {
