@@ -3,6 +3,7 @@ import { addresseeOf, planFor } from '../books/metering/notices/addressee.ts';
 import { type AlertMessage, alertSubject } from '../books/metering/notices/alert-message.ts';
 import { type QuotaMessage, quotaSubject } from '../books/metering/notices/notice-message.ts';
 import type { ListedNotice } from '../books/metering/notices/notice-store.ts';
+import { objectIn, parsedData } from '../kernel/json.ts';
 import { type AccountScope, isWithin } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { isoOf, listOf, pageFields, timeField } from './fields.ts';
@@ -68,27 +69,41 @@ export function noticeOperations({ notices }: AdminParts, records: Records): Ope
 /** Alerts and statements are about the whole server: operators of some accounts see notices of their accounts alone. */
 function isVisible(notice: ListedNotice, scope: AccountScope): boolean {
   if (scope === null) return true;
-  const { data } = JSON.parse(notice.body) as { data?: { account?: unknown } };
-  return addresseeOf(notice).kind === 'quota' && typeof data?.account === 'string' && isWithin([data.account], scope);
+  const { account } = objectIn(parsedData(notice.body)?.data);
+  return addresseeOf(notice).kind === 'quota' && typeof account === 'string' && isWithin([account], scope);
 }
 
 function noticeShown(notice: ListedNotice): z.input<typeof noticeSchema> {
   const { id, state, tries, reason, createdMs, nextMs, endedMs, body } = notice;
   const to = addresseeOf(notice);
-  const message = JSON.parse(body) as AlertMessage | QuotaMessage | StatementMessage;
   return {
+    ...readMessage(body),
     id,
     kind: to.kind,
     receiver: to.kind === 'quota' ? to.plan : to.receiver,
     state,
-    subject: subjectOf(message),
     tries,
     reason,
-    created_at: isoOf(createdMs),
-    next_try_at: nextMs === null ? null : isoOf(nextMs),
-    ended_at: endedMs === null ? null : isoOf(endedMs),
-    message: message.type === 'statement' ? { ...message, data: { ...message.data, data: [] } } : message,
+    created_at: timeOf(createdMs),
+    next_try_at: nextMs === null ? null : timeOf(nextMs),
+    ended_at: endedMs === null ? null : timeOf(endedMs),
   };
+}
+
+/** A time, or the nearest one that a date can hold. */
+function timeOf(ms: number): string {
+  return isoOf(Math.max(0, Math.min(ms, 8.64e15)));
+}
+
+/** A row that another program wrote, or another version, is shown as it is: it must not hide the others. */
+function readMessage(body: string): Pick<z.input<typeof noticeSchema>, 'subject' | 'message'> {
+  try {
+    const message = JSON.parse(body) as AlertMessage | QuotaMessage | StatementMessage;
+    const shown = message.type === 'statement' ? { ...message, data: { ...message.data, data: [] } } : message;
+    return { subject: subjectOf(message), message: shown };
+  } catch {
+    return { subject: 'This version of Culvert cannot read the message.', message: body };
+  }
 }
 
 function subjectOf(message: AlertMessage | QuotaMessage | StatementMessage): string {
@@ -103,6 +118,6 @@ function subjectOf(message: AlertMessage | QuotaMessage | StatementMessage): str
 }
 
 function placeOf(cursor: string): Pick<ListedNotice, 'createdMs' | 'id'> {
-  const { createdMs, id } = groupsOf(cursor, /^(?<createdMs>\d{1,15}) (?<id>msg_\w{1,64})$/);
+  const { createdMs, id } = groupsOf(cursor, /^(?<createdMs>\d{1,16}) (?<id>.{0,256})$/s);
   return { createdMs: Number(createdMs), id: String(id) };
 }

@@ -223,6 +223,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     places,
     sessions,
     storeErrors,
+    notices,
     vectors,
     snapshots,
     /** Takes another configuration into use. */

@@ -145,3 +145,37 @@ test('lists come whole in pages of one, each entry once and in their order', asy
     assert.deepEqual(paged, whole, path);
   }
 });
+
+test('notices that cannot be read are shown as they are, and hide no other, page by page', async (t) => {
+  const admin = await openAdmin(t, config);
+  const nowMs = admin.clock.wallMs();
+  const bodies = ['no JSON', '{}', 'null', '[1]', '{"type":"alerts"}', '{"type":"statement","data":7}'];
+  const rows = [...bodies, '{"type":"quota.threshold","timestamp":"","data":{"account":"dev"}}'];
+  for (const [at, body] of rows.entries())
+    await admin.notices.cross(
+      { scope: `a:${at}`, limit: 'x', share: 1, crossedMs: nowMs },
+      { id: `by hand ${at}`, plan: at % 2 === 0 ? 'small' : 'alert chat', body, createdMs: nowMs - at, tries: 0 },
+    );
+  await admin.notices.cross(
+    { scope: 'a:far', limit: 'x', share: 1, crossedMs: nowMs },
+    { id: 'far', plan: 'small', body: '{}', createdMs: 9e15, tries: 0 },
+  );
+  const found: Answer[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Answer = await admin.ok('GET', `/notices?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    found.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ['far', ...rows.map((_, at) => `by hand ${at}`)],
+  );
+  assert.match(found[1].subject, /cannot read/);
+  assert.equal(found[1].message, 'no JSON');
+  const scoped = await admin.call('GET', '/notices', undefined, { name: 'dev', role: 'viewer', accounts: ['dev'] });
+  assert.equal(scoped.status, 200, scoped.text);
+  assert.deepEqual(
+    scoped.json.data.map(({ id }: Answer) => id),
+    ['by hand 6'],
+  );
+});
