@@ -8,10 +8,20 @@ export function credentialsOf(provider: ProviderConfig): readonly CredentialConf
   return provider.api_key === undefined ? [] : [{ api_key: provider.api_key, weight: 1 }];
 }
 
-/** USD in addition to each budget of an account's plan, until an instant in wall-clock ms. */
-export interface ExtraBudget {
-  usd: number;
+/** Amounts in addition to each limit of an account's plan: of money, of tokens and of requests in a window. */
+export interface ExtraAmounts {
+  usd?: number | undefined;
+  tokens?: number | undefined;
+  requests?: number | undefined;
+}
+
+/** The same until an instant in wall-clock ms. */
+export interface ExtraBudget extends ExtraAmounts {
   untilMs: number;
+}
+
+export function extraAmounts({ usd, tokens, requests }: ExtraAmounts): ExtraAmounts {
+  return { ...(usd && { usd }), ...(tokens && { tokens }), ...(requests && { requests }) };
 }
 
 /** An account as the configuration file states it. */
@@ -55,7 +65,7 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
       guards: account?.guards ?? [],
       ...(account?.budgets !== undefined && { budgets: account.budgets }),
       ...(account?.data !== undefined && { data: account.data }),
-      ...(extra !== undefined && { extraBudget: { usd: extra.usd, untilMs: extra.until } }),
+      ...(extra !== undefined && { extraBudget: { ...extraAmounts(extra), untilMs: extra.until } }),
       ...(account === undefined && fromEnvironment?.account === id && { from: 'environment' as const }),
     };
   });

@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
-import type { ExtraBudget } from './declared.ts';
+import { type ExtraBudget, extraAmounts } from './declared.ts';
 import type { Env } from './environment.ts';
 import { type StoredFragment, tablePath } from './merge-stored.ts';
 import type { ConfigPath } from './problem.ts';
@@ -102,7 +102,7 @@ export function exportConfig(parts: {
       ...(status !== 'active' && { status }),
       ...(guards.length > 0 && { guards }),
       ...(extraBudget != null && {
-        extra_budget: { usd: extraBudget.usd, until: new Date(extraBudget.untilMs).toISOString() },
+        extra_budget: { ...extraAmounts(extraBudget), until: new Date(extraBudget.untilMs).toISOString() },
       }),
       ...(budgets != null && { budgets }),
       ...(data != null && { data }),

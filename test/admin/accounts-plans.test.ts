@@ -85,6 +85,8 @@ test('an extra budget is set, kept apart from other changes, and taken away', as
     [{ usd: 50, until: 'Friday' }, 'extra_budget.until'],
     [{ usd: 0, until: '5d' }, 'extra_budget.usd'],
     [{ usd: 'much', until: '5d' }, 'extra_budget.usd'],
+    [{ until: '5d' }, 'extra_budget.usd'],
+    [{ tokens: 1.5, until: '5d' }, 'extra_budget.tokens'],
   ] as const) {
     assert.deepEqual((await admin.refused('PATCH', '/accounts/acme', { extra_budget: extra })).slice(0, 2), [
       400,

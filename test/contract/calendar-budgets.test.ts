@@ -128,6 +128,35 @@ test('an extra budget raises each budget of the plan until it ends, and the next
   assert.ok(Date.now() >= untilMs);
 });
 
+test('extra tokens and requests raise the windows of the plan, and leave its budgets', async () => {
+  await admin('PUT', '/plans/counted', {
+    rpm: 'off',
+    windows: { week: 1 },
+    tokens: { month: 100_000 },
+    budget: { month: 1 },
+  });
+  await admin('POST', '/accounts', { id: 'counted', plan: 'counted' });
+  const { body: key } = await admin('POST', '/keys', { account: 'counted', name: 'k' });
+  const headers = { authorization: `Bearer ${key.key}` };
+  const call = async () => {
+    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
+    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
+    await response.text();
+    return response.status;
+  };
+  assert.deepEqual([await call(), await call()], [200, 429]);
+  const extra_budget = { tokens: 5_000, requests: 2, until: '5d' };
+  const set = await admin('PATCH', '/accounts/counted', { extra_budget });
+  assert.equal(set.status, 200, JSON.stringify(set.body));
+  assert.deepEqual({ ...set.body.extra_budget, until: '5d' }, extra_budget);
+  assert.deepEqual([await call(), await call(), await call()], [200, 200, 429]);
+  const usage = (await (await gateway.fetch('/v1/usage', { headers })).json()) as Answer;
+  assert.deepEqual(
+    [usage.windows.week.allowed, usage.tokens.month.allowed, usage.budget.month.allowed],
+    [3, 105_000, 1],
+  );
+});
+
 test('an extra budget of a key raises its own budgets until it ends, and a wrong one is refused by its field', async () => {
   await admin('POST', '/accounts', { id: 'raised', plan: 'free' });
   const limits = { budget: { month: 0.001 } };

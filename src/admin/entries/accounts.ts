@@ -4,10 +4,11 @@ import { accountIdProblem } from '../../books/auth/issue-key.ts';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { isAsStrict, isBinding } from '../../config/data-rules.ts';
+import { extraAmounts } from '../../config/declared.ts';
 import { guardNames } from '../../config/guard-names.ts';
 import { accountName, partBudgets } from '../../config/schema/schema-accounts.ts';
 import { dataRuleSchema } from '../../config/schema/schema-data.ts';
-import { extraUsd } from '../../config/schema/schema-plans.ts';
+import { extraBudget as extraBudgetSchema } from '../../config/schema/schema-plans.ts';
 import type { PlanConfig } from '../../config/schema.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
@@ -42,9 +43,14 @@ const accountSchema = z.object({
   status,
   guards: z.array(z.string()).describe('Guards of the requests of its keys, besides those of its plan.'),
   extra_budget: z
-    .object({ usd: z.number(), until: timeField })
+    .object({
+      usd: z.number().optional(),
+      tokens: z.int().optional(),
+      requests: z.int().optional(),
+      until: timeField,
+    })
     .nullable()
-    .describe('What it may spend in addition to each budget of its plan, until then; null: nothing.'),
+    .describe('What it may use in addition to each limit of its plan of that kind, until then; null: nothing.'),
   budgets: z.array(z.record(z.string(), z.unknown())).describe('Budgets by end user, tag and model within it.'),
   data: shownRule.describe('Which providers may get its requests; null: all that its plan allows.'),
   from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
@@ -74,10 +80,9 @@ const changeSchema = z
     status: status.optional(),
     name: displayName.optional(),
     guards: guardNames().describe('Guards of the requests of its keys. [] for none.'),
-    extra_budget: z
-      .strictObject({ usd: extraUsd(), until: futureInstant('A date, a time, or a duration from now such as 5d.') })
+    extra_budget: extraBudgetSchema(futureInstant('A date, a time, or a duration from now such as 5d.'))
       .nullish()
-      .describe('What it may spend in addition to each budget of its plan, until then. null: nothing.'),
+      .describe('What it may use in addition to each limit of its plan of that kind, until then. null: nothing.'),
     budgets: partBudgets().nullish().describe('Budgets by end user, tag and model within it. [] or null: none.'),
     data: dataRuleSchema.nullable().describe('Which providers may get its requests. null: all that its plan allows.'),
     version: knownContentVersion,
@@ -181,7 +186,7 @@ async function changeAccount(
   refuseLooserData(directory, row, body, operator);
   const { extra_budget: extra, budgets, data, ...others } = body;
   const untilMs = extra == null ? null : futureMs(extra.until, parts.clock.wallMs(), 'extra_budget.until');
-  const extraBudget = extra == null || untilMs === null ? null : { usd: extra.usd, untilMs };
+  const extraBudget = extra == null || untilMs === null ? null : { ...extraAmounts(extra), untilMs };
   const set: Partial<AccountFacts> = {
     ...definedMembers(others),
     ...(extra !== undefined && { extraBudget }),
@@ -249,7 +254,7 @@ function shown({
   from,
   row,
 }: KnownAccount): ShownAccount {
-  const extra_budget = extraBudget == null ? null : { usd: extraBudget.usd, until: isoOf(extraBudget.untilMs) };
+  const extra_budget = extraBudget == null ? null : { ...extraAmounts(extraBudget), until: isoOf(extraBudget.untilMs) };
   const version = contentVersion({
     name,
     plan,

@@ -1,4 +1,4 @@
-import type { ExtraBudget } from '../../config/declared.ts';
+import { type ExtraBudget, extraAmounts } from '../../config/declared.ts';
 import { parseInstantMs } from '../../config/scalars.ts';
 import type { Config, KeyLimitsConfig, PlanConfig } from '../../config/schema.ts';
 import { nanoUsd } from './counter-scope.ts';
@@ -6,7 +6,7 @@ import type { CalendarBudget, KeyLimits, Plan, SoftLimits, TierLimits } from './
 import { CalendarPeriod, periodNames, type WindowName } from './window.ts';
 
 /** Amounts as written: a number, `off`, or nothing. */
-type Written = number | 'off' | undefined;
+type Written = number | 'off' | null | undefined;
 type WrittenWindows = Partial<Record<WindowName, Written>> | 'off' | undefined;
 
 /**
@@ -44,13 +44,14 @@ export function raisedBy<Limits extends KeyLimits>(
   nowMs: number,
 ): Limits {
   if (extra == null || extra.untilMs <= nowMs) return limits;
-  const { '5h': hours, week, month } = limits.usdNano;
-  const raised = (usdNano: number) => usdNano + nanoUsd(extra.usd);
-  const orNull = (usdNano: number | null) => (usdNano === null ? null : raised(usdNano));
+  const { usd = 0, tokens = 0, requests = 0 } = extra;
+  const raised = (windows: Limits['tokens'], more: number) => windowsOf(windows, (amount) => amount + more);
   return {
     ...limits,
-    usdNano: { '5h': orNull(hours), week: orNull(week), month: orNull(month) },
-    calendar: limits.calendar.map(({ period, usdNano }) => ({ period, usdNano: raised(usdNano) })),
+    units: raised(limits.units, milliUnits(requests)),
+    tokens: raised(limits.tokens, tokens),
+    usdNano: raised(limits.usdNano, nanoUsd(usd)),
+    calendar: limits.calendar.map(({ period, usdNano }) => ({ period, usdNano: usdNano + nanoUsd(usd) })),
   };
 }
 
@@ -60,7 +61,7 @@ export function limitsOfKey(written: KeyLimitsConfig, nowMs: number): KeyLimits 
 }
 
 export function extraOf({ extra_budget: extra }: KeyLimitsConfig): ExtraBudget | null {
-  return extra === undefined ? null : { usd: extra.usd, untilMs: parseInstantMs(extra.until) ?? 0 };
+  return extra === undefined ? null : { ...extraAmounts(extra), untilMs: parseInstantMs(extra.until) ?? 0 };
 }
 
 /** The limits of plans and of single keys. A limit that is left out does not exist. */

@@ -3,7 +3,7 @@ import { guardNames } from '../guard-names.ts';
 import { keyTags } from '../key-tags.ts';
 import { globs, instant, name, network, secret, timeZone } from '../scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
-import { budgetUsdMax, extraUsd, keyLimitsSchema } from './schema-plans.ts';
+import { budgetUsdMax, extraBudget, keyLimitsSchema } from './schema-plans.ts';
 
 const accountNameMax = 200;
 /** Line breaks, and characters that turn the direction of a text: they make another name of it, or of what follows it. */
@@ -71,10 +71,9 @@ export const accountsSchema = z
       status: z.enum(['active', 'suspended']).default('active').describe('A suspended account gets 403.'),
       name: accountName().optional().describe('What people call it.'),
       guards: guardNames().describe('Guards of the requests of its keys, and of their answers.'),
-      extra_budget: z
-        .strictObject({ usd: extraUsd(), until: instant().describe('A date (its first instant, UTC) or a time.') })
+      extra_budget: extraBudget(instant().describe('A date (its first instant, UTC) or a time.'))
         .optional()
-        .describe('It may spend so much more than each budget of its plan allows, until then.'),
+        .describe('It may use so much more than each limit of its plan of that kind allows, until then.'),
       budgets: partBudgets().optional(),
       data: dataRuleSchema,
     }),

@@ -176,8 +176,20 @@ export const planSchema = z.strictObject({
 });
 
 /** USD that an account or a key may spend in addition to its budgets. */
-export function extraUsd() {
-  return z.number().gt(0).max(budgetUsdMax).describe('USD that it may spend more.');
+/** Amounts that are allowed in addition for a while. */
+export function extraBudget<Until extends z.ZodType>(until: Until) {
+  const more = (what: string) => positiveInt().optional().describe(`${what} that it may use more, in each window.`);
+  return z
+    .strictObject({
+      usd: z.number().gt(0).max(budgetUsdMax).optional().describe('USD that it may spend more.'),
+      tokens: more('Tokens'),
+      requests: more('Requests'),
+      until,
+    })
+    .refine(({ usd, tokens, requests }) => (usd ?? tokens ?? requests) !== undefined, {
+      path: ['usd'],
+      error: 'expected usd, tokens or requests',
+    });
 }
 
 /** A key's own limits in addition to its plan's (admin API): each counts for this key alone, omitted ones do not exist. */
@@ -193,19 +205,17 @@ export const keyLimitsSchema = z
       soft: true,
     }).shape,
     rpm: perMinute('Requests in any 60 seconds.').optional(),
-    extra_budget: z
-      .strictObject({
-        usd: extraUsd(),
-        until: z
-          .string()
-          .refine(
-            (text) => parseInstantMs(text) !== undefined,
-            'expected a date such as 2027-01-01 or a time such as 2027-01-01T12:00:00Z',
-          )
-          .describe('A date (its first instant, UTC) or a time.'),
-      })
+    extra_budget: extraBudget(
+      z
+        .string()
+        .refine(
+          (text) => parseInstantMs(text) !== undefined,
+          'expected a date such as 2027-01-01 or a time such as 2027-01-01T12:00:00Z',
+        )
+        .describe('A date (its first instant, UTC) or a time.'),
+    )
       .optional()
-      .describe('Adds an amount to each budget of the key until then.'),
+      .describe('Adds amounts to each limit of the key of that kind until then.'),
     mcp: globs()
       .optional()
       .describe(

@@ -76,12 +76,16 @@ export const accounts: CommandBody = {
       work: () => guardAccount,
     }),
     'extra-budget': overAdmin({
-      description: 'let an account spend more than its budgets allow, until a time',
+      description: 'let an account use more than its limits allow, until a time',
       arguments: [
         ['<id>', 'its id'],
-        ['[usd]', 'how much more; omit it to remove the extra budget'],
+        ['[usd]', 'how much money; without any amount, the extra budget is removed'],
       ],
-      options: [['--until <date>', 'a date such as 2027-01-01, or a time from now such as 5d']],
+      options: [
+        ['--tokens <number>', 'how many tokens more, in each window'],
+        ['--requests <number>', 'how many requests more, in each window'],
+        ['--until <date>', 'a date such as 2027-01-01, or a time from now such as 5d'],
+      ],
       example: 'culvert accounts extra-budget acme 50 --until 5d',
       work: () => extraBudget,
     }),
@@ -164,18 +168,19 @@ async function changePlan(id: string, plan: string, flags: AdminFlags, parts: Cl
 async function extraBudget(
   id: string,
   usd: string | undefined,
-  flags: AdminFlags & { until?: string },
+  flags: AdminFlags & { until?: string; tokens?: string; requests?: string },
   parts: CliParts,
 ): Promise<number> {
-  if ((usd === undefined) !== (flags.until === undefined))
-    throw new CommandFailed('Give both the USD and --until, or neither to remove the extra budget.', 2);
-  const extra_budget =
-    usd === undefined || flags.until === undefined
-      ? null
-      : { usd: Number(usd), until: new Date(futureInstantMs('--until', flags.until, Date.now())).toISOString() };
+  const { until, tokens, requests } = flags;
+  const given = Object.entries({ usd, tokens, requests }).filter(([, amount]) => amount !== undefined);
+  if ((given.length === 0) !== (until === undefined))
+    throw new CommandFailed('Give both an amount and --until, or neither to remove the extra budget.', 2);
+  const amounts = Object.fromEntries(given.map(([name, amount]) => [name, Number(amount)]));
+  const untilMs = until === undefined ? null : futureInstantMs('--until', until, Date.now());
+  const extra_budget = untilMs === null ? null : { ...amounts, until: new Date(untilMs).toISOString() };
   return withAdmin(flags, parts, async (admin) => {
     const changed = await admin.request('PATCH', accountPath(id), { body: { extra_budget } });
-    const has = extra_budget === null ? 'no extra budget' : `USD ${usd} more until ${extra_budget.until}`;
+    const has = extra_budget === null ? 'no extra budget' : `${amountsShown(amounts)} more until ${extra_budget.until}`;
     printReply(flags, changed, `Account '${id}' has ${has}.`);
     return 0;
   });
@@ -220,11 +225,18 @@ async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Prom
   });
 }
 
+/** `100 USD, 5000 tokens` */
+function amountsShown({ usd, tokens, requests }: Row): string {
+  const shown = { USD: usd, tokens, requests };
+  return Object.entries(shown)
+    .flatMap(([unit, amount]) => (amount === undefined ? [] : [`${amount} ${unit}`]))
+    .join(', ');
+}
+
 /** `100 USD until 2026-11-30 22:20:07`; null: it has none. */
 function extraShown(extra: unknown): string | null {
   if (typeof extra !== 'object' || extra === null) return null;
-  const { usd, until } = extra as Row;
-  return `${usd} USD until ${shownTime(until)}`;
+  return `${amountsShown(extra as Row)} until ${shownTime((extra as Row).until)}`;
 }
 
 /** The windows of units, as usage answers have them; {} where nobody counts. */

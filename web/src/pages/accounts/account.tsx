@@ -79,7 +79,7 @@ function Facts({ account }: { account: DetailedAccount }) {
       </span>
       {extra !== null && Date.parse(extra.until) > Date.now() && (
         <span>
-          {usd(extra.usd)} more until <Moment at={extra.until} />
+          {amountsOf(extra).join(', ')} more until <Moment at={extra.until} />
         </span>
       )}
       {rule !== null && (
@@ -96,6 +96,14 @@ function Facts({ account }: { account: DetailedAccount }) {
       )}
     </div>
   );
+}
+
+function amountsOf({ usd: money, tokens, requests }: NonNullable<DetailedAccount['extra_budget']>): string[] {
+  return [
+    ...(money === undefined ? [] : [usd(money)]),
+    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
+    ...(requests === undefined ? [] : [`${requests} requests`]),
+  ];
 }
 
 function Actions({ account }: { account: DetailedAccount }) {

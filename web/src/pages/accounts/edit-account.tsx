@@ -107,6 +107,21 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
             onChange={({ target }) => setExtra({ ...extra, usd: target.value })}
           />
         </Field>
+        {(['tokens', 'requests'] as const).map((unit) => (
+          <Field
+            key={unit}
+            name={`extra_budget.${unit}`}
+            label={`Extra ${unit}`}
+            hint="Beyond each window of its plan."
+          >
+            <Input
+              inputMode="numeric"
+              placeholder="None"
+              value={extra[unit]}
+              onChange={({ target }) => setExtra({ ...extra, [unit]: target.value })}
+            />
+          </Field>
+        ))}
         <Field name="extra_budget.until" label="Until" hint="A date such as 2027-01-01, or 5d from now.">
           <Input value={extra.until} onChange={({ target }) => setExtra({ ...extra, until: target.value })} />
         </Field>
@@ -115,7 +130,8 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
   );
 }
 
-type Extra = { usd: number | string; until: string } | null;
+type Amounts = Partial<Record<'usd' | 'tokens' | 'requests', number | string | undefined>>;
+type Extra = (Amounts & { until: string }) | null;
 
 function facts(account: Omit<AccountReply, 'extra_budget'> & { extra_budget: Extra }) {
   const { name, plan, status, guards, extra_budget, data } = account;
@@ -134,13 +150,16 @@ function changed<Facts extends object>(before: Facts, after: Facts): Partial<Fac
 }
 
 function typedExtra({ extra_budget: extra }: Pick<AccountReply, 'extra_budget'>) {
-  return extra === null
-    ? { usd: '', until: '' }
-    : { usd: String(extra.usd), until: extra.until.replace('T00:00:00.000Z', '') };
+  const { usd = '', tokens = '', requests = '', until = '' } = extra ?? {};
+  const amounts = { usd: String(usd), tokens: String(tokens), requests: String(requests) };
+  return { ...amounts, until: until.replace('T00:00:00.000Z', '') };
 }
 
 /** Extra budget, as the server has it where nobody touched it. */
-function extraIn(typed: { usd: string; until: string }, before: AccountReply): Extra {
+function extraIn(typed: ReturnType<typeof typedExtra>, before: AccountReply): Extra {
   if (JSON.stringify(typed) === JSON.stringify(typedExtra(before))) return before.extra_budget;
-  return typed.usd.trim() === '' ? null : { usd: numberOrText(typed.usd), until: typed.until.trim() };
+  const { until, ...amounts } = typed;
+  const given = Object.entries(amounts).filter(([, text]) => text.trim() !== '');
+  if (given.length === 0) return null;
+  return { ...Object.fromEntries(given.map(([unit, text]) => [unit, numberOrText(text)])), until: until.trim() };
 }
