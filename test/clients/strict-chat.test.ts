@@ -276,6 +276,19 @@ test("the AI SDK's provider for xAI gets each streamed call in one piece", async
   }
 });
 
+test("thoughts in Responses have a status, which the AI SDK's provider for xAI demands", async () => {
+  const body = { model: 'deepseek', input: 'Hello', reasoning: { effort: 'low', summary: 'auto' } };
+  const whole = await gateway.fetch('/v1/responses', { json: body });
+  const { output } = (await whole.json()) as { output: JsonObject[] };
+  assert.deepEqual(
+    output.filter(({ type }) => type === 'reasoning').map(({ status }) => status),
+    ['completed'],
+  );
+  const streamed = await (await gateway.fetch('/v1/responses', { json: { ...body, stream: true } })).text();
+  const statuses = [...streamed.matchAll(/"type":"reasoning","status":"(\w+)"/g)].map(([, status]) => status);
+  assert.deepEqual(statuses, ['in_progress', 'completed', 'completed']);
+});
+
 test("Groq's SDKs, and the AI SDK's provider for it, get thoughts and usage where Groq has them", async () => {
   for (const agent of ['Groq/JS 1.6.0', 'ai-sdk-groq/4.0.84 node.js/26', 'ai-sdk/groq/3.0.71 runtime/node.js/26']) {
     for (const model of ['openai', 'deepseek', 'anthropic']) {

@@ -64,6 +64,8 @@ export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
       return {
         id: item.id,
         type: 'reasoning',
+        // OpenAI leaves it out; xAI has it, whose client demands it.
+        status,
         summary: item.text === null || item.text === '' ? [] : [{ type: 'summary_text', text: item.text }],
         ...(item.encrypted !== null && { encrypted_content: item.encrypted }),
       };
