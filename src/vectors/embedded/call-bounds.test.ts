@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import {
   alice,
@@ -117,7 +118,18 @@ test('holding many points against many examples is refused before it is begun', 
   );
 });
 
-test('the bounds of answers hold the largest payload there may be', () => {
+test('the bounds are those that docs/vectors.md names, and the bounds of answers hold the largest payload', () => {
+  const docs = readFileSync(new URL('../../../docs/vectors.md', import.meta.url), 'utf8').replaceAll('\n  ', ' ');
+  const millions = (count: number) => `${count / 1e6} million`;
+  const mb = (bytes: number) => bytes / 1024 ** 2;
+  for (const words of [
+    `an answer of ${mb(callBounds.answerBytes)} MB, ${mb(callBounds.readChars) / 1024} GB of payloads`,
+    `and ${callBounds.rowsMs / 1_000} s of reading every point`,
+    `may take ${callBounds.comparedWork / 1e9} billion multiplications`,
+    `may change or delete ${millions(callBounds.changedPoints)} points`,
+    `changes may make ${mb(callBounds.changedChars)} million characters`,
+  ])
+    assert(docs.includes(words), words);
   assert(Math.min(callBounds.readChars, callBounds.answerBytes, callBounds.changedChars) > payloadCharsMax * 4);
 });
 
