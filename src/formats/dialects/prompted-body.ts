@@ -88,12 +88,12 @@ export function withAddition(body: JsonObject, dialect: CallerDialectId, additio
   return model === null ? added : { ...added, [modelMember(dialect)]: model };
 }
 
-/** Members of each format, the first of which is written. */
-const places: Record<CallerDialectId, Record<Parameter, readonly [readonly string[], ...(readonly string[])[]]>> = {
+/** Members of each format; the second is an older name of it at the top, which is read too. */
+const places: Record<CallerDialectId, Record<Parameter, readonly [readonly string[], string?]>> = {
   'openai-chat': {
     temperature: [['temperature']],
     top_p: [['top_p']],
-    max_tokens: [['max_completion_tokens'], ['max_tokens']],
+    max_tokens: [['max_completion_tokens'], 'max_tokens'],
     reasoning_effort: [['reasoning_effort']],
   },
   'anthropic-messages': {
@@ -142,17 +142,13 @@ const places: Record<CallerDialectId, Record<Parameter, readonly [readonly strin
 
 function withParameter(
   body: JsonObject,
-  [first, ...others]: readonly [readonly string[], ...(readonly string[])[]],
+  [path, older]: readonly [readonly string[], string?],
   value: string | number,
   over: boolean,
 ): JsonObject {
-  const isGiven = [first, ...others].some((path) => (valueAt(body, path) ?? null) !== null);
-  if (isGiven && !over) return body;
-  return put(
-    others.reduce((left, path) => (valueAt(left, path) === undefined ? left : put(left, path, undefined)), body),
-    first,
-    value,
-  );
+  const { [older ?? '']: olderValue, ...others } = body;
+  const isGiven = (valueAt(body, path) ?? olderValue ?? null) !== null;
+  return isGiven && !over ? body : put(others, path, value);
 }
 
 function valueAt(body: JsonObject, path: readonly string[]): JsonValue | undefined {
@@ -160,11 +156,8 @@ function valueAt(body: JsonObject, path: readonly string[]): JsonValue | undefin
 }
 
 /** A value that is no object stays, and its reader refuses it. */
-function put(body: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue | undefined): JsonObject {
-  if (rest.length === 0) {
-    const { [name]: _, ...others } = body;
-    return value === undefined ? others : { ...others, [name]: value };
-  }
+function put(body: JsonObject, [name = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+  if (rest.length === 0) return { ...body, [name]: value };
   const inner = body[name] ?? {};
   return isObject(inner) ? { ...body, [name]: put(inner, rest, value) } : body;
 }
