@@ -90,7 +90,7 @@ function digitOf(digit: string): number {
   const code = digit.codePointAt(0) ?? 0;
   let zero = code;
   while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
-  return (code - zero) % 10;
+  return code - zero;
 }
 
 /** Quotations and code, which are compared as they are; ends of lines; and what is between spaces. */
