@@ -236,8 +236,7 @@ function joinProgress(
 
 /** How many calls `n` choices may take over these targets, each of which costs: one where all of them give n at once. */
 export function callsOf(n: number, candidates: readonly RouteCandidate[]): number {
-  if (n === 1 || candidates.every(({ target }) => target.capabilities.nativeN)) return 1;
-  return Math.min(n, fanOutMax);
+  return candidates.every(({ target }) => target.capabilities.nativeN) ? 1 : Math.min(n, fanOutMax);
 }
 
 /**
