@@ -2,15 +2,20 @@
 // test files that are nearest to each, until one fails. Prints what the tests noticed (killed) and what they did not
 // (survived). A file has 75 seconds. One that fails counts if it fails by itself too, and passes without the change;
 // otherwise it is left out, which is said. Files of `src/processes` are tried by gateways of two processes.
-// `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files whose path holds it.
+// `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files whose path holds it. `--notes` first notes which places each
+// test file runs, where that is not noted yet; it takes half an hour. Files that do not run a place are then not asked
+// about it.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
-import { faultsOfTable, nearestTests } from './nearest-tests.mjs';
+import { faultsOfTable, nearestTests, testFiles } from './nearest-tests.mjs';
+import { openRunNotes } from './run-notes.mjs';
+import { groupsOf } from './test-groups.mjs';
 import { testEnvironment, testOptions } from './test-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -22,14 +27,19 @@ const pattern = option('in', '');
 const testFilesMax = 10;
 /** A mutant may make a file hang, or take all memory: then the file is ended, and has failed. */
 const fileTimeoutMs = 75_000;
+/** What a process notes together counts as run by each of its files. */
+const notedTogether = 4;
+const noteTimeoutMs = 300_000;
 const fileMemoryMbMax = 3_000;
 const filesAtOnce = availableParallelism();
 
 const random = seeded(seed);
 const files = globSync('src/**/*.ts', { cwd: root, exclude: ['src/simulator/**'] })
-  .filter((file) => !/\.(test|fixture|d)\.ts$/.test(file) && file.includes(pattern))
+  .filter((file) => !/\.(test|fixture|d)\.ts$/.test(file))
   .sort();
-const mutants = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
+const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')));
+const notes = openRunNotes(root, all);
+const mutants = all.filter(({ file }) => file.includes(pattern));
 if (mutants.length === 0) {
   console.error(`No place of src/ can be changed in files that hold '${pattern}'.`);
   process.exit(1);
@@ -44,9 +54,10 @@ process.on('exit', () => {
   rmSync(dirname(copy), { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
-symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+for (const link of ['node_modules', '.test-tools']) symlinkSync(join(root, link), join(copy, link));
 
-console.log(`seed ${seed}: ${mutants.length} places in ${files.length} files`);
+if (process.argv.includes('--notes')) await noteRuns();
+console.log(`seed ${seed}: ${mutants.length} places in ${new Set(mutants.map(({ file }) => file)).size} files`);
 const found = { killed: 0, survived: 0 };
 while (found.killed + found.survived < count && mutants.length > 0) {
   const [mutant] = mutants.splice(Math.floor(random() * mutants.length), 1);
@@ -62,13 +73,15 @@ while (found.killed + found.survived < count && mutants.length > 0) {
 console.log(`\n${found.killed} killed, ${found.survived} survived; seed ${seed}`);
 
 /** The file of tests that noticed it, or null with those that did not; null where no test passes without it. */
-async function judge({ file, start, end, text }) {
+async function judge({ file, start, end, text, seenAt }) {
   const path = join(copy, file);
   const source = readFileSync(path, 'utf8');
   // The copy is the last commit; the places are of the tree.
   if (source !== readFileSync(join(root, file), 'utf8')) return null;
   const environment = file.startsWith('src/processes/') ? { CULVERT_TEST_PROCESSES: '2' } : {};
-  const left = nearestTests(file, testFilesMax);
+  const running = nearestTests(file, testFilesMax, (test) => notes.runs(test, file, seenAt) !== false);
+  // Threads and processes that are ended by force leave no note.
+  const left = running.length > 0 ? running : nearestTests(file, testFilesMax);
   const ran = [];
   while (left.length > 0) {
     const together = left.slice(0, filesAtOnce);
@@ -89,6 +102,26 @@ async function judge({ file, start, end, text }) {
     else left.splice(left.indexOf(red), 1);
   }
   return ran.length === 0 ? null : { by: null, ran };
+}
+
+/** Runs the test files that have no note, some of them in one process. */
+async function noteRuns() {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-run-groups-'));
+  const unnoted = testFiles.filter((test) => !notes.has(test));
+  const { paths, members } = groupsOf(unnoted, root, folder, new Set(), notedTogether);
+  console.log(`${unnoted.length} test files without a note of what they run`);
+  const worker = async () => {
+    for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
+      const coverage = mkdtempSync(join(folder, 'coverage-'));
+      const { group, passes } = started(path, { NODE_V8_COVERAGE: coverage }, { cwd: root, timeoutMs: noteTimeoutMs });
+      await passes;
+      await groupEnded(group);
+      notes.add(members.get(path) ?? [path], coverage);
+      rmSync(coverage, { recursive: true, force: true });
+    }
+  };
+  await Promise.all(Array.from({ length: filesAtOnce }, worker));
+  rmSync(folder, { recursive: true, force: true });
 }
 
 async function passesWithout(testFile, environment) {
@@ -113,15 +146,15 @@ async function firstRed(testFiles, environment) {
   }
 }
 
-function started(testFile, environment) {
-  const run = spawn(process.execPath, [...testOptions(fileTimeoutMs), testFile], {
-    cwd: copy,
+function started(testFile, environment, { cwd = copy, timeoutMs = fileTimeoutMs } = {}) {
+  const run = spawn(process.execPath, [...testOptions(timeoutMs), testFile], {
+    cwd,
     stdio: 'ignore',
     // A group of its own: what it has started ends with it.
     detached: true,
     env: testEnvironment({ FC_RUNS: '25', FC_SHARE: '0.1', ...environment }),
   });
-  const untilMs = Date.now() + fileTimeoutMs;
+  const untilMs = Date.now() + timeoutMs;
   const looks = setInterval(() => {
     if (Date.now() > untilMs || memoryMbOf(run.pid) > fileMemoryMbMax) endGroup(run.pid);
   }, 500);
@@ -130,6 +163,20 @@ function started(testFile, environment) {
     return status === 0;
   });
   return { group: run.pid, passes };
+}
+
+/** Processes that end by themselves write what they ran. */
+async function groupEnded(group) {
+  for (let looks = 0; looks < 100 && isThere(group); looks++) await pause(50);
+  endGroup(group);
+}
+
+function isThere(group) {
+  try {
+    return process.kill(-group, 0);
+  } catch {
+    return false;
+  }
 }
 
 function endGroup(group) {
@@ -157,8 +204,9 @@ function memoryMbOf(group) {
 
 /** Places of a file that can be changed: which characters by what. */
 function mutantsOf(file, source) {
-  const all = [];
-  const add = (node, text, what) => all.push({ file, start: node.start, end: node.end, text, what, source });
+  const places = [];
+  const add = (node, text, what, seenAt = node.start) =>
+    places.push({ file, start: node.start, end: node.end, text, what, source, seenAt });
   const of = ({ start, end }) => source.slice(start, end);
   const swapped = { '<': '<=', '<=': '<', '>': '>=', '>=': '>', '===': '!==', '!==': '===', '&&': '||', '||': '&&' };
   visit(parseAst(source, { lang: 'ts' }), (node) => {
@@ -169,7 +217,7 @@ function mutantsOf(file, source) {
     if ((node.type === 'BinaryExpression' || node.type === 'LogicalExpression') && swapped[node.operator]) {
       const gap = source.slice(node.left.end, node.right.start);
       const at = node.left.end + gap.indexOf(node.operator);
-      add({ start: at, end: at + node.operator.length }, swapped[node.operator], 'operator changed');
+      add({ start: at, end: at + node.operator.length }, swapped[node.operator], 'operator changed', node.left.start);
     }
     if (node.type === 'ExpressionStatement' && !isMessage(of(node)) && node.directive == null)
       add(node, ';', 'statement dropped');
@@ -178,10 +226,10 @@ function mutantsOf(file, source) {
       add(node, String(changed(node.value)), 'number changed');
     if (node.type === 'Literal' && typeof node.value === 'boolean') add(node, String(!node.value), 'truth changed');
     if (/Function/.test(node.type) && node.body?.type === 'BlockStatement' && node.body.body.length > 1)
-      add({ start: node.body.start, end: node.body.start + 1 }, '{ return;', 'returned early');
+      add({ start: node.body.start, end: node.body.start + 1 }, '{ return;', 'returned early', node.body.body[0].start);
     return true;
   });
-  return all;
+  return places;
 }
 
 /** Large numbers are bounds of memory and time: nobody could see one more. */

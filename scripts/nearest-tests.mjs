@@ -132,7 +132,8 @@ const testsOfRooms = [
 /** They look at sources, the package or pages; a room may name them nevertheless. */
 const ofNoRoom = ['browser', 'bundle', 'deploy', 'docs', 'gates'].map((folder) => `test/${folder}/`);
 
-const tests = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
+/** Paths of all test files but long ones. */
+export const testFiles = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
   .filter((file) => !file.endsWith('.long.test.ts'))
   .sort();
 const imported = new Map();
@@ -141,13 +142,13 @@ let importers = null;
 let weights = null;
 
 /**
- * At most `count` files: half of them those in `src` by how few imports lead to the file, then in turns those like the file
- * and those like its users. Of equals, the file whose words are most alike comes first.
+ * At most `count` files, of those that may run what is changed: half of them those in `src` by how few imports lead to the
+ * file, then in turns those like the file and those like its users. Of equals, the file whose words are most alike comes first.
  */
-export function nearestTests(file, count) {
+export function nearestTests(file, count, mayRun = () => true) {
   const alike = likenessTo(file);
-  const near = tests
-    .filter((one) => one.startsWith('src/'))
+  const near = testFiles
+    .filter((one) => one.startsWith('src/') && mayRun(one))
     .map((one) => [one, nearness(one, file)])
     .filter(([, rank]) => rank <= 3)
     .sort((a, b) => a[1] - b[1] || alike(b[0]) - alike(a[0]))
@@ -158,14 +159,14 @@ export function nearestTests(file, count) {
   const byItself = testsOverHttp([file], (one) => (importsOf(one).includes(file) ? 1 : 0) + alike(one));
   const byUsers = testsOverHttp(users, (one) => Math.max(0, ...likenesses.map((alikeToUser) => alikeToUser(one))));
   const over = [...new Set(users.length === 0 ? byItself : byItself.flatMap((one, at) => [one, byUsers[at] ?? one]))];
-  return [...near, ...over.slice(0, count - near.length)];
+  return [...near, ...over.filter(mayRun).slice(0, count - near.length)];
 }
 
 /** Tests below `test/`. What is much alike elsewhere comes before the tests of a large room that hardly speak of it. */
 function testsOverHttp(files, likeness) {
   const named = files.flatMap((file) => rowOf(file)?.[1] ?? []).map((place) => `test/${place}`);
   const isNamed = (one) => named.some((place) => one.startsWith(place));
-  return tests
+  return testFiles
     .filter((one) => one.startsWith('test/'))
     .filter((one) => isNamed(one) || !ofNoRoom.some((folder) => one.startsWith(folder)))
     .map((one) => [one, likeness(one) * (isNamed(one) ? 2 : 1)])
@@ -205,7 +206,7 @@ export function faultsOfTable(files) {
   const rowless = files.filter((file) => rowOf(file) === undefined).map((file) => `no row names tests of ${file}`);
   const empty = testsOfRooms.flatMap(([room, places]) =>
     places
-      .filter((place) => !tests.some((one) => one.startsWith(`test/${place}`)))
+      .filter((place) => !testFiles.some((one) => one.startsWith(`test/${place}`)))
       .map((place) => `${room}: no test file begins with test/${place}`),
   );
   return [...rowless, ...empty];
@@ -217,7 +218,7 @@ function rowOf(file) {
 
 /** How much a test file says in the same words, 0 to 1; rare words count more, and those of its path thrice. */
 function likenessTo(file) {
-  weights ??= weightsOf(tests);
+  weights ??= weightsOf(testFiles);
   const its = weights(file);
   return (test) => {
     const other = weights(test);

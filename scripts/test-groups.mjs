@@ -25,14 +25,14 @@ const unitFilesAGroup = 64;
  * programs in `folder` that import them, then the others. `units`: files that may, one after the other. `members`: the files of each
  * group, by the path of its program.
  */
-export function groupsOf(files, root, folder, units) {
+export function groupsOf(files, root, folder, units, filesMax = filesAGroup) {
   const members = new Map();
   const together = files.filter((file) => !units.has(file) && mayShare(file, root));
-  group('suites', together, filesAGroup, filesAtOnce);
+  group('suites', together, filesMax, filesAtOnce);
   const alike = files.filter((file) => units.has(file));
   group('units', alike, unitFilesAGroup, 1);
   const browsers = files.filter((file) => inBrowser.test(file) && !measures(file, root));
-  group('browsers', browsers, filesAGroup, 1, ['test/browser/open-page.ts']);
+  group('browsers', browsers, filesMax, 1, ['test/browser/open-page.ts']);
   const alone = files.filter((file) => !units.has(file) && !together.includes(file) && !browsers.includes(file));
   return { paths: [...members.keys(), ...alone], members };
 

@@ -81,6 +81,7 @@ export async function startGatewayOfProcesses(
   const env = {
     HOME: process.env.HOME,
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+    NODE_V8_COVERAGE: process.env.NODE_V8_COVERAGE,
     ...(trustsLoopbackCertificate() && { NODE_EXTRA_CA_CERTS: written(folder, 'loopback.pem', cert) }),
   };
   const child = spawn(process.execPath, [culvertBin, 'start', '--config', file], {

@@ -55,7 +55,8 @@ export function temporaryFolder(t: Lifetime): string {
 
 /** Environment of every test of the program: nothing of the machine's providers or settings. */
 export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...more };
+  const { PATH = '', HOME = '', NODE_V8_COVERAGE } = process.env;
+  return { PATH, HOME, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }), ...more };
 }
 
 /** Runs `culvert start` as users do; resolves when it listens. Rejects with its output when it ends instead. */

@@ -18,7 +18,7 @@ interface CommandEnd {
 /** One that waits does not keep another from going on. */
 const processesMax = 2;
 const program = fileURLToPath(new URL('./warm-command.mjs', import.meta.url));
-const { NODE_COMPILE_CACHE, TEST_TIMES, PATH } = process.env;
+const { NODE_COMPILE_CACHE, NODE_V8_COVERAGE, TEST_TIMES, PATH } = process.env;
 const idle: ChildProcess[] = [];
 const waiting: ((child: ChildProcess) => void)[] = [];
 let processes = 0;
@@ -50,7 +50,7 @@ async function idleProcess(): Promise<ChildProcess> {
   const started = fork(program, {
     cwd: '/',
     execArgv: [],
-    env: { NODE_COMPILE_CACHE, TEST_TIMES, PATH },
+    env: { NODE_COMPILE_CACHE, NODE_V8_COVERAGE, TEST_TIMES, PATH },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   started.once('exit', () => {
