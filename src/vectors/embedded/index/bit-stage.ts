@@ -210,15 +210,11 @@ class ArenaBitStage implements BitStage {
     return this.#arena.views.u32.subarray(results >>> 2, (results >>> 2) + candidates.length);
   }
 
-  /** Differing bits of these rows, to `results` on. */
+  /** Differing bits of these rows, to `results` on; at most `gathered`, and no block has more rows. */
   #gather(rows: ArenaRows, candidates: Uint32Array, results: number): void {
-    const { u32 } = this.#arena.views;
-    const { differingBitsAt } = this.#arena.kernels;
-    for (let from = 0; from < candidates.length; from += gathered) {
-      const part = candidates.subarray(from, from + gathered);
-      rows.addresses(part, u32, this.#list >>> 2);
-      differingBitsAt(this.#query, this.#list, part.length, rows.stride, results + from * 4, this.#counts);
-    }
+    const { kernels, views } = this.#arena;
+    rows.addresses(candidates, views.u32, this.#list >>> 2);
+    kernels.differingBitsAt(this.#query, this.#list, candidates.length, rows.stride, results, this.#counts);
   }
 
   /** The distance at which `keep` rows are reached, and how many are kept of those that have it. */
