@@ -133,6 +133,16 @@ for (const [model, width, height, makes] of [
   });
 }
 
+test('a size that a model does not make is answered with all that it makes', () => {
+  const why = (images: ImageFacts, model: string) => whyNotSize(imageModelFacts(images, model)!.sizes, size);
+  const size = { width: 1, height: 1 };
+  assert.equal(
+    why(imagesOfOpenAi, 'gpt-image-2'),
+    'makes sides of 16 to 3840 pixels, multiples of 16, at most 8294400 pixels in all, the longer at most 3 times the shorter',
+  );
+  assert.equal(why(imagesOfTogether, 'any'), 'makes sides of 64 to 2048 pixels, multiples of 8');
+});
+
 test('xAI and Fireworks are told a ratio; a size that comes out otherwise is listed', () => {
   const square = encoded(imagesOfXai, 'grok-imagine-image', { size: { width: 1_024, height: 1_024 } });
   assert.deepEqual([square.body.aspect_ratio, square.body.size, square.dropped], ['1:1', undefined, []]);
