@@ -46,3 +46,13 @@ test('older definitions are found again, and nothing stands beside a reference',
   const once = narrowSchema({ properties: { p: { allOf: [{ $ref: '#/$defs/P' }], title: 'T' } }, $defs: { P: {} } });
   assert.deepEqual(once, { schema: { properties: { p: { $ref: '#/$defs/P' } }, $defs: { P: {} } }, narrowed: false });
 });
+
+test('all of several schemas, or of one beside what it says too, is not taken for the one', () => {
+  const several = { allOf: [{ required: ['a'] }, { required: ['b'] }] };
+  for (const schema of [several, { type: 'object', allOf: [{ type: 'array' }] }, { allOf: [true] }, { allOf: {} }]) {
+    const narrow = narrowSchema(schema);
+    assert.equal(narrow.narrowed, true, JSON.stringify(schema));
+    assert.equal('required' in narrow.schema, false, JSON.stringify(narrow.schema));
+  }
+  assert.deepEqual(narrowSchema({ title: 'T', allOf: [{ type: 'array' }] }).schema, { title: 'T', type: 'array' });
+});
