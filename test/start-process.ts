@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runWarm } from './warm-commands.ts';
+import { type Command, runWarm } from './warm-commands.ts';
 
 /** A link to the program by the name that an installed one has, which its hints repeat. */
 export const culvertBin = join(dirname(fileURLToPath(import.meta.url)), 'bin', 'culvert');
@@ -146,11 +146,12 @@ export interface Ran {
  */
 export async function runCommand(
   args: readonly string[],
-  options: Pick<ProcessOptions, 'env' | 'bin' | 'executable'> & { cwd: string; input?: string; alone?: boolean },
+  options: Pick<ProcessOptions, 'env' | 'bin' | 'executable'> &
+    Pick<Command, 'columns'> & { cwd: string; input?: string; alone?: boolean },
 ): Promise<Ran> {
-  const { input, alone, bin, executable } = options;
+  const { input, alone, bin, executable, cwd, columns } = options;
   if (input !== undefined || alone || bin !== undefined || executable !== undefined) return runAlone(args, options);
-  const { code, stdout, stderr } = await runWarm({ args, cwd: options.cwd, env: cleanEnv(options.env) });
+  const { code, stdout, stderr } = await runWarm({ args, cwd, env: cleanEnv(options.env), columns });
   return { code, stdout, stderr: stderr.replaceAll(progressLine, '') };
 }
 

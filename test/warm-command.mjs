@@ -36,12 +36,13 @@ process.send('ready');
 
 class Ended extends Error {}
 
-async function run({ args, cwd, env }) {
+async function run({ args, cwd, env, columns }) {
   const { promise, resolve } = Promise.withResolvers();
   running = { stdout: '', stderr: '', end: resolve };
   for (const key of Object.keys(process.env)) if (!(key in env)) delete process.env[key];
   Object.assign(process.env, { NODE_COMPILE_CACHE, ...env });
   process.chdir(cwd);
+  Object.assign(process.stdout, { isTTY: columns !== undefined, columns });
   process.exitCode = undefined;
   main(args, { program: process.argv[1], flushCompileCache() {} }).then(() => resolve(process.exitCode ?? 0), broken);
   const code = await promise;

@@ -7,6 +7,8 @@ export interface Command {
   cwd: string;
   /** All of its environment. */
   env: Readonly<Record<string, string>>;
+  /** Width of the terminal that it seems to write to; absent: it writes to a program. */
+  columns?: number | undefined;
 }
 
 interface CommandEnd {

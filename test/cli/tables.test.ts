@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { adminKey, noLimits, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { runCommand, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* What commands print for people, at a terminal: elsewhere they print JSON. The expected text is in tables.txt, which
+ * CULVERT_WRITE_EXPECTED=1 writes. */
+
+const expected = new URL('./tables.txt', import.meta.url);
+
+/** Text where times, ids and durations are the same each time. */
+function masked(text: string): string {
+  return (
+    text
+      .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, 'TIME')
+      .replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY')
+      .replaceAll(/sk-cv-(op-)?(\w{12}|KEY)(-\w+)?/g, 'sk-cv-$1SECRET')
+      .replaceAll(/\b(req|inv|op|top|br)_[\w-]{12,}/g, '$1_ID')
+      .replaceAll(/(?<=^version +|invitation=|0\.0\.0-test +)[\w-]+/gm, 'ID')
+      .replaceAll(/\b\d+(\.\d+)? (ms|s)\b/g, 'N ms')
+      .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'http://HERE')
+      // Over a minute later there are none any more.
+      .replaceAll(/^minute {2,}tokens .*\n/gm, '')
+      .replaceAll(/ {2,}/g, '  ')
+      .replaceAll(/ +$/gm, '')
+  );
+}
+
+/** They print what the machine takes. */
+const measuring = /^(requests|attempts|cluster|results)/;
+
+test('commands print tables and sentences for people', async (t: TestContext) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    server: { processes: 1 },
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: {
+      smart: { targets: [{ provider: 'up', model: 'mock/ok', price: { input: 3, output: 15 } }] },
+      broken: { targets: ['up/mock/status=400'] },
+      free: { targets: ['up/mock/text=free'] },
+    },
+    plans: { ...noLimits, small: { windows: { '5h': 2, week: 10 }, rpm: 20, concurrency: 2, models: ['smart'] } },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test', tags: ['team-a'] },
+      { key: otherKey, account: 'dev', name: 'other', models: ['smart', 'free'] },
+    ],
+    guards: { mails: { check: 'personal-data', kinds: ['email'], action: 'mask' } },
+    prompts: { reply: { model: 'smart', messages: [{ role: 'system', content: 'Answer in verse.' }] } },
+  });
+  const cwd = temporaryFolder(t);
+  const env = { CULVERT_URL: gateway.url, CULVERT_ADMIN_KEY: adminKey, CULVERT_API_KEY: testKey };
+  const messages = [{ role: 'user', content: 'Hello' }];
+  for (const model of ['smart', 'smart', 'free', 'broken'])
+    await (await gateway.fetch('/v1/chat/completions', { json: { model, messages } })).arrayBuffer();
+
+  await gateway.modelsKnown;
+  writeFileSync(join(cwd, 'cases.jsonl'), cases.map((one) => JSON.stringify(one)).join('\n'));
+
+  const parts: string[] = [];
+  let [keyId, requestId] = ['', ''];
+  for (const line of commands) {
+    const args = line.replace('{request}', requestId).split(' ');
+    const { stdout, stderr, code } = await runCommand(args, { cwd, env, columns: 200 });
+    keyId ||= /^sk-cv-(\w{12})-/.exec(stdout)?.[1] ?? '';
+    requestId ||= /req_[\w-]+/.exec(stdout)?.[0] ?? '';
+    const named = keyId === '' ? `${stdout}${stderr}` : `${stdout}${stderr}`.replaceAll(keyId, 'KEY');
+    const output = masked(named);
+    const shown = measuring.test(line) ? output.replaceAll(/\d+(\.\d+)?/g, 'N').replaceAll(hostname(), 'HOST') : output;
+    parts.push(`$ culvert ${line}\n${shown}${code === 0 ? '' : `exit ${code}\n`}`);
+  }
+  const text = parts.join('\n');
+  if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(expected, text);
+  assert.equal(text, readFileSync(expected, 'utf8'));
+});
+
+const mail = 'Write to jo.doe@example.org';
+const cases = [
+  { text: mail, expect: ['email'] },
+  { text: 'Nothing here', expect: ['email'] },
+  { text: `Also: ${mail}`, expect: [] },
+];
+
+const commands = [
+  'keys show dev/test',
+  'accounts create acme --name Acme --plan small',
+  'accounts create prepaid',
+  'accounts list',
+  'accounts credit prepaid 25 --note invoice-1',
+  'accounts credit prepaid',
+  'accounts extra-budget acme 5 --until 2099-01-01',
+  'accounts guards acme mails',
+  'accounts guards acme',
+  'accounts data acme zero-retention',
+  'accounts budgets acme',
+  'accounts suspend prepaid',
+  'accounts activate prepaid',
+  'accounts plan prepaid small',
+  'accounts plan prepaid large',
+  'accounts show acme',
+  'accounts show prepaid',
+  'keys create --account acme --name laptop --models smart --tags team-b,night --expires 2099-01-01',
+  'keys list',
+  'keys list --account acme',
+  'keys show acme/laptop',
+  'keys guards acme/laptop mails',
+  'keys change acme/laptop --name tower --limits budget.month=50,rpm=none --ips 10.0.0.0/8',
+  'keys show acme/tower',
+  'keys rotate acme/tower --grace 0',
+  'keys revoke acme/tower',
+  'keys revoke dev/other',
+  'keys restore dev/other',
+  'plans list',
+  'plans show small',
+  'operators create Anna --role viewer',
+  'operators list',
+  'invitations create --role viewer',
+  'invitations list',
+  'members list',
+  'models',
+  'providers list',
+  'providers test up',
+  'guards list',
+  'guards show mails',
+  'guards test cases.jsonl --guard mails --show',
+  'prompts list',
+  'prompts show reply',
+  'routes list',
+  'agents list',
+  'mcp-servers list',
+  'requests list',
+  'requests show {request}',
+  'requests sessions',
+  'usage --group-by model',
+  'usage --group-by key_tag',
+  'usage recalculate',
+  'usage recalculate --all',
+  'statements show 2026-01',
+  'attempts',
+  'alerts list',
+  'audit',
+  'cluster',
+  'bodies list',
+  'bodies rules',
+  'bodies keep model smart --reason a-complaint --until 2h',
+  'results smart',
+  'cache stats',
+  'cache days',
+  'vectors list',
+  'chat Hello --model smart',
+];
