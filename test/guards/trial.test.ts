@@ -219,6 +219,13 @@ test('the command prints a table, and wrong lines by number without their text',
   const refused = await run('guards', 'test', file);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr + refused.stdout, /Line 2: .*expect/);
+  // More than one call of the admin API may hold.
+  const long = (one: object) => JSON.stringify({ text: `${mail} ${'x '.repeat(300_000)}`, ...one });
+  writeFileSync(file, [long({ expect: ['email'] }), long({ expect: ['email'] }), long({ expect: 7 })].join('\n'));
+  assert.match((await run('guards', 'test', file, '--guard', 'pii')).stderr, /Line 3: .*expect/);
+  writeFileSync(file, [long({ expect: ['email'] }), long({ expect: [] })].join('\n'));
+  const both = JSON.parse((await run('guards', 'test', file, '--guard', 'pii')).stdout) as { results: Result[] };
+  assert.deepEqual(both.results.map(({ line, right }) => [line, right]), [[1, true], [2, false]]); // biome-ignore format: a table
   const none = await run('guards', 'test');
   assert.match(none.stderr + none.stdout, /Name a file, or --from/);
 });
