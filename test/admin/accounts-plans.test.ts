@@ -266,3 +266,14 @@ test('an account that the file declares after all is shown as the file has it', 
   assert.deepEqual([account.plan, account.status, account.from], ['pro', 'suspended', 'configuration']);
   assert.equal((await admin.ok('GET', '/accounts')).data.length, 1);
 });
+
+test('a top-up that was written is answered where the account cannot be read again, and others are refused', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'prepaid' });
+  admin.store.topUps = () => Promise.reject(new Error('the database is gone'));
+  const added = await admin.ok('POST', '/accounts/prepaid/credit', { usd: 5, id: 'inv-1', note: 'cash' });
+  assert.deepEqual([added.granted_usd, added.used_usd, added.data.length], [5, null, 1]);
+  assert.deepEqual([added.data[0].id, added.data[0].usd, added.data[0].note], ['inv-1', 5, 'cash']);
+  const again = await admin.call('POST', '/accounts/prepaid/credit', { usd: 5, id: 'inv-1' });
+  assert.equal(again.status >= 500, true, again.text);
+});
