@@ -437,3 +437,16 @@ test('sessions sum up the requests that name them, by account, and list them', a
   assert.equal(listed.data[0].session, 'run 1');
   assert.deepEqual(idsOf(await admin.ok('GET', '/requests?session=run')), []);
 });
+
+test('the doctor looks for prompts that no cache holds at the requests of the last day', async (t) => {
+  const providers = { openai: { type: 'openai', api_key: 'k' } };
+  const admin = await openAdmin(t, { providers, models: { smart: { targets: ['openai/gpt-5'] } } });
+  const long = { target: 'openai/gpt-5', inputTokens: 3_000, cachedInputTokens: 0, class: 'ok' } as const;
+  await settle(admin, Array(20).fill(long));
+  const found = async () =>
+    (await admin.ok('GET', '/doctor')).findings.filter(({ check }: { check: string }) => /^prompt cache/.test(check));
+  admin.clock.advance(23 * hourMs);
+  assert.match((await found())[0]?.message, /input of 20 long requests for 'smart', 0% came/);
+  admin.clock.advance(hourMs);
+  assert.deepEqual(await found(), []);
+});
