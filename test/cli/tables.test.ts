@@ -92,6 +92,7 @@ const commands = [
   'accounts list',
   'accounts credit prepaid 25 --note invoice-1',
   'accounts credit prepaid',
+  'accounts credit acme',
   'accounts extra-budget acme 5 --until 2099-01-01',
   'accounts guards acme mails',
   'accounts guards acme',
