@@ -7,16 +7,16 @@ import { adminKey, noLimits, otherKey, startGateway, testKey } from '../start-ga
 import { runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-/* What commands print for people, at a terminal: elsewhere they print JSON. The expected text is in tables.txt, which
- * CULVERT_WRITE_EXPECTED=1 writes. */
-
-const expected = new URL('./tables.txt', import.meta.url);
+/* What commands print for people, at a terminal: elsewhere they print JSON. The expected text is in printed-*.txt,
+ * which CULVERT_WRITE_EXPECTED=1 writes. */
 
 /** Text where times, ids and durations are the same each time. */
 function masked(text: string): string {
   return (
     text
-      .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, 'TIME')
+      .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.-]+Z?/g, 'TIME')
+      // Where this machine has it.
+      .replaceAll(', espeak-ng', '')
       .replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY')
       .replaceAll(/sk-cv-(op-)?(\w{12}|KEY)(-\w+)?/g, 'sk-cv-$1SECRET')
       .replaceAll(/\b(req|inv|op|top|br)_[\w-]{12,}/g, '$1_ID')
@@ -31,7 +31,7 @@ function masked(text: string): string {
 }
 
 /** They print what the machine takes. */
-const measuring = /^(requests|attempts|cluster|results)/;
+const measuring = /^(requests|migrate|backup|restore|attempts|cluster|results)/;
 
 test('commands print tables and sentences for people', async (t: TestContext) => {
   const upstream = await startUpstream();
@@ -61,22 +61,90 @@ test('commands print tables and sentences for people', async (t: TestContext) =>
   await gateway.modelsKnown;
   writeFileSync(join(cwd, 'cases.jsonl'), cases.map((one) => JSON.stringify(one)).join('\n'));
 
+  assertPrinted('at-a-server', await printed(commands, cwd, env));
+});
+
+test('commands that need no server print for people too', async (t: TestContext) => {
+  const cwd = temporaryFolder(t);
+  const config = {
+    storage: { data_dir: 'data' },
+    autodetect: 'off',
+    providers: {
+      up: { type: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' },
+      claude: { type: 'anthropic', base_url: 'http://127.0.0.1:9', api_key: 'k' },
+    },
+    models: { smart: { targets: ['up/gpt-5', { provider: 'claude', model: 'claude-x', priority: 2 }] } },
+    keys: [{ key: testKey, account: 'dev', name: 'test' }],
+  };
+  writeFileSync(join(cwd, 'culvert.yaml'), JSON.stringify(config));
+  writeFileSync(join(cwd, 'wrong.yaml'), 'models:\n  smart: { targets: [nobody/m] }\nprovider: {}\n');
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const bodies = {
+    chat: { model: 'smart', messages, seed: 7, top_k: 3 },
+    unknown: { model: 'smrt', messages },
+    picture: { model: 'smart', messages: [], n: 'two' },
+  };
+  for (const [name, body] of Object.entries(bodies)) writeFileSync(join(cwd, `${name}.json`), JSON.stringify(body));
+  writeFileSync(
+    join(cwd, 'litellm.yaml'),
+    'model_list:\n  - { model_name: a, litellm_params: { model: openai/gpt-4o, odd: 1 } }\nodd_settings: { b: 1 }\n',
+  );
+  assertPrinted('alone', await printed(commandsAlone, cwd, { CULVERT_CACHE_DIR: join(cwd, 'cache') }));
+});
+
+/** What commands print at a terminal, one after the other. */
+async function printed(lines: readonly string[], cwd: string, env: Record<string, string>): Promise<string> {
   const parts: string[] = [];
   let [keyId, requestId] = ['', ''];
-  for (const line of commands) {
+  for (const line of lines) {
     const args = line.replace('{request}', requestId).split(' ');
     const { stdout, stderr, code } = await runCommand(args, { cwd, env, columns: 200 });
     keyId ||= /^sk-cv-(\w{12})-/.exec(stdout)?.[1] ?? '';
     requestId ||= /req_[\w-]+/.exec(stdout)?.[0] ?? '';
-    const named = keyId === '' ? `${stdout}${stderr}` : `${stdout}${stderr}`.replaceAll(keyId, 'KEY');
-    const output = masked(named);
+    const whole = `${stdout}${stderr}`.replaceAll(cwd, 'FOLDER');
+    const output = masked(keyId === '' ? whole : whole.replaceAll(keyId, 'KEY'));
     const shown = measuring.test(line) ? output.replaceAll(/\d+(\.\d+)?/g, 'N').replaceAll(hostname(), 'HOST') : output;
     parts.push(`$ culvert ${line}\n${shown}${code === 0 ? '' : `exit ${code}\n`}`);
   }
-  const text = parts.join('\n');
-  if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(expected, text);
-  assert.equal(text, readFileSync(expected, 'utf8'));
-});
+  return parts.join('\n');
+}
+
+function assertPrinted(name: string, text: string): void {
+  const file = new URL(`./printed-${name}.txt`, import.meta.url);
+  if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(file, text);
+  assert.equal(text, readFileSync(file, 'utf8'));
+}
+
+const commandsAlone = [
+  'init made.yaml',
+  'init made.yaml',
+  'check',
+  'check wrong.yaml',
+  'check none.yaml',
+  'explain chat.json',
+  'explain unknown.json',
+  'explain picture.json',
+  'import litellm litellm.yaml --output other.yaml',
+  'keys create --account acme --name laptop --plan nowhere',
+  'keys create --account acme --name laptop',
+  'keys create --account acme --name laptop',
+  'keys list',
+  'keys revoke acme/nobody',
+  'accounts show acme',
+  'accounts show nobody',
+  'config export',
+  'secret rotate',
+  'migrate',
+  'backup all.gz',
+  'restore all.gz --yes',
+  'requests export --out all.csv',
+  'usage',
+  'vectors list',
+  'add --list',
+  'reload',
+  'chat Hello',
+  'keys lst',
+];
 
 const mail = 'Write to jo.doe@example.org';
 const cases = [
