@@ -27,7 +27,7 @@ const pattern = option('in', '');
 const testFilesMax = 10;
 /** A mutant may make a file hang, or take all memory: then the file is ended, and has failed. */
 const fileTimeoutMs = 75_000;
-/** What a process notes together counts as run by each of its files. */
+/** Test files of one process, whose coverage is that of each of them. */
 const notedTogether = 4;
 const noteTimeoutMs = 300_000;
 const fileMemoryMbMax = 3_000;
