@@ -79,9 +79,11 @@ async function judge({ file, start, end, text, seenAt }) {
   // The copy is the last commit; the places are of the tree.
   if (source !== readFileSync(join(root, file), 'utf8')) return null;
   const environment = file.startsWith('src/processes/') ? { CULVERT_TEST_PROCESSES: '2' } : {};
-  const running = nearestTests(file, testFilesMax, (test) => notes.runs(test, file, seenAt) !== false);
-  // Threads and processes that are ended by force leave no note.
-  const left = running.length > 0 ? running : nearestTests(file, testFilesMax);
+  const nearest = nearestTests(file, testFilesMax);
+  const runs = (test) => notes.runs(test, file, seenAt);
+  const running = nearestTests(file, testFilesMax, (test) => runs(test) ?? nearest.includes(test));
+  // Threads and processes that are ended by force leave no note, nor do threads with an environment of their own.
+  const left = running.some(runs) ? running : nearest;
   const ran = [];
   while (left.length > 0) {
     const together = left.slice(0, filesAtOnce);
