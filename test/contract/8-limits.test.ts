@@ -25,6 +25,7 @@ const { ask, chat, status, usage, upstream, gateway, config } = await servePlans
     places: { rpm: 'off', concurrency: 1 },
     shared: { rpm: 'off', windows: { '5h': 1 } },
     byKey: { rpm: 'off', windows: { '5h': 1 }, scope: 'key' },
+    reads: { rpm: 'off', windows: { '5h': 1 } },
     race: { rpm: 'off', windows: { '5h': 10 } },
     changing: { rpm: 'off', windows: { '5h': 1 } },
     headers: { rpm: 60, windows: { '5h': 50 } },
@@ -112,6 +113,14 @@ test("§8.3: a model's cost multiplies; what does not fit is refused and takes n
   assert.match(error.message, /2 of 3 requests used, and this one needs 2\./);
   assert.equal(await status('costs'), 200, 'a cheaper one still fits');
   assert.equal((await usage('costs')).windows['5h'].used, 3);
+});
+
+test('reads of vectors count, and are refused like all others when nothing is left', async () => {
+  const read = async () => (await ask('reads', '/v1/vectors/collections')).status;
+  assert.equal(await read(), 200);
+  assert.equal((await usage('reads')).windows['5h'].used, 0.05);
+  for (let at = 1; at < 20; at += 1) assert.equal(await read(), 200, `read ${at}`);
+  assert.equal(await read(), 429);
 });
 
 test('models that the caller names as fallbacks are no way around a cost or a tier', async () => {
