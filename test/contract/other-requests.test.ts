@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { startGateway } from '../start-gateway.ts';
+import { noLimits, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { otherRequests } from './other-requests.ts';
-import { placesIn } from './whole-requests.ts';
+import { placesIn, wholeRequests } from './whole-requests.ts';
 
 /* What has no text, or is no list, is never a 500 at any place of a request, whatever the endpoint. */
 
@@ -11,6 +11,7 @@ const upstream = await startUpstream({ models: ['mock/ok'] });
 after(() => upstream.close());
 const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
 const over = (provider: string, more: object = {}) => ({ targets: [`${provider}/mock/ok`], ...more });
+const spentKey = 'sk-cv-test-key-spent';
 const kinds = ['image', 'speech', 'transcription', 'moderation'] as const;
 const gateway = await startGateway(
   { after: after as TestContext['after'] },
@@ -31,6 +32,12 @@ const gateway = await startGateway(
     // Guards and rules read bodies that are passed on as they came.
     guards: { words: { check: 'words', words: ['zebrafish'], action: 'block', on: ['input'] } },
     routes: { never: { when: 'tokens > 900000', model: 'claude' } },
+    plans: { ...noLimits, spent: { windows: { '5h': 0.01 }, rpm: 'off' } },
+    accounts: { spent: { plan: 'spent' } },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test' },
+      { key: spentKey, account: 'spent', name: 'test' },
+    ],
   },
 );
 await gateway.modelsKnown;
@@ -51,5 +58,23 @@ for (const { path, body, headers = {} } of otherRequests) {
         assert.ok(isAnswered && !text.includes('[object'), `${response.status} ${text} for ${JSON.stringify(json)}`);
       }
     }
+  });
+}
+
+/** They cost nothing, or are counted by what they hold; searches of vectors are in 8-limits. */
+const free = /count_?tokens|input_tokens|conversations|vector|client_secrets|batches$|moderations|mcp/i;
+
+for (const { path, body, headers = {} } of [...otherRequests, ...wholeRequests]) {
+  if (free.test(path) || body.model === 'guarded') continue;
+  test(`${path}: an account that has nothing left of its plan gets 429, and no provider is called`, async () => {
+    const model = /embed/i.test(path) ? 'embed' : 'chat';
+    const json = { ...body, ...(body.model === 'MODEL' && { model }) };
+    const calls = upstream.requests().length;
+    const spent = { ...headers, authorization: `Bearer ${spentKey}` };
+    const response = await gateway.fetch(path.replace('MODEL', model), { json, headers: spent });
+    const text = await response.text();
+    assert.equal(response.status, 429, text);
+    assert.match(text, /5-hour|5h/, text);
+    assert.equal(upstream.requests().length, calls);
   });
 }
