@@ -145,6 +145,41 @@ test("Claude Code's call reaches InvokeModel: no model and stream in the body, v
   assert.equal(eventsIn(text).length, claudeStream(['', '', '']).length);
 });
 
+/* What the AI SDK and Anthropic's own clients write, and Bedrock answers 400 to: "Extra inputs are not permitted". */
+test("members that Anthropic alone takes stay away from Bedrock, or become Bedrock's", async (t) => {
+  const world = await open(t);
+  const mark = { type: 'ephemeral' };
+  const tool = { name: 'edit', input_schema: { type: 'object', properties: { scope: { type: 'string' } } } };
+  const body = {
+    model: 'claude',
+    max_tokens: 100,
+    speed: 'fast',
+    cache_control: mark,
+    system: [{ type: 'text', text: 'Be brief.', cache_control: { ...mark, scope: 'global' } }],
+    tools: [{ ...tool, eager_input_streaming: true }],
+    messages: [{ role: 'user', content: 'Hi' }],
+  };
+  const headers = { 'anthropic-beta': 'interleaved-thinking-2025-05-14,prompt-caching-scope-2026-01-05' };
+  const answer = await world.gateway.fetch('/v1/messages', { json: body, headers });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.deepEqual(asked(world).body, {
+    anthropic_version: 'bedrock-2023-05-31',
+    anthropic_beta: ['interleaved-thinking-2025-05-14', 'fine-grained-tool-streaming-2025-05-14'],
+    max_tokens: 100,
+    system: [{ type: 'text', text: 'Be brief.', cache_control: mark }],
+    tools: [tool],
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: mark }] }],
+  });
+  assert.equal(answer.headers.get('x-culvert-dropped'), 'speed, cache_control.scope, anthropic-beta');
+
+  const four = { type: 'text', text: 'Hello', cache_control: mark };
+  const full = { ...body, system: [four, four], messages: [{ role: 'user', content: [four, four] }], tools: [] };
+  const another = await world.gateway.fetch('/v1/messages', { json: full });
+  assert.match(another.headers.get('x-culvert-dropped') ?? '', /\bcache_control\b/);
+  assert.deepEqual(asked(world).body.messages, full.messages);
+  assert.equal(asked(world).body.cache_control, undefined);
+});
+
 test("Anthropic's whole answers pass as they are", async (t) => {
   const world = await open(t);
   const json = { model: 'claude', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };

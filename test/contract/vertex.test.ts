@@ -119,6 +119,28 @@ test("Claude Code's request reaches a Claude of Vertex as it was, but for what V
   assert.equal(response.headers.get('x-culvert-dropped'), null);
 });
 
+test("members that Anthropic alone takes stay away from Vertex, and the whole body's cache mark is its last block's", async () => {
+  const mark = { type: 'ephemeral' };
+  const tool = { name: 'edit', input_schema: { type: 'object' } };
+  const json = {
+    model: 'chat',
+    max_tokens: 100,
+    speed: 'fast',
+    cache_control: mark,
+    tools: [{ ...tool, eager_input_streaming: true }],
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache_control: { ...mark, scope: 'global' } }] }],
+  };
+  const response = await gateway.fetch('/v1/messages', { json });
+  assert.equal(response.status, 200, await response.text());
+  const lost = 'speed, cache_control.scope, tools.eager_input_streaming';
+  assert.equal(response.headers.get('x-culvert-dropped'), lost);
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi', cache_control: mark }] }];
+  assert.deepEqual(sent().body, {
+    ...{ anthropic_version: 'vertex-2023-10-16', max_tokens: 100 },
+    ...{ tools: [tool], messages },
+  });
+});
+
 test('callers of every format reach Claude, whole and streamed', async () => {
   const whole = await ask('dated');
   assert.match(whole.choices[0]!.message.content ?? '', /Mock answer/);

@@ -184,6 +184,8 @@ export interface FittedMembers {
   members: JsonObject;
   /** Members that go. */
   without?: readonly string[];
+  /** Betas of Anthropic's that the body has to name, where they are in the body. */
+  betas?: readonly string[];
   losses: Loss[];
 }
 

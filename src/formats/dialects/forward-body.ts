@@ -38,16 +38,22 @@ export function forwardBody(
 ): ForwardBody {
   const { values, losses } = callerFields;
   let to = target;
+  const betas: string[] = [];
   for (const fitMembers of target.fits ?? []) {
     const fit = fitMembers(parsed);
     if (fit === null) continue;
     for (const name in fit.members) values.set(name, JSON.stringify(fit.members[name]));
     if (fit.without !== undefined) to = { ...to, without: [...(to.without ?? []), ...fit.without] };
+    betas.push(...(fit.betas ?? []));
     losses.push(...fit.losses);
   }
   for (const name in target.body) {
     const value = JSON.stringify(target.body[name]) as string | undefined;
     if (value !== undefined) values.set(name, value);
+  }
+  if (betas.length > 0) {
+    const { anthropic_beta: others } = target.body;
+    values.set('anthropic_beta', JSON.stringify([...new Set([...(Array.isArray(others) ? others : []), ...betas])]));
   }
   const spliced = mustRewrite(parsed, to) ? null : splicedBody(rawBody, parsed, scan, values);
   return { bytes: spliced ?? rewritten(parsed, values, to, losses), losses };

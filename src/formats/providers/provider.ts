@@ -179,6 +179,8 @@ export interface BodyMembers {
 
 /** Base URLs by region, without a trailing slash. */
 export interface RegionalAddresses {
+  /** Members as it takes them; absent: it takes any. */
+  fits?: FitMembers;
   base(region: string): string;
   /** Origin of its lists of models. */
   lists(region: string): string;

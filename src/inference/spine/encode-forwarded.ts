@@ -73,7 +73,7 @@ export function encodeForwarded(
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
-    fits: quirks.fits,
+    fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
   });
   return {
     bytes,
@@ -112,7 +112,7 @@ function forwardedAs(
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
-    fits: quirks.fits,
+    fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
   });
   return {
     bytes,

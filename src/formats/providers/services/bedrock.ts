@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { isCohere } from '../../dialects/embeddings/bedrock.ts';
+import { inCloud } from '../claude-in-clouds.ts';
 import { imagesOfBedrock } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
@@ -39,6 +40,7 @@ export const bedrock: Provider = {
     'anthropic-messages': {
       without: ['model', 'stream', 'metadata', 'service_tier', 'inference_geo'],
       with: { anthropic_version: 'bedrock-2023-05-31' },
+      fits: inCloud('fine-grained-tool-streaming-2025-05-14'),
       // Bedrock answers 400 "invalid beta flag" to any other.
       betas:
         /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact)-20\d\d-/,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { DialectId } from '../../dialects/dialect.ts';
 import { usesContentMethod } from '../../dialects/embeddings/vertex.ts';
+import { inCloud } from '../claude-in-clouds.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
 import { claudeCaching } from '../prompt-caching.ts';
@@ -39,6 +40,7 @@ export const vertex: Provider = {
       // Claude Code sends the second, which Vertex refuses, as it does betas that it does not know.
       without: ['model', 'context_management'],
       with: { anthropic_version: 'vertex-2023-10-16' },
+      fits: inCloud(),
       headerBetas:
         /^(claude-code|interleaved-thinking|context-1m|computer-use|compact|tool-search-tool|web-search|fine-grained-tool-streaming|per-turn-control|dangerous-tool-use|thinking-binding-controls|thinking-display-updates)-20\d\d/,
     },

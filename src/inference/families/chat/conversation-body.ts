@@ -254,13 +254,16 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
   const body = members === undefined ? fitted.body : { ...members.with, ...fitted.body };
-  for (const name of members?.without ?? []) delete body[name];
+  const cloud = members?.fits?.(body as JsonObject) ?? null;
+  if (cloud !== null) Object.assign(body, cloud.members);
+  for (const name of [...(members?.without ?? []), ...(cloud?.without ?? [])]) delete body[name];
   return {
     bytes: JSON.stringify(body),
     losses: [
       ...(request.wordFor === undefined ? losses : lossesInCallerFields(losses, request.wordFor)),
       ...lostBetas,
       ...cut,
+      ...(cloud?.losses ?? []),
     ],
     answer: 'converted',
     unwrapTool: encoded.decode?.unwrapTool,
