@@ -220,7 +220,8 @@ function withoutThinking(rules: ModelRules, encoding: Encoding): EncodedThinking
   }
 }
 
-function effortWord(reasoning: NeutralReasoning): string {
+/** Word for how hard to think, as `output_config.effort` has it. */
+export function effortWord(reasoning: NeutralReasoning): string {
   switch (reasoning.effort) {
     case 'minimal':
     case 'low':
@@ -244,7 +245,7 @@ export function unlimitedBudget({ budgetTokens, effort }: NeutralReasoning): num
 }
 
 /** Below max_tokens, which counts thoughts and answer together: a quarter is kept for the answer. Null: no room. */
-function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | null {
+export function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | null {
   const budget = unlimitedBudget(reasoning);
   const room = Math.floor(maxTokens * 0.75);
   if (room < budgetMin) return null;

@@ -8,6 +8,10 @@
 export interface ModelRules {
   /** Form of a request for reasoning: a token budget, an effort word, or none. */
   thinking: 'none' | 'budget' | 'adaptive';
+  /** `thinking` of type adaptive: some models take that and a budget. */
+  adaptive: 'accepted' | 'refused';
+  /** `output_config.effort`. */
+  effort: 'accepted' | 'refused';
   /** Value for "don't think" on a model that thinks unasked; `absent`: leaving the field out does. */
   thinkingOff: 'absent' | 'disabled' | 'between_tools' | 'effort-low';
   /** Thoughts of the turn that waits for a tool's result: refused in a request that asks for none, or not. */
@@ -27,6 +31,8 @@ export interface ModelRules {
 /** An id that is not a Claude's belongs to a server that imitates the older format: the oldest widely spoken form. */
 const imitator: ModelRules = {
   thinking: 'budget',
+  adaptive: 'accepted',
+  effort: 'accepted',
   thinkingOff: 'absent',
   thoughtsInLoop: 'accepted',
   sampling: 'all',
@@ -44,8 +50,11 @@ export function rulesOf(model: string): ModelRules {
   // Families born with 5 (fable, mythos, whatever follows) never had the older form.
   const older = version < 4 || family === 'opus' || family === 'sonnet' || family === 'haiku' || family === '';
   const adaptive = !older || version >= adaptiveSince(family);
+  const either = adaptive || (version >= 4.06 && family !== 'haiku');
   return {
     thinking: adaptive ? 'adaptive' : version >= 3.07 ? 'budget' : 'none',
+    adaptive: either ? 'accepted' : 'refused',
+    effort: either || (family === 'opus' && version >= 4.05) ? 'accepted' : 'refused',
     thinkingOff: !adaptive ? 'absent' : thinkingOff(family, version),
     thoughtsInLoop: adaptive ? 'accepted' : 'while-thinking',
     sampling: adaptive ? 'none' : version >= 4.05 ? 'one-of-temperature-and-top-p' : 'all',
@@ -54,6 +63,11 @@ export function rulesOf(model: string): ModelRules {
     prefill: adaptive || version >= 4.06 ? 'refused' : 'accepted',
     systemInMessages: version >= (family === 'opus' ? 4.08 : 5) ? 'accepted' : 'refused',
   };
+}
+
+/** True for ids that say which Claude it is. */
+export function isClaude(model: string): boolean {
+  return parse(model) !== null;
 }
 
 /** Haiku kept the older form one generation longer. */

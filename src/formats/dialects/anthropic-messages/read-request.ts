@@ -19,6 +19,7 @@ import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
+import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
@@ -186,7 +187,10 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
       turnThinkingOff(parsed, values, losses);
     }
   }
-  return forwardBody(rawBody, parsed, scan, target, { values, losses });
+  // Who names the model itself wrote for it.
+  const fit = parsed.model === target.model ? null : fitToModel(parsed, history ?? parsed.messages, target.model);
+  const fits = fit === null ? target.fits : [() => fit, ...(target.fits ?? [])];
+  return forwardBody(rawBody, parsed, scan, fits === target.fits ? target : { ...target, fits }, { values, losses });
 }
 
 /** For this request: the thought that the calls followed is not there any more. */
@@ -194,10 +198,7 @@ function turnThinkingOff(body: CallerBody, values: Map<string, string>, losses: 
   values.set('thinking', '{"type":"disabled"}');
   losses.push({ field: 'thinking', why: 'unsupported' });
   const { context_management: management } = body;
-  if (!isObject(management) || !Array.isArray(management.edits)) return;
-  // Anthropic refuses to clear thoughts where there are none.
-  const edits = management.edits.filter((edit) => !(isObject(edit) && /^clear_thinking/.test(String(edit.type))));
-  values.set('context_management', JSON.stringify({ ...management, edits }));
+  if (isObject(management)) values.set('context_management', JSON.stringify(withoutThoughtEdits(management)));
 }
 
 /** The budget for thoughts is part of the limit and must stay below it. */
