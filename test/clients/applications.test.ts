@@ -294,6 +294,26 @@ test('more tools than OpenAI takes reach Claude', async () => {
   const named = (at: number) => ({ ...readTool, function: { ...readTool.function, name: `tool_${at}` } });
   const tools = Array.from({ length: 200 }, (_, at) => named(at));
   await chat({ model: 'claude', messages: [user('Hello')], tools });
+test('tools that a choice does not allow are not offered in other formats', async () => {
+  const tools = ['look', 'read'].map((name) => ({
+    type: 'function',
+    function: { name, parameters: { type: 'object' } },
+  }));
+  const allowed = { mode: 'required', tools: [{ type: 'function', function: { name: 'look' } }] };
+  const tool_choice = { type: 'allowed_tools', allowed_tools: allowed };
+  for (const model of ['claude', 'google', 'responses']) {
+    const response = await gateway.fetch('/v1/chat/completions', {
+      json: { model, messages: [user('Hello')], tools, tool_choice },
+    });
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(response.headers.get('x-culvert-dropped'), null);
+    const sent = JSON.stringify(lastBody());
+    assert.match(sent, /"look"/);
+    assert.doesNotMatch(sent, /"read"/);
+    assert.match(sent, /"tool_choice":\{"type":"any"\}|"mode":"ANY"|"tool_choice":"required"/);
+  }
+});
+
   assert.equal((lastBody().tools as JsonObject[]).length, 200);
 });
 

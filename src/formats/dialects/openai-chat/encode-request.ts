@@ -32,8 +32,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest |
     return invalid('messages', message);
   }
   const vendorFields = request.extensions?.[openAiChatId];
-  const missing =
-    vendorFields?.tools !== undefined || vendorFields?.tool_choice !== undefined ? null : missingTool(request);
+  const missing = vendorFields?.tools !== undefined ? null : missingTool(request);
   if (missing !== null) return missing;
   const body: JsonObject = { model: target.model, messages };
   writeFields(encodedFields, request, target, body, losses);
@@ -79,7 +78,7 @@ function putTools(body: JsonObject, request: EncodedMembers): void {
   });
   if (tools.length === 0) return;
   body.tools = tools;
-  put(body, 'tool_choice', request.extensions?.[openAiChatId]?.tool_choice ?? wireChoice(request));
+  put(body, 'tool_choice', wireChoice(request));
   put(body, 'parallel_tool_calls', request.parallelToolCalls);
 }
 
@@ -119,6 +118,6 @@ function effortOf({ reasoning }: EncodedMembers, losses: Loss[]): string | undef
 }
 
 function putExtensions(body: JsonObject, { extensions }: EncodedMembers): void {
-  const { tools: _tools, tool_choice: _choice, ...rest } = extensions?.[openAiChatId] ?? {};
+  const { tools: _, ...rest } = extensions?.[openAiChatId] ?? {};
   putAll(body, rest);
 }

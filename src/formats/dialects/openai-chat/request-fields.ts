@@ -1,5 +1,13 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonText,
+  listIn,
+  objectIn,
+  objectsIn,
+} from '../../../kernel/json.ts';
 import { customTool } from '../../neutral/custom-tool.ts';
 import { bodySchema, type Complaint } from '../../neutral/described-check.ts';
 import type {
@@ -164,7 +172,17 @@ function putTools(request: NeutralRequest, body: ChatRequest): undefined {
     else if (tool.custom !== undefined && tool.type === 'custom') tools.push(flatCustomTool(tool.custom));
   }
   for (const definition of body.functions ?? []) tools.push(neutralTool(definition, undefined));
-  if (tools.length > 0) request.tools = tools;
+  const allowed = allowedNames(body.tool_choice);
+  const offered = allowed === null ? tools : tools.filter(({ name }) => allowed.includes(name));
+  if (offered.length > 0) request.tools = offered;
+}
+
+/** Elsewhere there is no such list: what may not be called is not offered. Null: all may be called. */
+function allowedNames(choice: ChatRequest['tool_choice']): string[] | null {
+  if (!isObject(choice) || !isObject(choice.allowed_tools)) return null;
+  return objectsIn(choice.allowed_tools.tools).map((tool) =>
+    jsonText(objectIn(tool.function ?? tool.custom ?? tool).name),
+  );
 }
 
 function neutralTool(definition: ChatFunction, cache: JsonObject | undefined): NeutralTool {
@@ -251,12 +269,11 @@ function putUser(request: NeutralRequest, body: ChatRequest): undefined {
 }
 
 /** Members that only this dialect has: they go back to it, and elsewhere count as losses. */
-export function toolsBeyond({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
+export function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
   const beyond: [string, JsonValue][] = [];
   for (const tool of tools ?? []) {
     if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
   }
-  if (isObject(choice) && choice.type === 'allowed_tools') beyond.push(['tool_choice', choice]);
   return beyond;
 }
 
