@@ -134,6 +134,7 @@ for (const model of models) {
       tool_choice: 'auto',
       reasoning: { effort: 'low', summary: 'auto' },
       include: ['reasoning.encrypted_content'],
+      text: { verbosity: 'low' },
       store: false,
     };
     const { choices } = await chat(body);
@@ -147,6 +148,9 @@ for (const model of models) {
         patchTool,
       ]);
       for (const name of ['input', 'include', 'text']) assert.equal(lastBody()[name], undefined);
+      assert.equal(lastBody().verbosity, 'low');
+      const dropped = (await gateway.fetch('/v1/chat/completions', { json: body })).headers.get('x-culvert-dropped');
+      assert.equal(dropped, null);
     }
     const response = await gateway.fetch('/v1/chat/completions', { json: { ...body, tools: [], stream: true } });
     const text = await response.text();
@@ -290,10 +294,6 @@ test('metadata of any kind stands in no way of a conversion, and OpenAI gets the
   assert.deepEqual(lastBody().metadata, metadata);
 });
 
-test('more tools than OpenAI takes reach Claude', async () => {
-  const named = (at: number) => ({ ...readTool, function: { ...readTool.function, name: `tool_${at}` } });
-  const tools = Array.from({ length: 200 }, (_, at) => named(at));
-  await chat({ model: 'claude', messages: [user('Hello')], tools });
 test('tools that a choice does not allow are not offered in other formats', async () => {
   const tools = ['look', 'read'].map((name) => ({
     type: 'function',
@@ -314,6 +314,10 @@ test('tools that a choice does not allow are not offered in other formats', asyn
   }
 });
 
+test('more tools than OpenAI takes reach Claude', async () => {
+  const named = (at: number) => ({ ...readTool, function: { ...readTool.function, name: `tool_${at}` } });
+  const tools = Array.from({ length: 200 }, (_, at) => named(at));
+  await chat({ model: 'claude', messages: [user('Hello')], tools });
   assert.equal((lastBody().tools as JsonObject[]).length, 200);
 });
 

@@ -95,7 +95,13 @@ function encodedFrom(read: Pick<CallerRequest, 'model' | 'neutral' | 'extras'> |
   const tools = neutral.tools?.map((tool) => (tool.custom ? { ...tool, custom: { ...tool.custom, of } } : tool));
   const target = { model: read.model, maxOutputTokens: null, stream: false, omit: [] };
   const encoded = dialects[of].encodeRequest({ ...neutral, ...(tools && { tools }) }, target);
-  return isFailure(encoded) ? encoded : { body: encoded.body, lost: [...(neutral.lost ?? []), ...encoded.losses] };
+  if (isFailure(encoded)) return encoded;
+  // Both have a place in chat completions.
+  const verbosity = neutral.extensions?.['openai-responses']?.['text.verbosity'];
+  const lost = [...(neutral.lost ?? []), ...encoded.losses].filter(
+    ({ field }) => field !== 'text.verbosity' && !/^tools\[\d+\]\.format$/.test(field),
+  );
+  return { body: { ...encoded.body, ...(verbosity !== undefined && { verbosity }) }, lost };
 }
 
 const of = 'openai-chat' as const;
