@@ -63,6 +63,8 @@ async function sent(call: Promise<unknown>): Promise<JsonObject> {
 const chat = (body: object) => sent(openai.chat.completions.create(body as Chat));
 const messages = (body: object) => sent(anthropic.messages.create({ max_tokens: 64, ...body } as Messages));
 
+const user = (content: string) => ({ role: 'user', content });
+
 /** Values of all members with this name, in order. */
 function all(body: unknown, name: string): unknown[] {
   if (typeof body !== 'object' || body === null) return [];
@@ -149,6 +151,24 @@ test('DeepSeek and Moonshot get no turn of thoughts alone, as an interruption le
 });
 
 const jpeg = '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJ';
+
+test('Anthropic gets no blank text of an answer, as others write one before a call, and OpenAI no empty list', async () => {
+  const called = { type: 'tool_use', id: 'toolu_1', name: 'look', input: {} };
+  const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'here' }] };
+  const blank = (text: string) => ({ role: 'assistant', content: [{ type: 'text', text }, called] });
+  const body = await messages({
+    model: 'sonnet',
+    messages: [user('Hi'), blank('\n\n'), result, { role: 'assistant', content: ' ' }, user('Go on')],
+  });
+  assert.deepEqual(body.messages, [user('Hi'), { role: 'assistant', content: [called] }, result, user('Go on')]);
+  const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+  const turns = [
+    { role: 'assistant', content: [], tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'here' },
+  ];
+  const { messages: sentTurns } = await chat({ model: 'gpt', messages: [user('Hi'), ...turns] });
+  assert.deepEqual(sentTurns, [user('Hi'), { ...turns[0], content: null }, turns[1]]);
+});
 
 test('pictures go under the type of their bytes, which Anthropic demands', async () => {
   const content = ['image/png', 'image/jpg'].map((type) => ({

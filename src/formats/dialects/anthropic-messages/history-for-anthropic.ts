@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
@@ -16,7 +16,7 @@ type Message = JsonObject & { role: CallerMessage['role']; content: string | Jso
 
 /**
  * Messages in the form that Anthropic accepts if another provider answered an earlier turn. Thoughts without
- * Anthropic's signature or anything behind them and others' citations go, since it refuses those, and empty texts for the same reason. Pictures
+ * Anthropic's signature or anything behind them and others' citations go, since it refuses those, and blank texts for the same reason. Pictures
  * that a model drew become the user's, those of another type than they say get theirs, and ids are spelled in its
  * characters, each only once. Messages of the system are the user's for a model that refuses them. Null if nothing has to
  * change, so that the bytes can stay.
@@ -76,7 +76,7 @@ interface History {
 
 /** Null when it can stay. */
 function mendedContent({ role, content }: CallerMessage, history: History): JsonObject[] | null {
-  if (!Array.isArray(content)) return null;
+  if (!Array.isArray(content)) return role === 'assistant' && content.trim() === '' ? [] : null;
   let changed: JsonObject[] | null = null;
   for (const [i, block] of content.entries()) {
     const drawn = role === 'assistant' && block.type === 'image';
@@ -122,7 +122,7 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: H
       lose(losses, 'messages.redacted_thinking');
       return null;
     case 'text':
-      return role === 'assistant' && block.text === '' ? null : withVendorCitations(block);
+      return role === 'assistant' && isBlank(block.text) ? null : withVendorCitations(block);
     case 'image':
       return withTrueType(block);
     case 'tool_use':
@@ -134,6 +134,11 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: H
       lose(losses, `messages.${block.type}`);
       return null;
   }
+}
+
+/** Others write a line before a call: "text content blocks must contain non-whitespace text". */
+function isBlank(text: JsonValue | undefined): boolean {
+  return typeof text === 'string' && text.trim() === '';
 }
 
 function withVendorCitations(block: CallerBlock): JsonObject {
