@@ -96,6 +96,10 @@ export interface Provider {
   streamType?: string;
   /** How its answers in its own dialect tell what was used, where that is not the dialect's way. */
   usageOf?: UsageOf;
+  /**
+   * True where `content` of answers is a list with thoughts in it, which its own clients alone read. `asked`: to think.
+   */
+  listsThoughts?(model: string, asked: boolean): boolean;
   quirks: ProviderQuirks;
   /** Takes precedence over the dialect's own table: status and error code → class. First match decides. */
   errors: readonly ErrorRule[];

@@ -44,6 +44,8 @@ export const mistral = openAiLike({
     diarizeField: 'diarize',
     omit: ['response_format', 'prompt', 'include[]'],
   },
+  // https://docs.mistral.ai/capabilities/reasoning
+  listsThoughts: (model, asked) => asked || /^magistral/.test(model),
   quirks: {
     history: inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds),
     omitConverted: ['top_k'],

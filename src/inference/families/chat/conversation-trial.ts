@@ -37,7 +37,7 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for in a separate call; null: what the caller asked. */
   child: EncodeOrder['child'];
-  /** See `AnswerHead`: streams of other services do not go on as they come. */
+  /** See `AnswerHead`, whole answers too: streams of other services do not go on as they come. */
   clientOf?: AnswerHead['clientOf'];
   /** Steps that its answer passes; null: it is the client's as it comes. */
   after: readonly AnswerStep[] | null;
@@ -74,9 +74,12 @@ export function conversationTrial<C extends Chunk>(
   const { attempt } = answer;
   const made = (prepared: PreparedConversation | Failure) => {
     if (isFailure(prepared)) return prepared;
-    const { usageOf, id: provider } = job.providers.get(attempt.target.provider)!.connection.provider;
-    if (conversation.clientOf !== undefined && provider !== conversation.clientOf) prepared.answer = 'converted';
+    const { usageOf, id: provider, listsThoughts } = job.providers.get(attempt.target.provider)!.connection.provider;
     const { facts } = conversation.body;
+    const { clientOf } = conversation;
+    const isOdd =
+      listsThoughts?.(attempt.target.model, facts.needs.reasoning) || (facts.stream && clientOf !== undefined);
+    if (isOdd && provider !== clientOf) prepared.answer = 'converted';
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)
     ) as AttemptSink;

@@ -165,13 +165,13 @@ function trialsOf(
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
-  const clientOf = stream && dialect.id === 'openai-chat' ? clientIn(job.callerHeaders) : undefined;
+  const clientOf = dialect.id === 'openai-chat' ? clientIn(job.callerHeaders) : undefined;
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,
     createdS: Math.floor(call.atMs / 1_000),
-    includeUsage: includeUsage || clientOf !== undefined,
-    clientOf,
+    includeUsage: includeUsage || (stream && clientOf !== undefined),
+    clientOf: stream ? clientOf : undefined,
     answerModel,
     elapsedMs: () => services.clock.monotonicMs() - call.startedMs,
     ...(echo !== undefined && { echo }),
