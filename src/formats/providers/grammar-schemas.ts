@@ -27,14 +27,14 @@ export function grammarSchemas(body: JsonObject): FittedMembers | null {
   const { tools, response_format: format, text, output_config: config } = body;
   if (Array.isArray(tools)) {
     const fitted = tools.map((tool, at) => {
-      const found = isObject(tool) ? withSchema(tool, toolPlaces) : null;
+      const found = isObject(tool) ? withSchema(tool, toolPlaces, fit) : null;
       if (found !== null) losses.push({ field: `tools[${at}].function.parameters`, why: 'narrowed' });
       return found ?? tool;
     });
     if (losses.length > 0) members.tools = fitted;
   }
   for (const [name, holder] of Object.entries({ response_format: format, text, output_config: config })) {
-    const found = isObject(holder) ? withSchema(holder, answerPlaces) : null;
+    const found = isObject(holder) ? withSchema(holder, answerPlaces, fit) : null;
     if (found === null) continue;
     members[name] = found;
     losses.push({ field: 'response_format.json_schema.schema', why: 'narrowed' });
@@ -43,18 +43,22 @@ export function grammarSchemas(body: JsonObject): FittedMembers | null {
 }
 
 /** Paths of a schema within a tool, and within the answer's form. */
-const toolPlaces = [['function', 'parameters'], ['parameters'], ['input_schema']] as const;
+export const toolPlaces = [['function', 'parameters'], ['parameters'], ['input_schema']] as const;
 const answerPlaces = [
   ['json_schema', 'schema'],
   ['format', 'schema'],
 ] as const;
 
 /** `holder` with another schema at the first of `places` that has one; null: there is none, or it can stay. */
-function withSchema(holder: JsonObject, places: readonly (readonly [string, string?])[]): JsonObject | null {
+export function withSchema(
+  holder: JsonObject,
+  places: readonly (readonly [string, string?])[],
+  fit: (schema: JsonObject) => JsonObject | null,
+): JsonObject | null {
   for (const [name, inner] of places) {
     const value = holder[name];
     if (!isObject(value)) continue;
-    const fitted = inner === undefined ? fit(value) : withSchema(value, [[inner]]);
+    const fitted = inner === undefined ? fit(value) : withSchema(value, [[inner]], fit);
     return fitted && { ...holder, [name]: fitted };
   }
   return null;

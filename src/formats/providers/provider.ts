@@ -179,12 +179,12 @@ export interface BodyMembers {
   betas?: RegExp;
   /** Betas of the header that it knows: it answers 400 to others. Absent: it takes any. */
   headerBetas?: RegExp;
+  /** Members as it takes them; absent: it takes any. */
+  fits?: FitMembers;
 }
 
 /** Base URLs by region, without a trailing slash. */
 export interface RegionalAddresses {
-  /** Members as it takes them; absent: it takes any. */
-  fits?: FitMembers;
   base(region: string): string;
   /** Origin of its lists of models. */
   lists(region: string): string;

@@ -119,7 +119,12 @@ const words: ReadonlyMap<string, string> = new Map([
 export function callersWord(field: string): string {
   const pairing = /^messages\[\d+\]\.tool_call(_id$|s\[)/.exec(field)?.[1];
   if (pairing !== undefined) return pairing === '_id' ? 'messages.tool_result' : 'messages.tool_use';
-  return words.get(field) ?? field.replace(/\.reasoning_content$/, '.thinking');
+  return (
+    words.get(field) ??
+    field
+      .replace(/^(tools\[\d+\])\.function\.parameters/, '$1.input_schema')
+      .replace(/\.reasoning_content$/, '.thinking')
+  );
 }
 
 /**

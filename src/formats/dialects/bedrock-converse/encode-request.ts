@@ -21,6 +21,7 @@ import {
   when,
   writeFields,
 } from '../taken-fields.ts';
+import { bareSchema, withheld } from './bare-schema.ts';
 import { cachePoint, type Encoding, encodeMessages } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import {
@@ -230,7 +231,8 @@ function encodeFormat(request: EncodedMembers, encoding: Encoding): EncodedForma
     return null;
   }
   const { name, description, parameters } = tool;
-  return { kind: 'forced-tool', tool: { name, description, inputSchema: { json: parameters } } };
+  const json = encoding.rules.toolSchemas === 'bare' ? bareSchema(parameters) : parameters;
+  return { kind: 'forced-tool', tool: { name, description, inputSchema: { json } } };
 }
 
 /** Null: no tools. `forced` is the tool that replaces a response format. */
@@ -281,8 +283,13 @@ function demanding(config: ToolConfig, toolChoice: JsonObject, encoding: Encodin
 
 function toolSpec(tool: NeutralTool, index: number, { rules, losses }: Encoding): ToolSpec {
   const schema = tool.parameters ?? { type: 'object', properties: {} };
-  const spec: ToolSpec = { name: tool.name, inputSchema: { json: { type: 'object', ...schema } } };
-  if (tool.description !== undefined && tool.description !== '') spec.description = tool.description;
+  const isBare = rules.toolSchemas === 'bare';
+  const rest = isBare ? withheld(schema) : null;
+  if (rest !== null) losses.push({ field: `tools[${index}].function.parameters`, why: 'narrowed' });
+  const json = isBare ? bareSchema(schema) : { type: 'object', ...schema };
+  const spec: ToolSpec = { name: tool.name, inputSchema: { json } };
+  const description = [tool.description, rest && `The input must fit ${rest}.`].filter(Boolean).join('\n\n');
+  if (description !== '') spec.description = description;
   if (tool.strict === true) {
     if (rules.jsonSchema === 'native') spec.strict = true;
     else losses.push({ field: `tools[${index}].function.strict`, why: 'unsupported' });

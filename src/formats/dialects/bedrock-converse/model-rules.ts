@@ -15,6 +15,8 @@ export interface ModelRules {
   toolChoice: 'all' | 'auto';
   /** Places of `cachePoint` blocks. Nova refuses them among tools, behind calls and behind their results. */
   caches: 'everywhere' | 'apart-from-tools' | 'nowhere';
+  /** Schemas of tools: Nova takes `type`, `properties` and `required` alone (its user guide, "Defining a tool"). */
+  toolSchemas?: 'bare';
 }
 
 export function rulesOf(model: string): ModelRules {
@@ -32,7 +34,10 @@ export function rulesOf(model: string): ModelRules {
   if (/\bnova-/.test(id)) {
     const reasoning = /\bnova-2/.test(id) ? 'nova' : 'none';
     const caches = 'apart-from-tools';
-    return { reasoning, topK: 'inferenceConfig.topK', jsonSchema: 'forced-tool', toolChoice: 'all', caches };
+    return {
+      ...{ reasoning, topK: 'inferenceConfig.topK', jsonSchema: 'forced-tool', toolChoice: 'all', caches },
+      toolSchemas: 'bare',
+    };
   }
   const none = { reasoning: 'none', topK: 'none', caches: 'nowhere' } as const;
   if (/gpt-oss/.test(id)) return { ...none, reasoning: 'effort-word', jsonSchema: 'native', toolChoice: 'auto' };

@@ -1,4 +1,5 @@
 import { sameStandardVoices, unknownVoices } from '../../media/speech/voices.ts';
+import { flatSchemas } from '../flat-schemas.ts';
 import { imagesLikeOpenAi, imagesOfOpenAi } from '../image-models.ts';
 import {
   openAiBatches,
@@ -35,6 +36,7 @@ export const openai = openAiLike({
   toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
   stopByResponses,
   quirks: {
+    fits: [flatSchemas],
     omitConverted: ['top_k'],
     // The last: servers of open models that are configured as OpenAI's.
     models: [...modelsOfOpenAi, { pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true }],

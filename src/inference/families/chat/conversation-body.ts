@@ -18,7 +18,6 @@ import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server
 import { providerTypes } from '../../../formats/providers/catalog.ts';
 import type { BodyMembers, Provider, QuirksOfModel } from '../../../formats/providers/provider.ts';
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
-import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { type JsonObject, type JsonScan, listIn, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
@@ -224,7 +223,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const { quirks, omit, members: ofProvider, fits, encodeRequest } = fitOf(order);
+  const { quirks, omit, members: ofProvider, encodeRequest } = fitOf(order);
   const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch' || order.inNetwork) {
     const needed = mediaUrlsIn(neutral);
@@ -245,11 +244,13 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const joined = isAlone
     ? encoded.body
     : (dialect.withOperatorFields?.(encoded.body, order.body) ?? { ...encoded.body, ...order.body });
-  // The operator's own fields may be any.
-  const fitted = fits && isAlone ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
+  const fitted = applyQuirks(joined as JsonObject, quirks);
   const { recovered = [] } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
-  const losses = [...lost, ...encoded.losses, ...fitted.losses];
+  const inChat = (field: string) =>
+    field.replace(/^(tools\[\d+\])\.(input_schema|parameters)$/, '$1.function.parameters');
+  const ofQuirks = fitted.losses.map((loss) => ({ ...loss, field: inChat(loss.field) }));
+  const losses = [...lost, ...encoded.losses, ...ofQuirks];
   if (repeatsTools) losses.push({ field: 'tools', why: 'narrowed' });
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
@@ -262,8 +263,8 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
     losses: [
       ...(request.wordFor === undefined ? losses : lossesInCallerFields(losses, request.wordFor)),
       ...lostBetas,
-      ...cut,
       ...(cloud?.losses ?? []),
+      ...cut,
     ],
     answer: 'converted',
     unwrapTool: encoded.decode?.unwrapTool,
@@ -280,8 +281,6 @@ interface ModelFit {
   omit: readonly string[];
   members: BodyMembers | undefined;
   encodeRequest: UpstreamDialect['encodeRequest'];
-  /** The quirks concern no field that this dialect's encoder writes. */
-  fits: boolean;
 }
 
 const modelFits = new WeakMap<Provider, Map<string, Partial<Record<DialectId, ModelFit>>>>();
@@ -302,7 +301,6 @@ function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit
     omit: [...quirks.omit, ...(quirks.omitConverted ?? [])],
     members: provider.bodies?.[dialect],
     encodeRequest: encoderFor?.(model) ?? encodeRequest,
-    fits: dialect === 'anthropic-messages' && quirks === quirksOf(anthropic, model),
   };
   const known = modelFits.get(provider);
   const byModel = known === undefined || known.size >= modelFitsMax ? new Map() : known;
