@@ -196,7 +196,7 @@ export function withAnswerMembers(...taken: readonly AnswerMember[]): Mend {
       const refused = [...refusedIn(message, taken), ...Object.keys(message).filter(isMark)];
       const toolCalls = withoutPlaces(message.tool_calls);
       const { role, content: written } = message;
-      // Cursor's beside calls: "Invalid 'messages[1].content': empty array".
+      // Cursor's, next to calls: "Invalid 'messages[1].content': empty array".
       const isEmpty = role === 'assistant' && Array.isArray(written) && written.length === 0;
       const content = isEmpty ? null : withBareTexts(written, taken.includes('thinking'));
       if (refused.length === 0 && toolCalls === message.tool_calls && content === message.content) return message;

@@ -97,9 +97,9 @@ export interface Provider {
   /** How its answers in its own dialect tell what was used, where that is not the dialect's way. */
   usageOf?: UsageOf;
   /**
-   * True where `content` of answers is a list with thoughts in it, which its own clients alone read. `asked`: to think.
+   * True where `content` of answers is a list with thoughts in it, which its own clients alone read. `thinks`: it was requested to.
    */
-  listsThoughts?(model: string, asked: boolean): boolean;
+  listsThoughts?(model: string, thinks: boolean): boolean;
   quirks: ProviderQuirks;
   /** Takes precedence over the dialect's own table: status and error code → class. First match decides. */
   errors: readonly ErrorRule[];

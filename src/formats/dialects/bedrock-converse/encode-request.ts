@@ -1,5 +1,6 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { bareSchema, withheld } from '../../neutral/bare-schema.ts';
 import { lose, refuse } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
@@ -21,7 +22,7 @@ import {
   when,
   writeFields,
 } from '../taken-fields.ts';
-import { bareSchema, withheld } from './bare-schema.ts';
+
 import { cachePoint, type Encoding, encodeMessages } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import {

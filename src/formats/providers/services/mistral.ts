@@ -45,7 +45,7 @@ export const mistral = openAiLike({
     omit: ['response_format', 'prompt', 'include[]'],
   },
   // https://docs.mistral.ai/capabilities/reasoning
-  listsThoughts: (model, asked) => asked || /^magistral/.test(model),
+  listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
     history: inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds),
     omitConverted: ['top_k'],

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
-import { flatSchema } from '../../neutral/flat-schema.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { flatSchema } from './flat-schema.ts';
 
 /** References that are followed in a schema, those within what they name too. */
 const referencesMax = 200;
