@@ -13,6 +13,7 @@ import type { ConfiguredProvider } from '../../models/connections.ts';
 import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../../spine/answer.ts';
 import type { AnswerReader } from '../../spine/answer-reader.ts';
 import { Attempt } from '../../spine/attempts/attempt.ts';
+import type { Trial } from '../../spine/attempts/trial.ts';
 import type { AttemptParts, Job, PreparedBody } from '../../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../../spine/pass-through.ts';
 import type { AttemptSink, Chunk, Client } from '../../spine/sink.ts';
@@ -28,6 +29,7 @@ import { ConvertedAnswer, StreamedSource, WholeSource } from './converted-answer
 import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
 import { storingPassedBytes } from './passed-answers.ts';
+import { ProofTrial, proofMarks, thoughtWords, withoutProofs } from './refused-proofs.ts';
 
 /** State that the attempts at one conversation share. */
 export interface Conversation {
@@ -70,10 +72,9 @@ export function conversationTrial<C extends Chunk>(
   conversation: Conversation,
   answer: Answer<C>,
   writtenFor: WrittenFor | null,
-): Attempt | Failure | Promise<Attempt | Failure> {
+): Trial | Failure | Promise<Trial | Failure> {
   const { attempt } = answer;
-  const made = (prepared: PreparedConversation | Failure) => {
-    if (isFailure(prepared)) return prepared;
+  const made = (prepared: PreparedConversation): Attempt => {
     const { usageOf, id: provider, listsThoughts } = job.providers.get(attempt.target.provider)!.connection.provider;
     const { facts } = conversation.body;
     const { clientOf } = conversation;
@@ -107,8 +108,20 @@ export function conversationTrial<C extends Chunk>(
     const sink = steps === null ? (cachedForm?.sink ?? written) : throughSteps(steps, written, place);
     return new Attempt(parts, job, attempt, body, sink);
   };
+  const tried = (prepared: PreparedConversation | Failure): Trial | Failure => {
+    if (isFailure(prepared)) return prepared;
+    const { bytes, losses, upstreamDialect } = prepared;
+    const mark = proofMarks[upstreamDialect.id];
+    const first = made(prepared);
+    if (mark === undefined || !bytes.includes(mark)) return first;
+    return new ProofTrial(first, () => {
+      const rest = withoutProofs(bytes, upstreamDialect.id);
+      const field = thoughtWords[conversation.dialect] ?? 'reasoning_content';
+      return rest && made({ ...prepared, bytes: rest, losses: [...losses, { field, why: 'unsupported' }] });
+    });
+  };
   const prepared = prepareFor(attempt.target, conversation, job);
-  return prepared instanceof Promise ? prepared.then(made) : made(prepared);
+  return prepared instanceof Promise ? prepared.then(tried) : tried(prepared);
 }
 
 /**
