@@ -72,6 +72,26 @@ test('it does not think where it may not: in the middle of calls, before a call 
   }
 });
 
+test('a model with a budget does not think behind calls that another one made without a thought', async () => {
+  const messages = [
+    ...hi,
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'ok' }] },
+  ];
+  const thinking = { type: 'enabled', budget_tokens: 2_000 };
+  const asked = {
+    model: 'claude-sonnet-4-5',
+    max_tokens: 9_000,
+    tools: [{ name: 'f', input_schema: { type: 'object' } }],
+  };
+  const behind = await sent({ ...asked, thinking, messages });
+  assert.deepEqual([behind.body.thinking, behind.lost], [{ type: 'disabled' }, 'thinking']);
+  const [first, turn, ...rest] = messages;
+  const thought = { type: 'thinking', thinking: 'Hm.', signature: 'EqoBsigned==' };
+  const begun = [first, { ...turn, content: [thought, ...(turn!.content as object[])] }, ...rest];
+  assert.deepEqual((await sent({ ...asked, thinking, messages: begun } as JsonObject)).body.thinking, thinking);
+});
+
 test('a model that knows no budgets thinks as hard as the budget says, and takes no sampling', async () => {
   const thinking = { type: 'enabled', budget_tokens: 20_000 };
   const body = { max_tokens: 32_000, messages: hi, thinking, temperature: 1, top_k: 5 };

@@ -21,6 +21,7 @@ import { someExtras } from '../request-extras.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
+import { isClaude } from './model-rules.ts';
 import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
@@ -186,12 +187,10 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
     }
   }
   const history = historyForAnthropic(parsed, target.model, losses);
-  if (history !== null) {
-    values.set('messages', JSON.stringify(history));
-    if (parsed.thinking?.type === 'enabled' && breaksToolLoop(history, blockKinds)) {
-      turnThinkingOff(parsed, values, losses);
-    }
-  }
+  if (history !== null) values.set('messages', JSON.stringify(history));
+  // Another model may have made the calls. Claude refuses to think behind them, and others do not.
+  const mayRefuse = parsed.thinking?.type === 'enabled' && (history !== null || isClaude(target.model));
+  if (mayRefuse && breaksToolLoop(history ?? parsed.messages, blockKinds)) turnThinkingOff(parsed, values, losses);
   // Who names the model itself wrote for it.
   const fit = parsed.model === target.model ? null : fitToModel(parsed, history ?? parsed.messages, target.model);
   const fits = fit === null ? target.fits : [() => fit, ...(target.fits ?? [])];

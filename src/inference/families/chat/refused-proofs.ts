@@ -4,7 +4,7 @@ import type { CallerDialectId, DialectId } from '../../../formats/dialects/diale
 import { noSignature } from '../../../formats/dialects/gemini/wire.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import { breaksToolLoop } from '../../../formats/neutral/tool-loop.ts';
-import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn, objectsIn } from '../../../kernel/json.ts';
 import type { Attempt } from '../../spine/attempts/attempt.ts';
 import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
 
@@ -16,7 +16,7 @@ export const proofMarks: Partial<Record<DialectId, string>> = {
   'bedrock-converse': '"reasoningContent":',
 };
 
-/** What the caller reads of thoughts that are left out, by its format. */
+/** Words for thoughts that are left out, by the caller's format. */
 export const thoughtWords: Partial<Record<CallerDialectId, string>> = {
   'anthropic-messages': 'messages.thinking',
   'openai-responses': 'input.reasoning',
@@ -88,8 +88,8 @@ export function withoutProofs(bytes: Buffer | string, dialect: DialectId): strin
   if (left.every((turn, at) => turn === list[at]) && left.length === list.length) return null;
   body[field] = left;
   const { thinking, context_management: management } = body;
-  const breaks = () => breaksToolLoop(left as unknown as Parameters<typeof breaksToolLoop<JsonObject>>[0], blockKinds);
-  if (isObject(thinking) && thinking.type === 'enabled' && breaks()) {
+  const turns = objectsIn(left).map(({ role, content }) => ({ role: jsonText(role), content: objectsIn(content) }));
+  if (isObject(thinking) && thinking.type === 'enabled' && breaksToolLoop(turns, blockKinds)) {
     body.thinking = { type: 'disabled' };
     if (isObject(management)) body.context_management = withoutThoughtEdits(management);
   }
