@@ -117,7 +117,8 @@ export function conversationTrial<C extends Chunk>(
     return new ProofTrial(first, () => {
       const rest = withoutProofs(bytes, upstreamDialect.id);
       const field = thoughtWords[conversation.dialect] ?? 'reasoning_content';
-      return rest && made({ ...prepared, bytes: rest, losses: [...losses, { field, why: 'unsupported' }] });
+      if (rest === null) return null;
+      return made({ ...prepared, bytes: rest, losses: [...losses, { field, why: 'unsupported' }] });
     });
   };
   const prepared = prepareFor(attempt.target, conversation, job);
