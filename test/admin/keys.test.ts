@@ -121,6 +121,12 @@ test('a key ends when it was said to', async (t) => {
     (await admin.ok('GET', '/keys?status=expired')).data.map(({ id }: { id: string }) => id),
     [made.id],
   );
+  // An ended key gets no new secret, yet a later end makes it work again.
+  const [status, , message] = await admin.refused('POST', `/keys/${made.id}/rotate`);
+  assert.deepEqual([status, /Give it a later end first/.test(message)], [409, true]);
+  await admin.ok('PATCH', `/keys/${made.id}`, { expires: '1h' });
+  await admin.ok('POST', `/keys/${made.id}/rotate`, { grace: '1h' });
+  assert.equal(enters(admin, made.key), 200);
 });
 
 test('vector data is shared within an account only', async (t) => {

@@ -28,7 +28,8 @@ export async function rotateKey(
 ): Promise<{ kind: 'rotated'; minted: MintedKey; row: KeyRow } | Failure> {
   const { nowMs, graceMs } = change;
   if (key.revokedMs !== null) return conflict(key, 'is revoked; create another one');
-  if (key.expiresMs !== null && key.expiresMs <= nowMs) return conflict(key, 'has expired; create another one');
+  if (key.expiresMs !== null && key.expiresMs <= nowMs)
+    return conflict(key, 'has expired. Give it a later end first, or create another key');
   const minted = mintSecret(key.id);
   const before = graceMs === 0 ? [] : endingAt(key.secrets, nowMs + graceMs, nowMs);
   if (before.length >= secretsMax) {
