@@ -178,6 +178,15 @@ test("members that Anthropic alone takes stay away from Bedrock, or become Bedro
   assert.match(another.headers.get('x-culvert-dropped') ?? '', /\bcache_control\b/);
   assert.deepEqual(asked(world).body.messages, full.messages);
   assert.equal(asked(world).body.cache_control, undefined);
+
+  // "cache_control cannot be set for empty text blocks".
+  const blocks = [
+    { type: 'text', text: 'Hi' },
+    { type: 'text', text: '' },
+  ];
+  await world.gateway.fetch('/v1/messages', { json: { ...body, messages: [{ role: 'user', content: blocks }] } });
+  const content = [{ ...blocks[0], cache_control: mark }, blocks[1]];
+  assert.deepEqual(asked(world).body.messages, [{ role: 'user', content }]);
 });
 
 test("Anthropic's whole answers pass as they are", async (t) => {

@@ -16,6 +16,7 @@ const gateway = await startGateway(
       claude: { type: 'anthropic', ...at },
       openai: { type: 'openai', ...at, dialects: ['openai-chat'] },
       responses: { type: 'openai', ...at, dialects: ['openai-responses'] },
+      azure: { type: 'azure-openai', ...at, dialects: ['openai-chat'] },
       local: { type: 'vllm', ...at },
       bedrock: { type: 'bedrock', ...at, base_url: upstream.url, region: 'us-east-1' },
     },
@@ -23,6 +24,7 @@ const gateway = await startGateway(
       claude: { targets: ['claude/claude-sonnet-4-5'] },
       openai: { targets: ['openai/gpt-4o'] },
       responses: { targets: ['responses/gpt-5'] },
+      azure: { targets: ['azure/gpt-4o'] },
       local: { targets: ['local/qwen3.5-27b'] },
       nova: { targets: ['bedrock/amazon.nova-pro-v1:0'] },
     },
@@ -89,11 +91,23 @@ async function sent(path: keyof typeof bodies, model: string) {
 
 for (const path of Object.keys(bodies) as (keyof typeof bodies)[]) {
   test(`a schema that is composed at its top level reaches Anthropic and OpenAI as one object (${path})`, async () => {
-    for (const model of ['claude', 'openai', 'responses'])
+    for (const model of ['claude', 'openai', 'responses', 'azure'])
       assert.deepEqual(await sent(path, model), { reached: [simple, flat], lost: `tools[1].${words[path]}` }, model);
     assert.deepEqual(await sent(path, 'local'), { reached: schemas, lost: null });
   });
 }
+
+test('what all variants require stays required', async () => {
+  const allOf = [{ properties: { a: { type: 'string' } }, required: ['a'] }, { required: ['b'] }];
+  const schema = { type: 'object', properties: { b: { type: 'string' } }, required: ['b'], allOf };
+  const tools = [{ name: 'f', input_schema: schema }];
+  upstream.clear();
+  await gateway.fetch('/v1/messages', { json: { model: 'claude', max_tokens: 100, messages, tools } });
+  const { body } = upstream.requests().find(({ method }) => method === 'POST')!;
+  const [tool] = (body as { tools: { input_schema: JsonObject }[] }).tools;
+  assert.deepEqual(tool!.input_schema.required, ['b', 'a']);
+  assert.deepEqual(Object.keys(tool!.input_schema.properties as JsonObject), ['a', 'b']);
+});
 
 test('Nova gets type, properties and required of a schema, and what references name', async () => {
   const { reached, lost } = await sent('/v1/chat/completions', 'nova');
@@ -108,6 +122,9 @@ test('Nova gets type, properties and required of a schema, and what references n
   };
   const endless = { ...branch, $defs: Object.fromEntries('abcdefgh'.split('').map((n) => [n, branch])) };
   const tools = [{ type: 'function', function: { name: 'f', parameters: endless } }];
+  upstream.clear();
   const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'nova', messages, tools } });
   assert.equal(response.status, 200);
+  const { body } = upstream.requests().find(({ method }) => method === 'POST')!;
+  assert.ok(JSON.stringify(body).length < 100_000);
 });
