@@ -126,5 +126,5 @@ test('Nova gets type, properties and required of a schema, and what references n
   const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'nova', messages, tools } });
   assert.equal(response.status, 200);
   const { body } = upstream.requests().find(({ method }) => method === 'POST')!;
-  assert.ok(JSON.stringify(body).length < 100_000);
+  assert.ok(JSON.stringify(body).length < 40_000);
 });
