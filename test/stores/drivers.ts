@@ -36,6 +36,7 @@ import {
   tablesIn,
 } from '../../src/stores/postgres/stores.ts';
 import type { ClosableTables } from '../../src/stores/sql-tables.ts';
+import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import {
@@ -49,6 +50,7 @@ import {
   openSqliteResponseStore,
   openVectorStoreTables,
 } from '../../src/stores/sqlite/stores.ts';
+import { tablesIn as sqliteTablesIn } from '../../src/stores/sqlite/tables.ts';
 import { createVectorRegistry } from '../../src/stores/vectors/vector-registry.ts';
 import { createVectorStoreRows } from '../../src/stores/vectors/vector-store-rows.ts';
 import type { PageBounds } from '../../src/stores/web/page-rows.ts';
@@ -66,8 +68,8 @@ import { patientPools, postgresMissing, type StartedPostgres, startPostgres } fr
 export interface StoreUnderTest {
   /** For child processes: what `driverNamed(name).over(place)` opens again. */
   place: string;
-  /** The tables of accounts, as stores that all databases share get them. */
-  tables(): ClosableTables | Promise<ClosableTables>;
+  /** The tables of accounts, or of another file of the data folder, as stores that all databases share get them. */
+  tables(file?: 'responses.db' | 'bodies.db'): ClosableTables | Promise<ClosableTables>;
   accounts(): AccountStore | Promise<AccountStore>;
   ledger(bootId: string, clock?: Clock, order?: RecordOrder): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
@@ -111,7 +113,11 @@ const sqlite: StoreDriver = {
   },
   over: (place) => ({
     place,
-    tables: () => openCulvertTables(join(place, 'culvert.db')),
+    tables(file) {
+      if (file === undefined) return openCulvertTables(join(place, 'culvert.db'));
+      const database = openDatabase(join(place, file), 'checkpoint', 0);
+      return { ...sqliteTablesIn(database), close: async () => database.close() };
+    },
     accounts: () => openSqliteAccountStore(join(place, 'culvert.db')),
     ledger: (bootId, clock = systemClock, order) =>
       openSqliteLedger({

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAccountStore } from '../../src/stores/accounts/account-store.ts';
 import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
-import type { ClosableTables } from '../../src/stores/sql-tables.ts';
+import { createResponseStore } from '../../src/stores/answers/response-store.ts';
+import type { ClosableTables, Work } from '../../src/stores/sql-tables.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { openVectorStoreTables } from '../../src/stores/sqlite/stores.ts';
 import { tablesIn } from '../../src/stores/sqlite/tables.ts';
@@ -27,7 +28,15 @@ function noting(tables: ClosableTables) {
       ran.push(...steps.map(({ sql, values }) => ({ text: textOf(sql), values })));
       return tables.write(steps);
     },
+    transaction: (kind, work) => tables.transaction(kind, () => notedWork(work())),
   };
+  function* notedWork<T>(work: Work<T>): Work<T> {
+    for (let step = work.next(); ; ) {
+      if (step.done === true) return step.value;
+      ran.push({ text: textOf(step.value.sql), values: step.value.values });
+      step = work.next(yield step.value);
+    }
+  }
   /** Steps of SQLite's plans of all that ran. */
   const plans = async () => {
     const steps: string[] = [];
@@ -67,6 +76,41 @@ for (const driver of drivers) {
     );
     assert.equal((await accounts.audit({ limit: 50, before: null })).length, 50);
     await accounts.close();
+  });
+
+  test(`${driver.name}: what a conversation of thousands of items costs`, { skip: driver.skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    await (await store.responses('boot-1')).close();
+    const tables = await store.tables('responses.db');
+    const { noted, ran } = noting(tables);
+    const rows = createResponseStore({ ...noted, bootIsOver: () => 'FALSE' });
+    const about = { tenant: 't', id: 'conv', createdMs: 1, expiresMs: 100, metadata: Buffer.from('{}') };
+    const items = Array.from({ length: 1_200 }, (_, at) => ({ id: `msg_${at}`, item: Buffer.from(`${at}`) }));
+    await rows.putConversation(about, items);
+    assert.equal(await rows.addItems('t', 'conv', items.slice(0, 300), 100), true);
+    const looks = ran.filter(({ text }) => text.includes('max(seq)'));
+    assert.equal(looks.length, 2, 'the last place is looked up once for all items of a call');
+
+    const changes: number[] = [];
+    const sweeping = createResponseStore({
+      ...tables,
+      bootIsOver: () => 'FALSE',
+      async write(steps) {
+        const changed = await tables.write(steps);
+        changes.push(...changed);
+        return changed;
+      },
+    });
+    const all = { tenant: 't', conversation: 'conv', order: 'asc', after: null, limit: 2_000, id: null } as const;
+    assert.equal((await sweeping.items(all)).length, 1_200);
+    const { result: removed, turns } = await countingTurns(() => sweeping.removeConversation('t', 'conv'));
+    assert.equal(removed, true);
+    assert.equal((await sweeping.items(all)).length, 0);
+    assert.ok(turns >= 3, `${turns} turns`);
+    assert.ok(Math.max(...changes) <= 500, `${changes} rows changed by the statements`);
+    assert.equal(await sweeping.addItems('t', 'conv', items, 100), false);
+    await sweeping.close();
   });
 }
 

@@ -9,7 +9,7 @@ export interface ResponseStore {
   /** Changes a response that runs. False when it does no longer: it was cancelled, deleted or has ended. */
   change(change: ResponseChange, items: readonly ItemRow[]): Promise<boolean>;
   find(tenant: string, id: string, nowMs: number): Promise<FoundResponse | null>;
-  /** A response and those before it, the oldest first; at most `most`. Empty when it is not there. */
+  /** A response and those before it, the oldest first; at most `most`, without their events. Empty when it is not there. */
   chain(tenant: string, id: string, most: number, nowMs: number): Promise<FoundResponse[]>;
   /** Lets these responses expire later. */
   renew(tenant: string, ids: readonly string[], expiresMs: number): Promise<void>;

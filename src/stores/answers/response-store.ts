@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../books/metering/response-store.ts';
 import { stringOr } from '../../kernel/json.ts';
-import type { ClosableTables, Step } from '../sql-tables.ts';
+import { type ClosableTables, change, read, type Work } from '../sql-tables.ts';
 
 /** Tables of responses, in either database. */
 export interface ResponseTables extends ClosableTables {
@@ -8,8 +9,9 @@ export interface ResponseTables extends ClosableTables {
   bootIsOver(column: string): string;
 }
 
-/** Rows removed in one transaction of a sweep. */
-const sweptAtOnce = 100;
+/** Rows removed in one transaction: of responses and conversations, of up to a megabyte each, and of their items. */
+const sweptAtOnce = 10;
+const itemsSweptAtOnce = 500;
 /** A list may go on behind an item this long after its removal. */
 const placesKnownMs = 3_600_000;
 
@@ -23,29 +25,47 @@ export function createResponseStore(tables: ResponseTables): ResponseStore {
     place: `${prefix}conversation_place`,
   };
   const { response, conversation, item, place } = names;
+
+  /** Removes a few rows in each turn of the loop: a conversation may have thousands of items. */
+  async function removeExpired(nowMs: number): Promise<number> {
+    const old = (table: string, and = '') =>
+      `SELECT tenant, id FROM ${table} AS old WHERE expires_ms <= $1 ${and} LIMIT ${sweptAtOnce}`;
+    const ofOld = (table: string, key: string) => `DELETE FROM ${table} WHERE (tenant, conversation, ${key}) IN (
+      SELECT tenant, conversation, ${key} FROM ${table} WHERE (tenant, conversation) IN (${old(conversation)})
+      LIMIT ${itemsSweptAtOnce})`;
+    const hasNone = (table: string) =>
+      `AND NOT EXISTS (SELECT 1 FROM ${table} WHERE tenant = old.tenant AND conversation = old.id)`;
+    const late = `DELETE FROM ${place} WHERE (tenant, conversation, id) IN (
+      SELECT tenant, conversation, id FROM ${place} WHERE removed_ms < $1 LIMIT ${itemsSweptAtOnce})`;
+    const steps = [
+      { sql: late, values: [nowMs - placesKnownMs] },
+      { sql: ofOld(place, 'id'), values: [nowMs] },
+      { sql: ofOld(item, 'seq'), values: [nowMs] },
+      {
+        sql: `DELETE FROM ${conversation} WHERE (tenant, id) IN (${old(conversation, hasNone(place) + hasNone(item))})`,
+        values: [nowMs],
+      },
+      { sql: `DELETE FROM ${response} WHERE (tenant, id) IN (${old(response)})`, values: [nowMs] },
+    ];
+    for (let removed = 0; ; await nextTurn()) {
+      const changes = await write(steps);
+      removed += (changes[3] ?? 0) + (changes[4] ?? 0);
+      if (changes.every((rows) => rows === 0)) return removed;
+    }
+  }
+
   return {
     ...responsesIn(tables, names),
     ...conversationsIn(tables, names),
     ...itemsIn(tables, names),
-    async sweep(nowMs) {
-      await write([{ sql: `DELETE FROM ${place} WHERE removed_ms < $1`, values: [nowMs - placesKnownMs] }]);
-      const old = (table: string) => `SELECT tenant, id FROM ${table} WHERE expires_ms <= $1 LIMIT ${sweptAtOnce}`;
-      let removed = 0;
-      for (;;) {
-        const [, , conversations = 0, responses = 0] = await write([
-          ...[place, item].map((table) => ({
-            sql: `DELETE FROM ${table} WHERE (tenant, conversation) IN (${old(conversation)})`,
-            values: [nowMs],
-          })),
-          ...[conversation, response].map((table) => ({
-            sql: `DELETE FROM ${table} WHERE (tenant, id) IN (${old(table)})`,
-            values: [nowMs],
-          })),
-        ]);
-        removed += conversations + responses;
-        if (conversations < sweptAtOnce && responses < sweptAtOnce) return removed;
-      }
+    removeConversation: async (tenant, id) => {
+      // Gone for everybody from here on. If this process ends before its items are removed, a sweep removes them.
+      const sql = `UPDATE ${conversation} SET expires_ms = 0 WHERE tenant = $1 AND id = $2 AND expires_ms > 0`;
+      const [changes] = await write([{ sql, values: [tenant, id] }]);
+      await removeExpired(0);
+      return changes === 1;
     },
+    sweep: (nowMs) => removeExpired(nowMs),
     close,
   };
 }
@@ -58,36 +78,35 @@ interface TableNames {
   place: string;
 }
 
-function responsesIn({ bootIsOver, rows, write }: ResponseTables, names: TableNames) {
+function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, names: TableNames) {
   const { response } = names;
-  const columns = 'tenant, id, previous, conversation, status, boot_id, created_ms, expires_ms, input, answer, events';
+  const columns = 'tenant, id, previous, conversation, status, boot_id, created_ms, expires_ms, input, answer';
   const found = `${columns}, (boot_id IS NOT NULL AND ${bootIsOver('boot_id')}) AS orphaned`;
   return {
     async put(row, items) {
       const { tenant, id, previous, status, bootId, createdMs, expiresMs, input, answer } = row;
-      const sql = `INSERT INTO ${response} (${columns})
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL)
+      const sql = `INSERT INTO ${response} (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, boot_id = excluded.boot_id,
           expires_ms = excluded.expires_ms, input = excluded.input, answer = excluded.answer`;
       const values = [tenant, id, previous, row.conversation, status, bootId, createdMs, expiresMs, input, answer];
-      await write([
-        { sql, values },
-        ...(row.conversation === null ? [] : adding(names, tenant, row.conversation, items, expiresMs)),
-      ]);
+      await transaction('write', function* () {
+        yield* change(sql, values);
+        if (row.conversation !== null) yield* adding(names, tenant, row.conversation, items, expiresMs);
+      });
     },
     async change({ tenant, id, status, answer, end, conversation: of, expiresMs }, items) {
       const ends = end === 'runs on' ? '' : ', boot_id = NULL, events = $5, expires_ms = $6';
       const sql = `UPDATE ${response} SET status = $3, answer = $4${ends}
         WHERE tenant = $1 AND id = $2 AND boot_id IS NOT NULL`;
       const more = end === 'runs on' ? [] : [end.events, expiresMs];
-      const [changes] = await write([
-        { sql, values: [tenant, id, status, answer, ...more], needed: true },
-        ...(of === null ? [] : adding(names, tenant, of, items, expiresMs)),
-      ]);
-      return changes === 1;
+      return transaction('write', function* () {
+        if ((yield* change(sql, [tenant, id, status, answer, ...more])) === 0) return false;
+        if (of !== null) yield* adding(names, tenant, of, items, expiresMs);
+        return true;
+      });
     },
     async find(tenant, id, nowMs) {
-      const sql = `SELECT ${found} FROM ${response} WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
+      const sql = `SELECT ${found}, events FROM ${response} WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
       const [row] = await rows(sql, [tenant, id, nowMs]);
       return row === undefined ? null : responseOf(row);
     },
@@ -122,16 +141,16 @@ function responsesIn({ bootIsOver, rows, write }: ResponseTables, names: TableNa
   } satisfies Partial<ResponseStore>;
 }
 
-function conversationsIn({ rows, write }: ResponseTables, names: TableNames) {
-  const { conversation, item, place } = names;
+function conversationsIn({ rows, write, transaction }: ResponseTables, names: TableNames) {
+  const { conversation } = names;
   return {
     async putConversation({ tenant, id, createdMs, expiresMs, metadata }, items) {
       const sql = `INSERT INTO ${conversation} (tenant, id, created_ms, expires_ms, metadata)
         VALUES ($1, $2, $3, $4, $5)`;
-      await write([
-        { sql, values: [tenant, id, createdMs, expiresMs, metadata] },
-        ...adding(names, tenant, id, items, expiresMs),
-      ]);
+      await transaction('write', function* () {
+        yield* change(sql, [tenant, id, createdMs, expiresMs, metadata]);
+        yield* adding(names, tenant, id, items, expiresMs);
+      });
     },
     async findConversation(tenant, id, nowMs) {
       const sql = `SELECT tenant, id, created_ms, expires_ms, metadata FROM ${conversation}
@@ -140,28 +159,18 @@ function conversationsIn({ rows, write }: ResponseTables, names: TableNames) {
       return row === undefined ? null : conversationOf(row);
     },
     async setMetadata(tenant, id, metadata, expiresMs) {
-      const sql = `UPDATE ${conversation} SET metadata = $3, expires_ms = $4 WHERE tenant = $1 AND id = $2`;
+      const sql = `UPDATE ${conversation} SET metadata = $3, expires_ms = $4
+        WHERE tenant = $1 AND id = $2 AND expires_ms > 0`;
       const [changes] = await write([{ sql, values: [tenant, id, metadata, expiresMs] }]);
-      return changes === 1;
-    },
-    async removeConversation(tenant, id) {
-      const [, , changes] = await write([
-        { sql: `DELETE FROM ${place} WHERE tenant = $1 AND conversation = $2`, values: [tenant, id] },
-        { sql: `DELETE FROM ${item} WHERE tenant = $1 AND conversation = $2`, values: [tenant, id] },
-        { sql: `DELETE FROM ${conversation} WHERE tenant = $1 AND id = $2`, values: [tenant, id] },
-      ]);
       return changes === 1;
     },
   } satisfies Partial<ResponseStore>;
 }
 
-function itemsIn({ rows, write }: ResponseTables, names: TableNames) {
+function itemsIn({ rows, write, transaction }: ResponseTables, names: TableNames) {
   const { item, place } = names;
   return {
-    async addItems(tenant, id, items, expiresMs) {
-      const [changes] = await write(adding(names, tenant, id, items, expiresMs));
-      return changes === 1;
-    },
+    addItems: (tenant, id, items, expiresMs) => transaction('write', () => adding(names, tenant, id, items, expiresMs)),
     async items({ tenant, conversation: of, order, after, limit, id }) {
       const than = order === 'asc' ? '>' : '<';
       const values: unknown[] = [tenant, of, limit];
@@ -197,24 +206,28 @@ function placeOf({ item, place }: TableNames, placeholder: string): string {
   return `SELECT coalesce(${seqIn(item)}, ${seqIn(place)})`;
 }
 
-/** The first step locks the conversation, so that two turns that end at once add their items one after another. */
-function adding(
+/**
+ * Adds the items that the conversation does not have yet; false when it is not there. The first statement locks it, so that
+ * two turns that end at once add their items one after another.
+ */
+function* adding(
   { conversation, item, place }: TableNames,
   tenant: string,
   id: string,
   items: readonly ItemRow[],
   expiresMs: number,
-): Step[] {
-  const touch = `UPDATE ${conversation} SET expires_ms = $3 WHERE tenant = $1 AND id = $2`;
+): Work<boolean> {
+  const touch = `UPDATE ${conversation} SET expires_ms = $3 WHERE tenant = $1 AND id = $2 AND expires_ms > 0`;
+  if ((yield* change(touch, [tenant, id, expiresMs])) === 0) return false;
   // No place of a removed item is given again: a list that goes on behind it would pass over the new one.
   const last = (table: string) => `SELECT max(seq) AS seq FROM ${table} WHERE tenant = $1 AND conversation = $2`;
-  const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item)
-    SELECT $1, $2, 1 + coalesce((SELECT max(seq) FROM (${last(item)} UNION ALL ${last(place)}) AS used), 0), $3, $4
-    WHERE NOT EXISTS (SELECT 1 FROM ${item} WHERE tenant = $1 AND conversation = $2 AND id = $3)`;
-  return [
-    { sql: touch, values: [tenant, id, expiresMs], needed: true },
-    ...items.map((one) => ({ sql: add, values: [tenant, id, one.id, one.item] })),
-  ];
+  const used = `SELECT max(seq) AS seq FROM (${last(item)} UNION ALL ${last(place)}) AS used`;
+  const [found] = yield* read(used, [tenant, id]);
+  const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (tenant, conversation, id) DO NOTHING`;
+  let seq = Number(found?.seq ?? 0);
+  for (const one of items) yield* change(add, [tenant, id, ++seq, one.id, one.item]);
+  return true;
 }
 
 function responseOf(row: Record<string, unknown>): FoundResponse {

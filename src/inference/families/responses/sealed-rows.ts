@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ItemRow } from '../../../books/metering/response-store.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
@@ -16,8 +17,20 @@ export interface SealedRows {
   text(sealed: Uint8Array, tenant: string, id: string, what: What): string;
   /** The JSON in it. Throws as `text` does. */
   open<T>(sealed: Uint8Array, tenant: string, id: string, what: What): T;
-  items(tenant: string, conversation: string, items: readonly StoredItem[]): ItemRow[];
+  items(tenant: string, conversation: string, items: readonly StoredItem[]): Promise<ItemRow[]>;
   item(tenant: string, conversation: string, row: ItemRow): StoredItem;
+}
+
+const atOnce = 250;
+
+/** Results of `work` for each of them, a few in each turn of the loop: a conversation may have thousands of items. */
+export async function inTurns<From, To>(all: readonly From[], work: (one: From) => To): Promise<Awaited<To>[]> {
+  const results: Awaited<To>[] = [];
+  for (const one of all) {
+    if (results.length % atOnce === atOnce - 1) await nextTurn();
+    results.push(await work(one));
+  }
+  return results;
 }
 
 export function sealedRows(sealer: Sealer): SealedRows {
@@ -35,7 +48,7 @@ export function sealedRows(sealer: Sealer): SealedRows {
     open: <T>(sealed: Uint8Array, tenant: string, id: string, what: What) =>
       JSON.parse(rows.text(sealed, tenant, id, what)) as T,
     items: (tenant, conversation, items) =>
-      items.map((one) => ({ id: one.id, item: rows.seal(one, tenant, `${conversation} ${one.id}`, 'item') })),
+      inTurns(items, (one) => ({ id: one.id, item: rows.seal(one, tenant, `${conversation} ${one.id}`, 'item') })),
     item: (tenant, conversation, { id, item }) => rows.open(item, tenant, `${conversation} ${id}`, 'item'),
   };
   return rows;

@@ -6,7 +6,7 @@ import { type JsonObject, listIn } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { failedResponse, interruptedResponse } from './response-states.ts';
-import { bytesOf, type SealedRows, type StoredItem, sealedRows } from './sealed-rows.ts';
+import { bytesOf, inTurns, type SealedRows, type StoredItem, sealedRows } from './sealed-rows.ts';
 
 /** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
 export interface StoredResponses {
@@ -135,7 +135,8 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
   }
 
   async function change(tenant: string, { id, conversation, input, response, end }: ResponseChange): Promise<boolean> {
-    const items = conversation === null ? [] : sealed.items(tenant, conversation, [...input, ...addedOf(response)]);
+    const adds = conversation === null ? [] : [...input, ...addedOf(response)];
+    const items = await sealed.items(tenant, conversation ?? '', adds);
     const events = end === 'runs on' || end.frames === null ? null : sealed.seal(end.frames, tenant, id, 'events');
     const answer = sealed.seal(response, tenant, id, 'answer');
     const into = await store();
@@ -157,7 +158,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
     change,
     async put(tenant, { id, previous, conversation, input, response, runs }) {
       const adds = conversation === null || runs ? [] : [...input, ...addedOf(response)];
-      const items = sealed.items(tenant, conversation ?? '', adds);
+      const items = await sealed.items(tenant, conversation ?? '', adds);
       const row = {
         ...{ tenant, id, previous, conversation, createdMs: clock.wallMs(), expiresMs: expiresMs() },
         status: String(response.status),
@@ -182,7 +183,7 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
       const untilMs = expiresMs();
       const fading = rows.filter((row) => row.expiresMs < untilMs - renewedAfterMs).map((row) => row.id);
       if (fading.length > 0) await from.renew(tenant, fading, untilMs);
-      return Promise.all(rows.map((row) => opened(tenant, row)));
+      return inTurns(rows, (row) => opened(tenant, row));
     },
     remove: async (tenant, id) => (await store()).remove(tenant, id),
     stopped: async (keys) => (await store()).stopped(keys),
@@ -195,7 +196,7 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
     async putConversation(tenant, metadata, items) {
       const createdMs = clock.wallMs();
       const id = `conv_${saltOfId(newRequestId(createdMs))}`;
-      const rows = sealed.items(tenant, id, items);
+      const rows = await sealed.items(tenant, id, items);
       const row = {
         tenant,
         id,
@@ -216,13 +217,13 @@ function conversationsIn({ parts, store, expiresMs, sealed }: Shelf) {
       (await store()).setMetadata(tenant, id, sealed.seal(metadata, tenant, id, 'metadata'), expiresMs()),
     removeConversation: async (tenant, id) => (await store()).removeConversation(tenant, id),
     async addItems(tenant, conversation, items) {
-      const rows = sealed.items(tenant, conversation, items);
+      const rows = await sealed.items(tenant, conversation, items);
       const into = await store();
       return parts.counted(tenant, bytesOf(rows), () => into.addItems(tenant, conversation, rows, expiresMs()));
     },
     async items(tenant, conversation, { order, after, limit, id = null }) {
       const rows = await (await store()).items({ tenant, conversation, order, after, limit, id });
-      return rows.map((row) => sealed.item(tenant, conversation, row));
+      return inTurns(rows, (row) => sealed.item(tenant, conversation, row));
     },
     removeItem: async (tenant, conversation, id) =>
       (await store()).removeItem(tenant, conversation, id, clock.wallMs()),
