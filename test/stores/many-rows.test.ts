@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAccountStore } from '../../src/stores/accounts/account-store.ts';
 import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
+import { createBodyStore } from '../../src/stores/answers/body-store.ts';
 import { createResponseStore } from '../../src/stores/answers/response-store.ts';
 import type { ClosableTables, Work } from '../../src/stores/sql-tables.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
@@ -76,6 +77,49 @@ for (const driver of drivers) {
     );
     assert.equal((await accounts.audit({ limit: 50, before: null })).length, 50);
     await accounts.close();
+  });
+
+  test(`${driver.name}: kept bodies are filtered and removed in many turns of the loop`, {
+    skip: driver.skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    await (await store.bodies()).close();
+    const tables = await store.tables('bodies.db');
+    const columns = 'request_id, at_ms, account, key_id, model, path, status, bytes, sealed';
+    const fill = `INSERT INTO ${tables.prefix}kept_body (${columns})
+      WITH RECURSIVE n (at) AS (SELECT 10001 UNION ALL SELECT at + 1 FROM n WHERE at < 22000)
+      SELECT 'req_' || at, at, 'dev', 'k', CASE WHEN at IN (10007, 21000) THEN 'rare' END, '/', 200, 10, $1 FROM n`;
+    await tables.write([{ sql: fill, values: [Buffer.from('sealed')] }]);
+    const changes: number[] = [];
+    const bodies = createBodyStore({
+      ...tables,
+      async write(steps) {
+        const changed = await tables.write(steps);
+        changes.push(...changed);
+        return changed;
+      },
+    });
+    const rare = { accounts: null, model: 'rare' };
+    const found = await countingTurns(() => bodies.list({ ...rare, before: null, limit: 5 }));
+    assert.deepEqual(
+      found.result.map(({ requestId }) => requestId),
+      ['req_21000', 'req_10007'],
+    );
+    const signatures = await countingTurns(() => bodies.signatures({ ...rare, before: 'req_21000', limit: 5 }));
+    assert.deepEqual(signatures.result, [{ requestId: 'req_10007', sealed: null }]);
+    for (const { turns } of [found, signatures]) assert.ok(turns >= 2, `${turns} turns`);
+
+    const removed = await countingTurns(() => bodies.remove(rare));
+    assert.equal(removed.result, 2);
+    // Those of before 12,001, and all but the newest 900 of the others.
+    const swept = await countingTurns(() => bodies.sweep(12_001, 9_000));
+    assert.equal(swept.result, 11_998 - 900);
+    for (const { turns } of [removed, swept]) assert.ok(turns >= 40, `${turns} turns`);
+    assert.ok(Math.max(...changes) <= 50, `${Math.max(...changes)} rows in a transaction`);
+    const [oldest] = await tables.rows(`SELECT min(at_ms) AS at FROM ${tables.prefix}kept_body`, []);
+    assert.equal(Number(oldest?.at), 21_101);
+    await bodies.close();
   });
 
   test(`${driver.name}: what a conversation of thousands of items costs`, { skip: driver.skip }, async (t) => {

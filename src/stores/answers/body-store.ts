@@ -1,12 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BodyFilter, BodyRow, BodyStore } from '../../books/metering/body-store.ts';
-import type { ClosableTables, Row, SqlWords } from '../sql-tables.ts';
+import type { ClosableTables, Row, SqlTables, SqlWords } from '../sql-tables.ts';
 
-/** Rows looked at and removed in one statement of a sweep. */
-const sweptAtOnce = 500;
+/** Rows that one turn of the loop goes through: a filter may match none of a million. */
+const lookedAtOnce = 5_000;
+/** The same where those that match are removed. */
+const removedAtOnce = 250;
+/** Rows removed in one transaction of a sweep, of up to a megabyte each. */
+const sweptAtOnce = 50;
 
 /** Kept bodies over either database. Ids of requests are in the order of time. */
 export function createBodyStore(tables: ClosableTables): BodyStore {
-  const { prefix, rows, write, oneOf, close } = tables;
+  const { prefix, rows, write, close } = tables;
   const body = `${prefix}kept_body`;
   const signature = `${prefix}kept_body_signature`;
   const columns = 'request_id, at_ms, account, key_id, model, path, status, sealed';
@@ -25,75 +30,119 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
       return row === undefined ? null : bodyOf(row);
     },
     async list({ before, limit, ...which }) {
-      const values: unknown[] = [limit];
-      const behind = before === null ? '' : `AND request_id < $${values.push(before)}`;
-      const sql = `SELECT ${columns} FROM ${body} WHERE ${conditionOf(tables, which, values)} ${behind}
-        ORDER BY request_id DESC LIMIT $1`;
-      return (await rows(sql, values)).map(bodyOf);
+      const found: BodyRow[] = [];
+      for await (const slice of slices(tables, before, lookedAtOnce)) {
+        const values: unknown[] = [limit - found.length];
+        const sql = `SELECT ${columns} FROM ${body} WHERE ${conditionOf(tables, which, slice, values)}
+          ORDER BY request_id DESC LIMIT $1`;
+        found.push(...(await rows(sql, values)).map(bodyOf));
+        if (found.length >= limit) break;
+      }
+      return found;
     },
     async signatures({ before, limit, ...which }) {
-      const values: unknown[] = [limit];
-      const behind = before === null ? '' : `AND ${body}.request_id < $${values.push(before)}`;
-      const sql = `SELECT ${body}.request_id AS id, ${signature}.sealed AS bits
-        FROM ${body} LEFT JOIN ${signature} ON ${signature}.request_id = ${body}.request_id
-        WHERE ${conditionOf(tables, which, values)} ${behind} ORDER BY ${body}.request_id DESC LIMIT $1`;
-      return (await rows(sql, values)).map(({ id, bits }) => ({
-        requestId: String(id),
-        sealed: bits as Uint8Array | null,
-      }));
+      const found: Awaited<ReturnType<BodyStore['signatures']>> = [];
+      for await (const slice of slices(tables, before, lookedAtOnce)) {
+        const values: unknown[] = [limit - found.length];
+        const sql = `SELECT body.request_id AS id, ${signature}.sealed AS bits
+          FROM (SELECT request_id FROM ${body} WHERE ${conditionOf(tables, which, slice, values)}
+            ORDER BY request_id DESC LIMIT $1) AS body
+          LEFT JOIN ${signature} ON ${signature}.request_id = body.request_id ORDER BY body.request_id DESC`;
+        for (const { id, bits } of await rows(sql, values))
+          found.push({ requestId: String(id), sealed: bits as Uint8Array | null });
+        if (found.length >= limit) break;
+      }
+      return found;
     },
     async remove(which) {
-      const values: unknown[] = [];
-      const [changes = 0] = await write([
-        { sql: `DELETE FROM ${body} WHERE ${conditionOf(tables, which, values)}`, values },
-      ]);
-      return changes;
+      let removed = 0;
+      for await (const slice of slices(tables, null, removedAtOnce)) {
+        const values: unknown[] = [];
+        const sql = `DELETE FROM ${body} WHERE ${conditionOf(tables, which, slice, values)}`;
+        removed += (await write([{ sql, values }]))[0] ?? 0;
+      }
+      return removed;
     },
     async sweep(beforeMs, bytesMax) {
-      let removed = 0;
-      const [old = 0] = await write([{ sql: `DELETE FROM ${body} WHERE at_ms < $1`, values: [Math.floor(beforeMs)] }]);
-      removed += old;
-      for (;;) {
-        const ids = await surplus(tables, body, bytesMax);
-        if (ids.length === 0) return removed;
-        await write([{ sql: `DELETE FROM ${body} WHERE ${oneOf('request_id', '$1')}`, values: [ids] }]);
-        removed += ids.length;
-      }
+      const removeAll = async (condition: string, value: unknown) => {
+        const sql = `DELETE FROM ${body} WHERE request_id IN (
+          SELECT request_id FROM ${body} WHERE ${condition} ORDER BY request_id LIMIT ${sweptAtOnce})`;
+        for (let removed = 0; ; await nextTurn()) {
+          const [some = 0] = await write([{ sql, values: [value] }]);
+          removed += some;
+          if (some < sweptAtOnce) return removed;
+        }
+      };
+      const old = await removeAll('at_ms < $1', Math.floor(beforeMs));
+      const surplus = await newestBeyond(tables, bytesMax);
+      return surplus === null ? old : old + (await removeAll('request_id <= $1', surplus));
     },
     close,
   };
 }
 
-/** Ids of the oldest rows beyond `bytesMax`. */
-async function surplus({ rows }: ClosableTables, body: string, bytesMax: number): Promise<string[]> {
-  const [sum] = await rows(`SELECT coalesce(sum(bytes), 0) AS bytes FROM ${body}`, []);
-  let over = Number(sum?.bytes ?? 0) - bytesMax;
-  if (over <= 0) return [];
-  const oldest = await rows(`SELECT request_id, bytes FROM ${body} ORDER BY request_id LIMIT ${sweptAtOnce}`, []);
-  const ids: string[] = [];
-  for (const row of oldest) {
-    if (over <= 0) break;
-    ids.push(String(row.request_id));
-    over -= Number(row.bytes);
-  }
-  return ids;
+/** Rows whose ids are from `first` on and below `end`. */
+interface Slice {
+  first: string;
+  end: string;
 }
 
-/** Condition that a row meets the filter, whose values it adds. */
+/** All rows below `before`, the newest first, a turn of the loop for each slice of `limit` rows. */
+async function* slices(
+  { prefix, rows }: Pick<SqlTables, 'prefix' | 'rows'>,
+  before: string | null,
+  limit: number,
+): AsyncGenerator<Slice & { bytes: number }> {
+  const sql = `SELECT min(request_id) AS first, sum(bytes) AS bytes FROM (
+    SELECT request_id, bytes FROM ${prefix}kept_body WHERE request_id < $1 ORDER BY request_id DESC LIMIT $2) AS slice`;
+  for (let end = before ?? behindAllIds; ; await nextTurn()) {
+    const [slice] = await rows(sql, [end, limit]);
+    if (slice?.first == null) return;
+    const first = String(slice.first);
+    yield { first, end, bytes: Number(slice.bytes) };
+    end = first;
+  }
+}
+
+const behindAllIds = 'req_~';
+
+/** The newest row that, with all newer ones, is more than `bytesMax`; null: all fit. */
+async function newestBeyond(tables: SqlTables, bytesMax: number): Promise<string | null> {
+  let left = bytesMax;
+  for await (const { first, end, bytes } of slices(tables, null, lookedAtOnce)) {
+    if (bytes <= left) {
+      left -= bytes;
+      continue;
+    }
+    const sql = `SELECT request_id, bytes FROM ${tables.prefix}kept_body WHERE request_id >= $1 AND request_id < $2
+      ORDER BY request_id DESC`;
+    const row = (await tables.rows(sql, [first, end])).find((one) => {
+      left -= Number(one.bytes);
+      return left < 0;
+    });
+    if (row !== undefined) return String(row.request_id);
+  }
+  return null;
+}
+
+/** Condition that a row of the slice meets the filter. Adds its values. */
 function conditionOf(
   { oneOf }: Pick<SqlWords, 'oneOf'>,
   { accounts, keyId, model, fromMs, toMs }: BodyFilter,
+  { first, end }: Slice,
   values: unknown[],
 ): string {
   const place = (value: unknown) => `$${values.push(value)}`;
   const conditions = [
+    `request_id >= ${place(first)}`,
+    `request_id < ${place(end)}`,
     ...(accounts === null ? [] : [oneOf('account', place(accounts))]),
     ...(keyId === undefined ? [] : [`key_id = ${place(keyId)}`]),
     ...(model === undefined ? [] : [`model = ${place(model)}`]),
     ...(fromMs === undefined ? [] : [`at_ms >= ${place(Math.ceil(fromMs))}`]),
     ...(toMs === undefined ? [] : [`at_ms < ${place(Math.ceil(toMs))}`]),
   ];
-  return conditions.length === 0 ? 'TRUE' : conditions.join(' AND ');
+  return conditions.join(' AND ');
 }
 
 function bodyOf(row: Row): BodyRow {
