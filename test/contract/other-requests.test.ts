@@ -64,7 +64,8 @@ for (const { path, body, headers = {} } of otherRequests) {
 /** They cost nothing, or are counted by what they hold; searches of vectors are in 8-limits. */
 const free = /count_?tokens|input_tokens|conversations|vector|client_secrets|batches$|moderations|mcp/i;
 
-for (const { path, body, headers = {} } of [...otherRequests, ...wholeRequests]) {
+const everyRequest: typeof otherRequests = [...otherRequests, ...wholeRequests];
+for (const { path, body, headers = {} } of everyRequest) {
   if (free.test(path) || body.model === 'guarded') continue;
   test(`${path}: an account that has nothing left of its plan gets 429, and no provider is called`, async () => {
     const model = /embed/i.test(path) ? 'embed' : 'chat';

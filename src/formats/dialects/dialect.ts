@@ -175,6 +175,8 @@ export interface ForwardTarget {
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
   /** Members as the target takes them, such as schemas; absent: it takes any. */
   fits?: readonly FitMembers[] | undefined;
+  /** The same, of bodies with tools alone. */
+  fitsTools?: readonly FitMembers[] | undefined;
 }
 
 /** Top-level members of a body as a target takes them; null: they can stay. */

@@ -39,7 +39,8 @@ export function forwardBody(
   const { values, losses } = callerFields;
   let to = target;
   const betas: string[] = [];
-  for (const fitMembers of target.fits ?? []) {
+  const { fits = [], fitsTools = [] } = target;
+  for (const fitMembers of parsed.tools === undefined ? fits : [...fits, ...fitsTools]) {
     const fit = fitMembers(parsed);
     if (fit === null) continue;
     for (const name in fit.members) values.set(name, JSON.stringify(fit.members[name]));

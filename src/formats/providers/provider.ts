@@ -292,6 +292,8 @@ export interface ProviderQuirks {
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** Members as it takes them, in every dialect, of callers of its format too. Absent: it takes any. */
   fits?: readonly FitMembers[];
+  /** The same, of bodies with tools alone. */
+  fitsTools?: readonly FitMembers[];
   /** The same in bodies of chat completions alone. */
   fitsInChat?: readonly FitMembers[];
   /** `response_format: json_schema`; without it `fitsInChat` has JSON mode in its place. */

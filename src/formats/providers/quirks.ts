@@ -96,7 +96,7 @@ export function applyQuirks(body: JsonObject, quirks: QuirksOfModel): FittedBody
     if (quirks.systemFirst) fitted.messages = withSystemFirst(fitted.messages) ?? fitted.messages;
     fitted.messages = quirks.history?.(fitted.messages) ?? fitted.messages;
   }
-  for (const fitMembers of quirks.fits ?? []) {
+  for (const fitMembers of fitsOf(body, quirks)) {
     const fit = fitMembers(fitted);
     if (fit === null) continue;
     Object.assign(fitted, fit.members);
@@ -117,7 +117,11 @@ function fits(body: JsonObject, quirks: QuirksOfModel): boolean {
     if (quirks.history !== undefined && quirks.history(messages) !== null) return false;
     if (quirks.systemFirst && withSystemFirst(messages) !== null) return false;
   }
-  return !(quirks.fits ?? []).some((fitMembers) => fitMembers(body) !== null);
+  return !fitsOf(body, quirks).some((fitMembers) => fitMembers(body) !== null);
+}
+
+function fitsOf({ tools }: JsonObject, { fits = [], fitsTools = [] }: QuirksOfModel) {
+  return tools === undefined ? fits : [...fits, ...fitsTools];
 }
 
 /** OpenAI's default for the absent field. */

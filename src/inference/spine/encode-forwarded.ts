@@ -74,6 +74,7 @@ export function encodeForwarded(
     efforts: quirks.efforts,
     history: quirks.history,
     fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
+    fitsTools: quirks.fitsTools,
   });
   return {
     bytes,
@@ -113,6 +114,7 @@ function forwardedAs(
     efforts: quirks.efforts,
     history: quirks.history,
     fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
+    fitsTools: quirks.fitsTools,
   });
   return {
     bytes,

@@ -3,7 +3,7 @@ import type { BodyFilter, BodyRow, BodyStore } from '../../books/metering/body-s
 import type { ClosableTables, Row, SqlTables, SqlWords } from '../sql-tables.ts';
 
 /** Rows that one turn of the loop goes through: a filter may match none of a million. */
-const lookedAtOnce = 5_000;
+const sliceRows = 5_000;
 /** The same where those that match are removed. */
 const removedAtOnce = 250;
 /** Rows removed in one transaction of a sweep, of up to a megabyte each. */
@@ -31,7 +31,7 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
     },
     async list({ before, limit, ...which }) {
       const found: BodyRow[] = [];
-      for await (const slice of slices(tables, before, lookedAtOnce)) {
+      for await (const slice of slices(tables, before, sliceRows)) {
         const values: unknown[] = [limit - found.length];
         const sql = `SELECT ${columns} FROM ${body} WHERE ${conditionOf(tables, which, slice, values)}
           ORDER BY request_id DESC LIMIT $1`;
@@ -42,7 +42,7 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
     },
     async signatures({ before, limit, ...which }) {
       const found: Awaited<ReturnType<BodyStore['signatures']>> = [];
-      for await (const slice of slices(tables, before, lookedAtOnce)) {
+      for await (const slice of slices(tables, before, sliceRows)) {
         const values: unknown[] = [limit - found.length];
         const sql = `SELECT body.request_id AS id, ${signature}.sealed AS bits
           FROM (SELECT request_id FROM ${body} WHERE ${conditionOf(tables, which, slice, values)}
@@ -109,7 +109,7 @@ const behindAllIds = 'req_~';
 /** The newest row that, with all newer ones, is more than `bytesMax`; null: all fit. */
 async function newestBeyond(tables: SqlTables, bytesMax: number): Promise<string | null> {
   let left = bytesMax;
-  for await (const { first, end, bytes } of slices(tables, null, lookedAtOnce)) {
+  for await (const { first, end, bytes } of slices(tables, null, sliceRows)) {
     if (bytes <= left) {
       left -= bytes;
       continue;

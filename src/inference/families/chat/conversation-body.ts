@@ -18,6 +18,7 @@ import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server
 import { providerTypes } from '../../../formats/providers/catalog.ts';
 import type { BodyMembers, Provider, QuirksOfModel } from '../../../formats/providers/provider.ts';
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
+import { anthropic } from '../../../formats/providers/services/anthropic.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { type JsonObject, type JsonScan, listIn, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
@@ -223,7 +224,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const { quirks, omit, members: ofProvider, encodeRequest } = fitOf(order);
+  const { quirks, omit, members: ofProvider, onlyOfTools, encodeRequest } = fitOf(order);
   const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch' || order.inNetwork) {
     const needed = mediaUrlsIn(neutral);
@@ -244,13 +245,12 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const joined = isAlone
     ? encoded.body
     : (dialect.withOperatorFields?.(encoded.body, order.body) ?? { ...encoded.body, ...order.body });
-  const fitted = applyQuirks(joined as JsonObject, quirks);
+  // The operator's own fields may be any.
+  const fits = onlyOfTools && isAlone && neutral.tools === undefined;
+  const fitted = fits ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
   const { recovered = [] } = encoded;
   const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
-  const inChat = (field: string) =>
-    field.replace(/^(tools\[\d+\])\.(input_schema|parameters)$/, '$1.function.parameters');
-  const ofQuirks = fitted.losses.map((loss) => ({ ...loss, field: inChat(loss.field) }));
-  const losses = [...lost, ...encoded.losses, ...ofQuirks];
+  const losses = [...lost, ...encoded.losses, ...fitted.losses.map(inChat)];
   if (repeatsTools) losses.push({ field: 'tools', why: 'narrowed' });
   const { members, losses: lostBetas } =
     ofProvider === undefined ? { members: undefined, losses: [] } : membersFor(ofProvider, order.betas);
@@ -274,6 +274,14 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   };
 }
 
+/** A loss of the upstream's schema of a tool, as the neutral form names it. */
+function inChat(loss: Loss): Loss {
+  return {
+    ...loss,
+    field: loss.field.replace(/^(tools\[\d+\])\.(input_schema|parameters)$/, '$1.function.parameters'),
+  };
+}
+
 /** Demands of a model of a provider on bodies in one dialect. */
 interface ModelFit {
   quirks: QuirksOfModel;
@@ -281,6 +289,8 @@ interface ModelFit {
   omit: readonly string[];
   members: BodyMembers | undefined;
   encodeRequest: UpstreamDialect['encodeRequest'];
+  /** The quirks concern tools alone, of all that this dialect's encoder writes. */
+  onlyOfTools: boolean;
 }
 
 const modelFits = new WeakMap<Provider, Map<string, Partial<Record<DialectId, ModelFit>>>>();
@@ -301,6 +311,7 @@ function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit
     omit: [...quirks.omit, ...(quirks.omitConverted ?? [])],
     members: provider.bodies?.[dialect],
     encodeRequest: encoderFor?.(model) ?? encodeRequest,
+    onlyOfTools: dialect === 'anthropic-messages' && quirks === quirksOf(anthropic, model),
   };
   const known = modelFits.get(provider);
   const byModel = known === undefined || known.size >= modelFitsMax ? new Map() : known;

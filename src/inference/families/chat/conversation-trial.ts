@@ -1,5 +1,6 @@
 import type { AnswerHead, CallerDialect, CallerDialectId, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
+import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
@@ -74,7 +75,8 @@ export function conversationTrial<C extends Chunk>(
   writtenFor: WrittenFor | null,
 ): Trial | Failure | Promise<Trial | Failure> {
   const { attempt } = answer;
-  const made = (prepared: PreparedConversation): Attempt => {
+  const made = (prepared: PreparedConversation | Failure, proofs: 'stay' | 'are left out'): Trial | Failure => {
+    if (isFailure(prepared)) return prepared;
     const { usageOf, id: provider, listsThoughts } = job.providers.get(attempt.target.provider)!.connection.provider;
     const { facts } = conversation.body;
     const { clientOf } = conversation;
@@ -106,23 +108,20 @@ export function conversationTrial<C extends Chunk>(
     };
     const steps = cachedForm !== null || keeping === undefined ? after : [keeping.first, keeping.last];
     const sink = steps === null ? (cachedForm?.sink ?? written) : throughSteps(steps, written, place);
-    return new Attempt(parts, job, attempt, body, sink);
-  };
-  const tried = (prepared: PreparedConversation | Failure): Trial | Failure => {
-    if (isFailure(prepared)) return prepared;
+    const first = new Attempt(parts, job, attempt, body, sink);
     const { bytes, losses, upstreamDialect } = prepared;
     const mark = proofMarks[upstreamDialect.id];
-    const first = made(prepared);
-    if (mark === undefined || !bytes.includes(mark)) return first;
+    if (mark === undefined || proofs === 'are left out' || !bytes.includes(mark)) return first;
     return new ProofTrial(first, () => {
       const rest = withoutProofs(bytes, upstreamDialect.id);
-      const field = thoughtWords[conversation.dialect] ?? 'reasoning_content';
       if (rest === null) return null;
-      return made({ ...prepared, bytes: rest, losses: [...losses, { field, why: 'unsupported' }] });
+      const field = thoughtWords[dialect] ?? 'reasoning_content';
+      const lost: Loss = { field, why: 'unsupported' };
+      return made({ ...prepared, bytes: rest, losses: [...losses, lost] }, 'are left out') as Attempt;
     });
   };
   const prepared = prepareFor(attempt.target, conversation, job);
-  return prepared instanceof Promise ? prepared.then(tried) : tried(prepared);
+  return prepared instanceof Promise ? prepared.then((late) => made(late, 'stay')) : made(prepared, 'stay');
 }
 
 /**
