@@ -8,11 +8,12 @@ const scripts = dirname(fileURLToPath(import.meta.url));
 /** Seed of `npm test` and `npm run check`: the same cases each time. */
 const usualSeed = '20261120';
 
-/** Before the files; imports give properties their seed, keep hooks light, and say what a file took and whether it failed. */
+/** Before the files; imports load sources quickly, keep hooks light, give properties their seed, and say what a file took and whether it failed. */
 export function testOptions(timeoutMs) {
   return [
     '--test',
     `--test-timeout=${timeoutMs}`,
+    `--import=${pathToFileURL(join(scripts, 'quick-imports.mjs'))}`,
     `--import=${pathToFileURL(join(scripts, 'light-test-hooks.mjs'))}`,
     `--import=${pathToFileURL(join(scripts, 'seeded-properties.mjs'))}`,
     `--import=${pathToFileURL(join(scripts, 'test-times.mjs'))}`,
