@@ -20,10 +20,9 @@ export function withheld(schema: JsonObject): string | null {
   return rest.length === 0 ? null : JSON.stringify(Object.fromEntries(rest));
 }
 
-const unheeded: ReadonlySet<string> = new Set([
-  ...['type', 'properties', 'required', '$defs', 'definitions', '$schema', '$id', '$comment'],
-  'additionalProperties',
-]);
+const unheeded: ReadonlySet<string> = new Set(
+  'type properties required $defs definitions $schema $id $comment additionalProperties'.split(' '),
+);
 
 function inlined(value: JsonValue, run: { root: JsonObject; left: number }, inside: readonly string[]): JsonValue {
   if (Array.isArray(value)) return value.map((one) => inlined(one, run, inside));
