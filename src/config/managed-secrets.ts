@@ -26,6 +26,11 @@ export function keepManagedSecrets(read: ReadonlyMap<string, ManagedSecret>): { 
   return { changed, unread };
 }
 
+/** All last answers, by reference. */
+export function managedSecrets(): typeof values {
+  return values;
+}
+
 /** The last value of a reference. */
 export function managedSecret(reference: string): ManagedSecret {
   return (

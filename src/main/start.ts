@@ -3,9 +3,9 @@ import { FileSecrets } from '../cli/file-secrets.ts';
 import { note } from '../cli/print.ts';
 import { overridden } from '../cli/start-options.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
-import { checkConfigText } from '../config/check.ts';
+import { type ConfigResult, checkConfigText } from '../config/check.ts';
 import { processesOf } from '../config/declared.ts';
-import { configText, findConfigFile, loadConfig, wholeConfigText } from '../config/load.ts';
+import { configText, findConfigFile, type LoadOptions, loadConfig, wholeConfigText } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { probeGet } from '../formats/providers/probe-get.ts';
@@ -13,7 +13,7 @@ import { type LocalServer, probeLocalServers } from '../formats/providers/probe-
 import { withinMs } from '../kernel/within-ms.ts';
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, type Served, StartRefused, untilStopped } from '../processes/lifetime.ts';
-import { Reloads } from '../processes/reloads.ts';
+import { Reloads, type ReloadsParts } from '../processes/reloads.ts';
 import type { FirstKey } from './callers.ts';
 import type { Gateway } from './gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -38,11 +38,12 @@ export async function start(options: StartOptions): Promise<number> {
   const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
   const secrets = new FileSecrets(() => wholeConfigText(file, env));
-  const load = async () => {
+  const load = async (read: (options: LoadOptions) => ConfigResult | Promise<ConfigResult>) => {
     await secrets.read();
-    return overridden(loadConfig({ file, env, implicitProviders }), options);
+    return overridden(await read({ file, env, implicitProviders }), options);
   };
-  const loaded = await load();
+  const loadAgain = async () => load((await import('../config/load-beside.ts')).loadConfigBeside);
+  const loaded = await load(loadConfig);
   if (!loaded.ok) {
     for (const problem of loaded.errors) note(formatProblem(problem));
     note(
@@ -57,7 +58,8 @@ export async function start(options: StartOptions): Promise<number> {
 
   const requested = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
   const probing: Promise<LocalServer[]> = requested === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
-  const reloads = new Reloads({ load, file, loaded, log, flush, apply: (next) => server.reconfigure(next) });
+  const apply: ReloadsParts['apply'] = (next) => server.reconfigure(next);
+  const reloads = new Reloads({ load: loadAgain, file, loaded, log, flush, apply });
   const parts = { config, file, log, version: options.version, locals: requested === 'on' ? await probing : [] };
   let server: Served<FirstKey | null> & Pick<Gateway, 'reconfigure'>;
   let gateway: Gateway | null = null;

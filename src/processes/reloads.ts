@@ -29,6 +29,7 @@ export class Reloads {
   readonly #known: string;
   #watch: ConfigWatch | null = null;
   #settling: Promise<void> | null = null;
+  #loading: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ReloadsParts) {
     this.#parts = parts;
@@ -60,7 +61,10 @@ export class Reloads {
       this.#settling = null;
     });
     await this.#settling;
-    const loaded = await load();
+    // In turn: what is read last is what is in force.
+    const loading = this.#loading.then(load, load);
+    this.#loading = loading;
+    const loaded = await loading;
     const next = mode === 'force' ? loaded : this.#replacing(loaded);
     this.#sources = next.sources;
     this.#watch?.update(next.sources);

@@ -1,0 +1,17 @@
+import { yieldToMainThread } from '../kernel/priority.ts';
+import { answerOrders } from '../kernel/threads/thread-port.ts';
+import { type LoadOptions, loadConfig } from './load.ts';
+import { keepManagedSecrets, type ManagedSecret } from './managed-secrets.ts';
+
+/** A file to load, with what managers answered for it. */
+export interface LoadOrder {
+  id: number;
+  options: LoadOptions;
+  managed: ReadonlyMap<string, ManagedSecret>;
+}
+
+yieldToMainThread();
+answerOrders(({ options, managed }: LoadOrder) => {
+  keepManagedSecrets(managed);
+  return loadConfig(options);
+});
