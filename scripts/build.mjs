@@ -133,8 +133,11 @@ function withSlashes(path) {
 const threadEntry = 'thread:';
 const isPlain = (entry) => entry === 'src/main.ts' || Object.hasOwn(libraries, entry);
 
+/** Entries that load the program's own bundle. */
+const ofProgram = /\/src\/main\/(?:create-gateway|load-worker)\.ts$/;
+
 function resolveId(id, from) {
-  if (from?.endsWith('/src/main/create-gateway.ts') && id === '../main.ts') return { id: './main.js', external: true };
+  if (id === '../main.ts' && ofProgram.test(from)) return { id: './main.js', external: true };
   return id.startsWith(threadEntry) ? id : null;
 }
 

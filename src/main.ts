@@ -60,6 +60,11 @@ export const openEmbedded: OpenEmbedded = async (options) => {
   return openLibraryGateway(options, packageVersion());
 };
 
+/** Loads configurations in a thread. It runs the program's own bundle, which has all that they are checked with. */
+export async function answerLoads(): Promise<void> {
+  (await import('./config/load-orders.ts')).answerLoads();
+}
+
 function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   return version;

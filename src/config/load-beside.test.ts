@@ -7,6 +7,7 @@ import { loadConfig } from './load.ts';
 import { loadConfigBeside } from './load-beside.ts';
 import { keepManagedSecrets } from './managed-secrets.ts';
 
+const entry = new URL('../main/load-worker.ts', import.meta.url);
 const folder = mkdtempSync(join(tmpdir(), 'culvert-load-'));
 test.after(() => rmSync(folder, { recursive: true }));
 
@@ -39,7 +40,7 @@ test('a large file is read while the loop turns, with the same result, secrets o
     'accounts: { dev: { plan: nobody } }',
   ]) {
     const options = { file: written(tail), env: { KEY: 'sk-cv-1234567890' } };
-    const { result, turns } = await turnsOf(loadConfigBeside(options));
+    const { result, turns } = await turnsOf(loadConfigBeside(entry, options));
     assert.deepEqual(result, loadConfig(options));
     assert.ok(turns > 5, `${turns} turns`);
     if (result.ok) assert.equal(result.config.providers.up!.api_key, 'from-the-vault');
@@ -49,8 +50,8 @@ test('a large file is read while the loop turns, with the same result, secrets o
 
 test('a small file needs no thread', async () => {
   const options = { file: written('', 10), env: {} };
-  const { result, turns } = await turnsOf(loadConfigBeside(options));
+  const { result, turns } = await turnsOf(loadConfigBeside(entry, options));
   assert.deepEqual(result, loadConfig(options));
   assert.ok(turns <= 2, `${turns} turns`);
-  assert.ok(!(await loadConfigBeside({ file: join(folder, 'absent.yaml'), env: {} })).ok);
+  assert.ok(!(await loadConfigBeside(entry, { file: join(folder, 'absent.yaml'), env: {} })).ok);
 });

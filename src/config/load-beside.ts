@@ -2,18 +2,18 @@ import { statSync } from 'node:fs';
 import { createWorkThread } from '../kernel/threads/work-thread.ts';
 import type { ConfigResult } from './check.ts';
 import { type LoadOptions, loadConfig } from './load.ts';
-import type { LoadOrder } from './load-worker.ts';
+import type { LoadOrder } from './load-orders.ts';
 import { managedSecrets } from './managed-secrets.ts';
 
 /** A thread takes 0.2 s to start: smaller files are checked sooner here. */
 const largeBytes = 128 * 1024;
 
-/** `loadConfig` that holds up no request: a large file is read in a thread, 1 MB of which takes a second. */
-export async function loadConfigBeside(options: LoadOptions): Promise<ConfigResult> {
+/** `loadConfig` that holds up no request: a large file, 1 MB of which takes a second, is read in a thread of this `entry`. */
+export async function loadConfigBeside(entry: URL, options: LoadOptions): Promise<ConfigResult> {
   const { file } = options;
   const bytes = file === null ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   if (bytes < largeBytes) return loadConfig(options);
-  const thread = createWorkThread(new URL('./load-worker.ts', import.meta.url), 'thread of the configuration');
+  const thread = createWorkThread(entry, 'thread of the configuration');
   const order = (id: number) => {
     const message: LoadOrder = { id, options: { ...options, env: { ...options.env } }, managed: managedSecrets() };
     return { message, transfer: [] };

@@ -42,7 +42,10 @@ export async function start(options: StartOptions): Promise<number> {
     await secrets.read();
     return overridden(await read({ file, env, implicitProviders }), options);
   };
-  const loadAgain = async () => load((await import('../config/load-beside.ts')).loadConfigBeside);
+  const loadAgain = async () => {
+    const { loadConfigBeside } = await import('../config/load-beside.ts');
+    return load((from) => loadConfigBeside(new URL('./load-worker.ts', import.meta.url), from));
+  };
   const loaded = await load(loadConfig);
   if (!loaded.ok) {
     for (const problem of loaded.errors) note(formatProblem(problem));

@@ -10,8 +10,11 @@ export interface LoadOrder {
   managed: ReadonlyMap<string, ManagedSecret>;
 }
 
-yieldToMainThread();
-answerOrders(({ options, managed }: LoadOrder) => {
-  keepManagedSecrets(managed);
-  return loadConfig(options);
-});
+/** Loads files in this thread, for the one that started it (`load-beside`). */
+export function answerLoads(): void {
+  yieldToMainThread();
+  answerOrders(({ options, managed }: LoadOrder) => {
+    keepManagedSecrets(managed);
+    return loadConfig(options);
+  });
+}

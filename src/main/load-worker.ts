@@ -1,0 +1,3 @@
+import { answerLoads } from '../main.ts';
+
+await answerLoads();
