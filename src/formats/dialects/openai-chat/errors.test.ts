@@ -141,3 +141,33 @@ test('an answer is no error, nor is an empty one', () => {
     assert.equal(readError(body), null, JSON.stringify(body));
   }
 });
+
+test('a status without a word decides: the target, its credential or its limits, the caller, or nobody for now', () => {
+  const classes: Partial<Record<FaultClass, number[]>> = {
+    bad_credential: [401, 403],
+    quota_exhausted: [402],
+    model_unavailable: [404, 405, 410],
+    rate_limited: [429],
+    region_blocked: [451],
+    transient: [408, 425, 499, ...Array.from({ length: 100 }, (_, at) => 500 + at)],
+  };
+  const found = Object.groupBy(
+    Array.from({ length: 200 }, (_, at) => 400 + at),
+    (status) => classOfError(status, null),
+  );
+  const { caller_fault: callers = [], ...others } = found;
+  assert.deepEqual({ ...others }, classes);
+  assert.equal(callers.length, 89);
+  const saying = (message: string, param: string | null = null) => ({ message, code: '', type: '', param }) as never;
+  for (const [status, error, expected] of [
+    [404, saying('No such file', 'file_id'), 'caller_fault'],
+    [404, saying('No such model', 'model'), 'model_unavailable'],
+    [429, saying('You exceeded your current quota'), 'quota_exhausted'],
+    [429, saying('Quota exceeded: 10 requests per minute'), 'rate_limited'],
+    [429, saying('Insufficient credits'), 'quota_exhausted'],
+    [429, saying('Too fast'), 'rate_limited'],
+    [403, saying('You have no access to this model'), 'model_unavailable'],
+    [403, saying('You have no access'), 'bad_credential'],
+  ] as const)
+    assert.equal(classOfError(status, error), expected, JSON.stringify([status, error]));
+});
