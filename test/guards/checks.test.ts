@@ -48,20 +48,31 @@ for (const language of languages) {
   });
 }
 
-/** Ids with right check digits, mostly the examples of their offices. */
+/** Ids with right check digits: examples of their offices, and others by python-stdnum. */
 const nationalIds = {
-  Belgium: ['85.07.30-033.28', '17.07.30-033.84'],
-  Brazil: ['529.982.247-25', '52998224725'],
-  China: ['11010519491231002X'],
+  Belgium: ['85.07.30-033.28', '17.07.30-033.84', '65.10.22-488.93'],
+  Brazil: ['529.982.247-25', '52998224725', '99940561580'],
+  China: ['11010519491231002X', '440524198506223751', '110101198402200368'],
   Finland: ['131052-308T', '131052A308T'],
-  France: ['1 84 12 76 451 089 46', '1 84 12 2A 451 089 33', '184122B45108960'],
-  Germany: ['86 095 742 719', '86095742719'],
+  France: ['1 84 12 76 451 089 46', '1 84 12 2A 451 089 33', '184122B45108960', '152017555579366'],
+  Germany: ['86 095 742 719', '86095742719', '76 797 831 428'],
   India: ['9999 4105 7058', '2345-6789-0124'],
-  Italy: ['RSSMRA85T10A562S'],
+  Italy: [
+    'RSSMRA85T10A562S',
+    'RSSMRA66S04H501Q',
+    'RSSMRA99D25F205D',
+    'RSSMRA72M15F205C',
+    'BZCYDX60R18F205U',
+    'FWGVHT46H20F205J',
+    'JSKRLQ90S19F205A',
+    'MPNOAZ38R01F205J',
+    'EBIDUC90E18F205T',
+    'QAXEWI59D23F205W',
+  ],
   Poland: ['44051401359', '02270803624'],
   Spain: ['12345678Z', '12345678-Z', 'X1234567L', 'Y-7654321-G', 'Z7654321H'],
-  Sweden: ['811228-9874', '19811228-9874'],
-  Türkiye: ['10000000146'],
+  Sweden: ['811228-9874', '19811228-9874', '791020-6965', '371101-2496', '701063-2391'],
+  Türkiye: ['10000000146', '57543722500'],
 };
 
 for (const [country, ids] of Object.entries(nationalIds)) {
@@ -77,6 +88,12 @@ for (const [country, ids] of Object.entries(nationalIds)) {
     }
   });
 }
+
+test('an id whose date, form or digits are wrong is none, whatever its last character', async () => {
+  const check: Check = await personalData(['national-id']);
+  for (const id of ['110101697909233164', '113101197909233164', '60061672359', '51131254444', 'RSOMRA80M12H501R'])
+    assert.deepEqual(found(check, `Her id is ${id}, she says.`), [], id);
+});
 
 test('secrets of labelled texts', () => {
   const { recall, precision, wrong } = measured(secrets(), labelledSecrets());
