@@ -59,13 +59,14 @@ export class SpeechDetector {
         return { kind: 'begins', atMs: this.#receivedMs - this.#loudMs };
       }
       const framesMax = Math.ceil((this.#times.prefixMs + speechMinMs) / frameMs);
-      if (this.#frames.length > framesMax) this.#frames.shift();
+      if (this.#frames.length >= framesMax) this.#frames.shift();
       return null;
     }
     if (this.#quietMs < this.#times.silenceMs && this.#frames.length * frameMs < this.#soundMaxMs) return null;
     const sound = Buffer.concat(this.#frames);
     this.#frames = [];
     this.#speaking = false;
+    this.#loudMs = 0;
     return { kind: 'ends', atMs: this.#receivedMs, sound };
   }
 }
