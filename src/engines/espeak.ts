@@ -90,9 +90,7 @@ function runOnce(
 
 /** Plain words: its own phonemes in [[…]] and control characters are not for callers. */
 function plainWords(text: string): string {
-  return text
-    .replaceAll('[[', '[ [')
-    .replace(/[\p{Cc}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : ' '));
+  return text.replaceAll('[[', '[ [').replace(/[^\P{Cc}\n]|[\u2028\u2029]/gu, ' ');
 }
 
 function environment(): NodeJS.ProcessEnv {
