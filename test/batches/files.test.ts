@@ -22,6 +22,12 @@ test('a file is uploaded, listed, read and deleted by the official SDK', async (
   assert.deepEqual(await client.files.retrieve(file.id), file);
   const read = Buffer.from(await (await client.files.content(file.id)).arrayBuffer());
   assert.ok(read.equals(content));
+  for (const bytes of [1, 2 ** 20, 2 ** 20 + 1]) {
+    const whole = randomBytes(bytes);
+    const { id } = await client.files.create({ file: await toFile(whole, 'whole.bin'), purpose: 'user_data' });
+    const back = Buffer.from(await (await client.files.content(id)).arrayBuffer());
+    assert.ok(back.equals(whole), `${back.length} of ${bytes} bytes`);
+  }
   assert.deepEqual(await client.files.delete(file.id), { id: file.id, object: 'file', deleted: true });
   await assert.rejects(client.files.retrieve(file.id), { status: 404 });
 });
