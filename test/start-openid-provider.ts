@@ -12,7 +12,7 @@ export interface OpenIdProvider {
   /** `dashboard.oidc` of a gateway that logs people in here. */
   settings(roles: readonly object[]): object;
   /** A person's identity from the next login on; people who are not named have no groups. */
-  people: Map<string, { groups?: unknown; name?: string; verified?: boolean }>;
+  people: Map<string, { groups?: unknown; name?: string; verified?: boolean; others?: object }>;
   /** Registers the gateway at this address; before the first login. */
   register(gatewayUrl: string): Promise<void>;
   /** Paths that were asked for, without queries. */
@@ -60,7 +60,11 @@ export async function startOpenIdProvider(options: { claims: 'id-token' | 'useri
             post_logout_redirect_uris: [`${gatewayUrl}/dashboard`],
           },
         ],
-        claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
+        claims: {
+          openid: ['sub'],
+          email: ['email', 'email_verified'],
+          groups: ['groups', 'realm_access', 'hasgroups'],
+        },
         conformIdTokenClaims: options.claims === 'userinfo',
         pkce: { required: () => true },
         findAccount: (_context: unknown, id: string) => ({
@@ -82,9 +86,9 @@ export async function startOpenIdProvider(options: { claims: 'id-token' | 'useri
     },
   };
 
-  function groupsOf(id: string): { groups?: unknown } {
-    const { groups } = people.get(id) ?? {};
-    return groups === undefined ? {} : { groups };
+  function groupsOf(id: string): object {
+    const { groups, others } = people.get(id) ?? {};
+    return { ...(groups !== undefined && { groups }), ...others };
   }
 }
 

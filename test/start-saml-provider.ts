@@ -58,6 +58,8 @@ export interface Answering {
 }
 
 interface Person {
+  /** Address that Entra ID names in place of groups that are too many. */
+  groupsLink?: string;
   groups?: readonly string[];
   name?: string;
   email?: string;
@@ -269,7 +271,9 @@ export async function startSamlProvider(): Promise<SamlProvider> {
   return provider;
 }
 
-function attributesXml({ groups = [], name, email }: Person): string {
+const linkName = 'http://schemas.microsoft.com/claims/groups.link';
+
+function attributesXml({ groups = [], groupsLink, name, email }: Person): string {
   const attribute = (attributeName: string, values: readonly (string | undefined)[]) => {
     const given = values.filter((value) => value !== undefined);
     const texts = given.map(
@@ -277,7 +281,11 @@ function attributesXml({ groups = [], name, email }: Person): string {
     );
     return texts.length === 0 ? '' : `<saml:Attribute Name="${attributeName}">${texts.join('')}</saml:Attribute>`;
   };
-  const all = attribute('groups', groups) + attribute('name', [name]) + attribute('email', [email]);
+  const all =
+    attribute('groups', groups) +
+    attribute('name', [name]) +
+    attribute('email', [email]) +
+    attribute(linkName, [groupsLink]);
   return all === '' ? '' : `<saml:AttributeStatement>${all}</saml:AttributeStatement>`;
 }
 

@@ -113,6 +113,26 @@ test('claims bound the models and choose the plan', async () => {
   assert.equal((await ask(await signed({ models: null }))).status, 403, 'no claim, no models');
 });
 
+test('a claim is found by its path, as Keycloak has roles', async () => {
+  const inKeycloak = { claim: 'resource_access.app.example.roles' };
+  const plans = { claim: 'realm_access.roles', by: { silver: 'default' } };
+  const other = await startTokenIssuer('culvert');
+  after(() => other.close());
+  const at = { ...settings, issuer: other.issuer, account: 'team', plans, models: inKeycloak };
+  const world = await startGateway({ after: after as TestContext['after'] }, config([at]));
+  const token = await other.sign({
+    realm_access: { roles: ['silver'] },
+    resource_access: { 'app.example': { roles: ['smart'] } },
+  });
+  const answers = ['smart', 'other', 'smart'].map(
+    (model) => () =>
+      world.fetch('/v1/chat/completions', { json: { model, messages }, headers: { authorization: `Bearer ${token}` } }),
+  );
+  const statuses: number[] = [];
+  for (const ask of answers) statuses.push((await ask()).status);
+  assert.deepEqual(statuses, [200, 403, 429]);
+});
+
 test('a browser sends its token as the subprotocol of a WebSocket', async () => {
   const refusal = async (token: string) => {
     const protocols = ['realtime', `openai-insecure-api-key.${token}`];

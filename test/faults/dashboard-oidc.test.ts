@@ -108,6 +108,31 @@ test('groups in the ID token do as well, and nobody is asked for userinfo', asyn
   assert.ok(!other.provider.asked.includes('/me'));
 });
 
+test('groups are found by the path of a claim, in userinfo or the ID token', async () => {
+  for (const claims of ['userinfo', 'id-token'] as const) {
+    const other = await world(claims);
+    const oidc = { ...other.provider.settings(roles), groups_claim: 'realm_access.roles' };
+    await other.gateway.reload({ dashboard: { oidc } });
+    other.provider.people.set('karl', { others: { realm_access: { roles: ['finance'] } } });
+    const { browser } = await logInAs('karl', other.gateway);
+    assert.equal((await sessionOf(browser, other.gateway)).role, 'billing', claims);
+    assert.equal(other.provider.asked.includes('/me'), claims === 'userinfo');
+  }
+});
+
+test('groups that are too many for a token are said to be, as Entra ID leaves them out', async () => {
+  const elsewhere = {
+    _claim_names: { groups: 'src1' },
+    _claim_sources: { src1: { endpoint: 'https://graph.windows.net/' } },
+  };
+  for (const others of [{ hasgroups: true }, elsewhere]) {
+    provider.people.set('lena', { others });
+    const { response } = await logInAs('lena');
+    assert.equal(response.status, 403);
+    assert.match(await response.text(), /sent no groups of lena@example\.org: they are too many/);
+  }
+});
+
 test('who is not logged in learns of the provider; a logout says where it ends there, too', async () => {
   const nobody = await sessionOf(new PlainBrowser());
   assert.deepEqual(nobody, { kind: 'nobody', login: { oidc: { name: 'Example' }, saml: null } });

@@ -153,6 +153,8 @@ test('groups count anew at each login: more, fewer, and none, which ends every s
   provider.people.set('bert', {});
   const third = await logInAs('bert');
   await assertRefused(third, 403, /bert is in none of the groups/);
+  provider.people.set('lena', { groupsLink: 'https://graph.windows.net/' });
+  await assertRefused(await logInAs('lena'), 403, /sent no groups of lena: they are too many/);
   for (const { browser } of [first, second]) assert.equal((await sessionOf(browser)).kind, 'nobody');
   assert.deepEqual(
     (await listed('/operators')).filter(({ name }) => name === 'bert'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration, globs, httpUrl, name, webhookSecret } from '../scalars.ts';
 
 const claim = z.string().min(1).max(200);
-const byClaim = z.strictObject({ claim: claim.describe('Claim of the token.') });
+const byClaim = z.strictObject({ claim: claim.describe('Claim of the token, or its path: `realm_access.roles`.') });
 
 /** Signatures that only the holder of a private key can make: what a caller could forge with a public one is not among them. */
 export const tokenAlgorithms = [

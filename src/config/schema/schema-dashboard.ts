@@ -67,7 +67,9 @@ const oidcSchema = z
       .describe('Asked for at each login. Some providers give groups for a separate scope alone.'),
     groups_claim: claim
       .default('groups')
-      .describe('Claim of the ID token, or of userinfo, that lists the groups of a person.'),
+      .describe(
+        'Claim of the ID token, or of userinfo, that lists the groups of a person; or its path: `realm_access.roles`.',
+      ),
     roles: rolesSchema,
   })
   .describe('Login by OpenID Connect: authorization code with PKCE. Groups decide role and accounts at each login.');

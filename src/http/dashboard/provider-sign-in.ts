@@ -113,8 +113,11 @@ export async function enter(
     const operator = await operatorOf(identity, roles, parts);
     await parts.refresh();
     if (operator === null) {
-      const who = `${identity.name || identity.subject} is in none of the groups that may use this dashboard.`;
-      return sendLoginPage(exchange, 403, who, another);
+      const who = identity.name || identity.subject;
+      const why = identity.groupsWithheld
+        ? `The provider sent no groups of ${who}: they are too many. Have it send only those assigned to the application.`
+        : `${who} is in none of the groups that may use this dashboard.`;
+      return sendLoginPage(exchange, 403, why, another);
     }
     const opened = await parts.open(exchange, { login, operator: operator.id }, parts.addressOf(exchange.request));
     if (isFailure(opened)) return sendLoginPage(exchange, 403, 'This operator was removed.');

@@ -18,7 +18,8 @@ import {
 } from 'openid-client';
 import type { OidcConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { groupsIn, type Identity } from '../identity.ts';
+import { isObject } from '../../../kernel/json.ts';
+import { claimAt, groupsIn, type Identity } from '../identity.ts';
 
 /** Secret that the browser must bring back with the code. Nobody else may know it. */
 export interface LoginSecrets {
@@ -85,17 +86,18 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
       });
       const claims = tokens.claims()!;
       const { issuer, userinfo_endpoint } = configuration.serverMetadata();
-      const isWhole = claims[config.groups_claim] !== undefined || userinfo_endpoint === undefined;
+      const isWhole = claimAt(claims, config.groups_claim) !== undefined || userinfo_endpoint === undefined;
       const more = isWhole ? {} : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
       const all: Record<string, unknown> = { ...more, ...claims };
-      const groups = groupsIn(all[config.groups_claim]);
+      const listed = claimAt(all, config.groups_claim);
       return {
         issuer,
         subject: claims.sub,
         name: nameIn(all),
         username: usernameIn(all),
         email: verifiedEmailIn(all),
-        groups,
+        groups: groupsIn(listed),
+        ...(listed === undefined && withholds(all, config.groups_claim) && { groupsWithheld: true }),
       };
     },
     async endSessionUrl(returnTo) {
@@ -119,6 +121,11 @@ function secretAuth(clientSecret: string): ClientAuth {
 function nameIn(claims: Readonly<Record<string, unknown>>): string {
   const named = [claims.email, claims.preferred_username, claims.name, claims.sub];
   return named.find((one): one is string => typeof one === 'string' && one !== '') ?? '';
+}
+
+/** Entra ID names a place of Graph in place of more than 200 groups, or says `hasgroups`. */
+function withholds({ _claim_names: elsewhere, hasgroups }: Readonly<Record<string, unknown>>, name: string): boolean {
+  return (isObject(elsewhere) && Object.hasOwn(elsewhere, name)) || hasgroups === true || hasgroups === 'true';
 }
 
 function usernameIn({ preferred_username: name }: Readonly<Record<string, unknown>>): string | null {

@@ -112,13 +112,20 @@ function endOf({ $, Conditions }: Assertion, { ageMsMax, skewMs }: Expected): nu
   return Math.min(Date.parse($.IssueInstant) + ageMsMax, Date.parse(Conditions[0].$.NotOnOrAfter)) + skewMs;
 }
 
+/** Entra ID's, in place of more than 150 groups. */
+const groupsLink = 'http://schemas.microsoft.com/claims/groups.link';
+
 function identityOf(assertion: Assertion, config: SamlConfig): Identity {
   const issuer = samlIssuer + assertion.Issuer[0]._;
   const subject = assertion.Subject[0].NameID[0]._;
   const [email = null] = valuesOf(assertion, config.email_attribute);
   const [name = subject] = valuesOf(assertion, config.name_attribute);
   const groups = groupsIn(valuesOf(assertion, config.groups_attribute));
-  return { issuer, subject, name: email ?? name, username: subject, email, groups };
+  const isWithheld = groups.length === 0 && valuesOf(assertion, groupsLink).length > 0;
+  return {
+    ...{ issuer, subject, name: email ?? name, username: subject, email, groups },
+    ...(isWithheld && { groupsWithheld: true }),
+  };
 }
 
 /** Texts of all attributes of this name. */

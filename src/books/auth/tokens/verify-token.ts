@@ -3,6 +3,7 @@ import { decodeJwt, errors, type JWTPayload } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import { claimAt } from '../identity.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
 import { signedClaims } from './signed-claims.ts';
 import type { TokenCaller } from './token-caller.ts';
@@ -56,7 +57,7 @@ function issuerIn(token: string): string {
 function callerOf(payload: JWTPayload, config: TokenIssuerConfig): TokenCaller | Failure {
   const { iss = '' } = payload;
   const sub: unknown = payload.sub;
-  const account = typeof config.account === 'string' ? config.account : payload[config.account.claim];
+  const account = typeof config.account === 'string' ? config.account : claimAt(payload, config.account.claim);
   if (typeof account !== 'string' || account === '') {
     return refusal(`The token has no claim '${claimOf(config.account)}' that names its account.`);
   }
@@ -66,12 +67,12 @@ function callerOf(payload: JWTPayload, config: TokenIssuerConfig): TokenCaller |
   const id = hash('sha256', `${iss}\n${sub}\n${account}`, 'hex').slice(0, 24);
   return {
     keyId: `token_${id}`,
-    name: cleaned(payload[config.name], nameCharsMax) ?? cleaned(sub, nameCharsMax) ?? id,
+    name: cleaned(claimAt(payload, config.name), nameCharsMax) ?? cleaned(sub, nameCharsMax) ?? id,
     account,
     plan: planIn(payload, config.plans),
     models,
     source: { issuer: config.issuer },
-    ...(config.user !== undefined && { user: cleaned(payload[config.user], userCharsMax) }),
+    ...(config.user !== undefined && { user: cleaned(claimAt(payload, config.user), userCharsMax) }),
   };
 }
 
@@ -83,12 +84,12 @@ function claimOf(account: TokenIssuerConfig['account']): string {
 function modelsIn(payload: JWTPayload, allowed: TokenIssuerConfig['models']): string[] | Failure | null {
   if (allowed === undefined) return null;
   if (Array.isArray(allowed)) return allowed;
-  return textsIn(payload[allowed.claim]);
+  return textsIn(claimAt(payload, allowed.claim));
 }
 
 function planIn(payload: JWTPayload, plans: TokenIssuerConfig['plans']): string | null {
   if (plans === undefined) return null;
-  const values = new Set(textsIn(payload[plans.claim]));
+  const values = new Set(textsIn(claimAt(payload, plans.claim)));
   const [, plan = null] = Object.entries(plans.by).find(([value]) => values.has(value)) ?? [];
   return plan;
 }
