@@ -453,6 +453,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/sqlite/sqlite-facts.ts': ['any', 'name'],
   'src/stores/sqlite/ledger-reader.ts': ['batchRows'],
   'src/stores/sqlite/ledger-upkeep.ts': ['prunedAtOnce'],
+  'src/stores/sqlite/record-order.ts': ['oldest', 'prunedAtOnce'],
   'src/stores/sqlite/ledger-usage.ts': [
     'columns',
     "marks.join(', ')",

@@ -7,6 +7,7 @@ import { createBodyStore } from '../../src/stores/answers/body-store.ts';
 import { createResponseStore } from '../../src/stores/answers/response-store.ts';
 import type { ClosableTables, Work } from '../../src/stores/sql-tables.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
+import { pruneRecordOrder, recordOrderSql } from '../../src/stores/sqlite/record-order.ts';
 import { openVectorStoreTables } from '../../src/stores/sqlite/stores.ts';
 import { tablesIn } from '../../src/stores/sqlite/tables.ts';
 import { createVectorStoreRows } from '../../src/stores/vectors/vector-store-rows.ts';
@@ -159,6 +160,34 @@ for (const driver of drivers) {
 }
 
 const [sqlite] = drivers;
+
+test('sqlite: records that a sink never got are removed a few in each transaction', async (t) => {
+  const store = await sqlite!.create();
+  t.after(() => store.remove());
+  const database = openDatabase(join(store.place, 'records.db'), 'checkpoint', 0);
+  database.exec(recordOrderSql);
+  database.exec(`INSERT INTO record_order (event) WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n
+    WHERE at < 3000) SELECT at FROM n`);
+  const removed: number[] = [];
+  const noted = {
+    ...database,
+    prepare(sql: string) {
+      const statement = database.prepare(sql);
+      return {
+        run(value: number) {
+          const { changes } = statement.run(value);
+          removed.push(Number(changes));
+          return { changes };
+        },
+      } as unknown as ReturnType<typeof database.prepare>;
+    },
+  };
+  await pruneRecordOrder(noted, 1_201);
+  assert.deepEqual(removed, [500, 500, 200, 0]);
+  const { first, rows } = database.prepare('SELECT min(event) AS first, count(*) AS rows FROM record_order').get()!;
+  assert.deepEqual([first, rows], [1_201, 1_800]);
+  database.close();
+});
 
 test('sqlite: a lease of files of vector stores walks over the tenants, and not over all that wait', async (t) => {
   const store = await sqlite!.create();

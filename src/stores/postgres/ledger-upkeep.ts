@@ -95,9 +95,6 @@ export function createPostgresRecords({ rest }: Pick<Database, 'rest'>, holder: 
   };
 }
 
-/** Records that retention has removed go to nobody. */
-const pruneRecordOrder = 'DELETE FROM culvert.record_order WHERE request_id < $1';
-
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 /** A day of many millions of requests takes a while. */
@@ -204,7 +201,7 @@ const pauseMs = 20;
 export async function pruneLedger(run: Run, beforeMs: number, nowMs: number): Promise<number> {
   const events = await inBatches(run, deleteEvents, [requestIdAt(beforeMs)]);
   await inBatches(run, deleteFeedback, [requestIdAt(beforeMs)]);
-  await run(pruneRecordOrder, [requestIdAt(beforeMs)]);
+  while ((await run(deleteRecordOrder, [requestIdAt(beforeMs)])).changes > 0) await pause(pauseMs);
   for (const grainMs of quotaGrainsMs) await inBatches(run, deleteBuckets, [grainMs, deadBefore(grainMs, nowMs)]);
   for (const grain of ['minute', 'hour'] as const) {
     const grainMs = trafficGrainsMs[grain];
@@ -232,6 +229,10 @@ const deleteEvents = `
 const deleteFeedback = `
   DELETE FROM culvert.feedback WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM culvert.feedback WHERE request_id < $1 LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
+/** Of the oldest few: while a sink is away there may be millions. One that settled late is removed later. */
+const deleteRecordOrder = `
+  DELETE FROM culvert.record_order WHERE request_id < $1 AND position IN (
+    SELECT position FROM culvert.record_order ORDER BY position LIMIT ${prunedAtOnce})`;
 const deleteBuckets = `
   DELETE FROM culvert.quota_bucket WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM culvert.quota_bucket WHERE grain_ms = $1 AND bucket < $2

@@ -130,7 +130,7 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
           await sumDays(reader(), database, job.nowMs, nextTurn);
           const removed = await pruneEvents(database, job.beforeKey);
           await pruneFeedback(database, job.beforeKey);
-          await patiently(database, () => pruneRecordOrder(database, job.beforeKey));
+          await pruneRecordOrder(database, job.beforeKey);
           await pruneBuckets(database, job.nowMs);
           await pruneTraffic(database, job.nowMs);
           await pruneAttempts(database, job.nowMs);
