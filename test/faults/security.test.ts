@@ -420,6 +420,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/answers/picture-sizes.ts': ['picture'],
   'src/stores/answers/reply-store.ts': ['bootIsOver', 'ofRequest', 'reply', 'sweptAtOnce'],
   'src/stores/answers/response-store.ts': [
+    'added',
     'and',
     'behind',
     'columns',

@@ -136,6 +136,8 @@ for (const driver of drivers) {
     assert.equal(await rows.addItems('t', 'conv', items.slice(0, 300), 100), true);
     const looks = ran.filter(({ text }) => text.includes('max(seq)'));
     assert.equal(looks.length, 2, 'the last place is looked up once for all items of a call');
+    const adds = ran.filter(({ text }) => text.includes('conversation_item (tenant'));
+    assert.equal(adds.length, 15, 'statements of a hundred items');
 
     const changes: number[] = [];
     const sweeping = createResponseStore({

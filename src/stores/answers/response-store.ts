@@ -12,6 +12,8 @@ export interface ResponseTables extends ClosableTables {
 /** Rows removed in one transaction: of responses and conversations, of up to a megabyte each, and of their items. */
 const sweptAtOnce = 10;
 const itemsSweptAtOnce = 500;
+/** Rows of one statement: to PostgreSQL each is a way there and back. */
+const itemsAddedAtOnce = 100;
 /** A list may go on behind an item this long after its removal. */
 const placesKnownMs = 3_600_000;
 
@@ -223,10 +225,14 @@ function* adding(
   const last = (table: string) => `SELECT max(seq) AS seq FROM ${table} WHERE tenant = $1 AND conversation = $2`;
   const used = `SELECT max(seq) AS seq FROM (${last(item)} UNION ALL ${last(place)}) AS used`;
   const [found] = yield* read(used, [tenant, id]);
-  const add = `INSERT INTO ${item} (tenant, conversation, seq, id, item) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (tenant, conversation, id) DO NOTHING`;
   let seq = Number(found?.seq ?? 0);
-  for (const one of items) yield* change(add, [tenant, id, ++seq, one.id, one.item]);
+  for (let from = 0; from < items.length; from += itemsAddedAtOnce) {
+    const some = items.slice(from, from + itemsAddedAtOnce);
+    const added = some.map((_, at) => `($1, $2, $${3 * at + 3}, $${3 * at + 4}, $${3 * at + 5})`).join(', ');
+    const sql = `INSERT INTO ${item} (tenant, conversation, seq, id, item) VALUES ${added}
+      ON CONFLICT (tenant, conversation, id) DO NOTHING`;
+    yield* change(sql, [tenant, id, ...some.flatMap((one) => [++seq, one.id, one.item])]);
+  }
   return true;
 }
 
