@@ -229,7 +229,7 @@ const deleteEvents = `
 const deleteFeedback = `
   DELETE FROM culvert.feedback WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM culvert.feedback WHERE request_id < $1 LIMIT ${prunedAtOnce} FOR UPDATE SKIP LOCKED))`;
-/** Of the oldest few: while a sink is away there may be millions. One that settled late is removed later. */
+/** Takes the oldest few: while a sink is away there may be millions. One that settled late is removed later. */
 const deleteRecordOrder = `
   DELETE FROM culvert.record_order WHERE request_id < $1 AND position IN (
     SELECT position FROM culvert.record_order ORDER BY position LIMIT ${prunedAtOnce})`;
