@@ -40,6 +40,7 @@ async function startHooks(t: TestContext) {
     url,
     posts,
     slack: () => at('/slack').map(({ text }) => String(text)),
+    teams: () => at('/teams'),
     alerts: () => at('/hook') as AlertMessage[],
   };
 }
@@ -73,6 +74,7 @@ describe('alerts', { concurrency: true }, () => {
           every: '1s',
           to: [
             { name: 'chat', slack: `${hooks.url}/slack` },
+            { name: 'team', teams: `${hooks.url}/teams` },
             { name: 'hook', webhook: `${hooks.url}/hook`, secret },
             { name: 'mail', email: ['ops@example.org', 'boss@example.org'] },
           ],
@@ -81,13 +83,19 @@ describe('alerts', { concurrency: true }, () => {
     });
     // One worker at least has three in a row.
     for (let at = 0; at < 4 * testProcesses; at += 1) await ask(gateway.url);
-    await until('all were told', () => hooks.slack().length > 0 && hooks.alerts().length > 0 && mail.mails.length > 0);
+    const places = [hooks.slack, hooks.teams, hooks.alerts, () => mail.mails];
+    await until('all were told', () => places.every((told) => told().length > 0));
     const [told] = hooks.alerts();
     const provider = told!.data.raised.find(({ name }) => name === 'provider up1')!;
     assert.equal(provider.severity, 'problem');
     assert.match(provider.text, /^The provider up1 is down: unreachable/);
     assert.deepEqual(told!.data.resolved, []);
     assert.match(hooks.slack()[0]!, /:red_circle: \*The provider up1 is down: unreachable.*\*\nTest it/);
+    const [{ type, attachments }] = hooks.teams();
+    assert.deepEqual([type, attachments[0].contentType], ['message', 'application/vnd.microsoft.card.adaptive']);
+    const [block] = attachments[0].content.body;
+    assert.match(block.inlines[0].text, /^Problem: The provider up1 is down: unreachable/);
+    assert.match(block.inlines[1].text, /^\nTest it/);
     const { headers, body } = hooks.posts.find(({ path }) => path === '/hook')!;
     const signed = webhookHeaders(
       { id: String(headers['webhook-id']), body },
@@ -107,12 +115,13 @@ describe('alerts', { concurrency: true }, () => {
       return (await answer.json()) as NoticesReply;
     };
     const arrived = async () => (await history()).data.filter(({ state }) => state === 'delivered');
-    await until('the history has all three', async () => (await arrived()).length >= 3);
+    await until('the history has all four', async () => (await arrived()).length >= 4);
     const rows = (await arrived()).filter(({ subject }) => subject.startsWith('Problem: The provider up1 is down'));
     assert.deepEqual(rows.map(({ receiver, tries }) => [receiver, tries]).toSorted(), [
       ['chat', 1],
       ['hook', 1],
       ['mail', 2],
+      ['team', 1],
     ]);
     assert.deepEqual((await history('kind=quota')).data, []);
     const seen = [];
@@ -141,6 +150,7 @@ describe('alerts', { concurrency: true }, () => {
     await until('to Slack too', () =>
       hooks.slack().some((text) => /green_circle: Resolved: The provider up1 is down/.test(text)),
     );
+    await until('to Teams too', () => /Resolved: The provider up1 is down/.test(JSON.stringify(hooks.teams())));
     await until('by mail too', () => mail.mails.some(({ text }) => /Subject: Culvert: Resolved: The /.test(text)));
     assert.equal(
       hooks

@@ -60,6 +60,7 @@ const alertReceiverSchema = z
   .strictObject({
     name: name('a receiver').describe('Name of the receiver in the log, and in the queue of what waits for it.'),
     slack: webhookUrl().optional().describe('Incoming webhook of Slack, or of a service that takes its format.'),
+    teams: webhookUrl().optional().describe('Webhook of Microsoft Teams: the URL of its workflow for webhook alerts.'),
     email: addresses('ops@example.org')
       .optional()
       .describe('Addresses that get the alerts by mail, from the server that `server.smtp` names.'),
@@ -67,8 +68,8 @@ const alertReceiverSchema = z
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
   })
   .refine(
-    ({ slack, email, webhook }) => isOneOf(slack, email, webhook),
-    'a receiver has one of slack, email and webhook',
+    ({ slack, teams, email, webhook }) => isOneOf(slack, teams, email, webhook),
+    'a receiver has one of slack, teams, email and webhook',
   )
   .refine(hasSecretOfWebhook, secretFault);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type AlertMessage, alertSubject, alertText, slackBody } from './alert-message.ts';
+import { type AlertMessage, alertSubject, alertText, slackBody, teamsBody } from './alert-message.ts';
 
 test('a storm of alerts names the first thirty to people, and counts the others', () => {
   const raised = Array.from({ length: 500 }, (_, at) => ({
@@ -16,5 +16,9 @@ test('a storm of alerts names the first thirty to people, and counts the others'
     assert.doesNotMatch(text, /p30 /);
     assert.match(text, /\n\nAnd 470 more\. /);
   }
+  const { content } = (JSON.parse(teamsBody(message)) as { attachments: [{ content: { body: object[] } }] })
+    .attachments[0];
+  assert.equal(content.body.length, 31);
+  assert.match(JSON.stringify(content.body[30]), /And 470 more\. /);
   assert.equal(alertSubject(message), 'Problem: The provider p0 is down. And 499 more.');
 });

@@ -66,10 +66,34 @@ export function slackBody(message: AlertMessage): string {
   return JSON.stringify({ text: named(lines) });
 }
 
+/** The body of a webhook of Microsoft Teams: a card of runs of text, which is not read as Markdown. */
+export function teamsBody({ data: { raised, resolved } }: AlertMessage): string {
+  const colors = { problem: 'attention', warning: 'warning' } as Record<string, string>;
+  const alerts = [
+    ...raised.map(({ severity, text, fix }) => [
+      { type: 'TextRun', text: `${capital(severity)}: ${text}`, weight: 'bolder', color: colors[severity] },
+      ...(fix === null ? [] : [{ type: 'TextRun', text: `\n${fix}` }]),
+    ]),
+    ...resolved.map(({ text }) => [{ type: 'TextRun', text: `Resolved: ${text}`, color: 'good' }]),
+  ];
+  const more = othersOf(alerts).map((text) => [{ type: 'TextRun', text }]);
+  const shown = [...alerts.slice(0, namedMax), ...more];
+  const body = shown.map((inlines) => ({ type: 'RichTextBlock', inlines, separator: true }));
+  const content = {
+    ...{ $schema: 'http://adaptivecards.io/schemas/adaptive-card.json', type: 'AdaptiveCard', version: '1.4' },
+    ...{ body, msteams: { width: 'Full' } },
+  };
+  const contentType = 'application/vnd.microsoft.card.adaptive';
+  return JSON.stringify({ type: 'message', attachments: [{ contentType, contentUrl: null, content }] });
+}
+
 function named(alerts: readonly string[]): string {
+  return [...alerts.slice(0, namedMax), ...othersOf(alerts)].join('\n\n');
+}
+
+function othersOf(alerts: readonly unknown[]): string[] {
   const others = alerts.length - namedMax;
-  const more = others > 0 ? [`And ${others} more. The overview of the dashboard shows what is still wrong.`] : [];
-  return [...alerts.slice(0, namedMax), ...more].join('\n\n');
+  return others > 0 ? [`And ${others} more. The overview of the dashboard shows what is still wrong.`] : [];
 }
 
 /** Escapes the three characters that Slack reserves. */

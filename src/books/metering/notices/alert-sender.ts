@@ -2,7 +2,7 @@ import type { AlertReceiver, Config } from '../../../config/schema.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import type { SendMail } from '../../../net/send-mail.ts';
-import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody } from './alert-message.ts';
+import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody, teamsBody } from './alert-message.ts';
 import type { AlertRow } from './alert-store.ts';
 import type { SendToReceiver } from './notice-delivery.ts';
 import { type Post, postNotice } from './post-notice.ts';
@@ -13,6 +13,8 @@ export interface SenderParts {
   mail: SendMail;
   clock: Clock;
 }
+
+const json = { 'content-type': 'application/json' };
 
 /** Sends a message in the receiver's own form. Rejects with why it did not arrive. */
 export function createAlertSender({ config, post, mail, clock }: SenderParts): SendToReceiver {
@@ -25,14 +27,14 @@ export function createAlertSender({ config, post, mail, clock }: SenderParts): S
   };
 
   async function sent(
-    { slack, webhook, secret, email }: AlertReceiver,
+    { slack, teams, webhook, secret, email }: AlertReceiver,
     { id, body }: { id: string; body: string },
     message: AlertMessage,
   ): Promise<void> {
     if (email !== undefined) await mail({ to: email, id, subject: alertSubject(message), text: alertText(message) });
-    else if (slack === undefined)
-      await postNotice(post, webhook!, webhookHeaders({ id, body }, secret!, clock.wallMs()), body);
-    else await postNotice(post, slack, { 'content-type': 'application/json' }, slackBody(message));
+    else if (webhook !== undefined)
+      await postNotice(post, webhook, webhookHeaders({ id, body }, secret!, clock.wallMs()), body);
+    else await postNotice(post, (slack ?? teams)!, json, slack === undefined ? teamsBody(message) : slackBody(message));
   }
 }
 
