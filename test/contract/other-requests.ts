@@ -102,6 +102,20 @@ export const otherRequests: readonly (WholeRequest & { headers?: Record<string, 
   { path: '/v2/embed', body: { model: 'embed', texts: ['a'], input_type: 'search_query', embedding_types: ['float'] } },
   { path: '/api/generate', body: { model: 'chat', prompt: 'x', options: { stop: ['x'] }, think: true, stream: false } },
   {
+    path: '/v1/chat',
+    body: {
+      model: 'chat',
+      message: 'x',
+      preamble: 's',
+      chat_history: [{ role: 'CHATBOT', message: '', tool_calls: [{ name: 'f', parameters: { a: 1 } }] }],
+      tools: [{ name: 'f', parameter_definitions: { a: { type: 'List[int]', description: 'd', required: true } } }],
+      tool_results: [{ call: { name: 'f', parameters: { a: 1 } }, outputs: [{ a: 1 }] }],
+      documents: [{ id: 'd', text: 'x', _excludes: ['text'] }],
+      citation_quality: 'off',
+    },
+  },
+  { path: '/v1/generate', body: { model: 'chat', prompt: 'x', num_generations: 1 } },
+  {
     path: '/v2/chat',
     body: {
       model: 'chat',

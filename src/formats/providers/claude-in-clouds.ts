@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../kernel/json.ts';
 import type { FitMembers } from '../dialects/dialect.ts';
 import type { Loss } from '../neutral/loss.ts';
 
@@ -78,7 +78,7 @@ function withLastMarked(messages: readonly JsonValue[], mark: JsonObject): JsonV
   const { content } = last;
   const blocks: JsonValue[] = typeof content === 'string' ? [{ type: 'text', text: content }] : listIn(content);
   const at = blocks.findLastIndex(
-    (block) => isObject(block) && block.text !== '' && !/thinking$/.test(String(block.type)),
+    (block) => isObject(block) && block.text !== '' && !/thinking$/.test(jsonText(block.type)),
   );
   const block = blocks[at];
   if (!isObject(block)) return null;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { NeutralReasoning } from '../../neutral/request.ts';
 import { breaksToolLoop } from '../../neutral/tool-loop.ts';
 import type { FittedMembers } from '../dialect.ts';
@@ -47,7 +47,7 @@ export function fitToModel(body: CallerBody, messages: readonly Turn[], model: s
     fit.losses.push({ field: 'thinking.budget_tokens', why: 'narrowed' });
   }
   if (thinking?.type === 'adaptive' && rules.adaptive === 'refused') {
-    const isForced = /^(any|tool)$/.test(String(body.tool_choice?.type));
+    const isForced = /^(any|tool)$/.test(jsonText(body.tool_choice?.type));
     const room = rules.thinking === 'budget' && !isForced && !breaksToolLoop(messages, blockKinds);
     const budget = room ? budgetFor(reasoning, body.max_tokens ?? 0) : null;
     fit.members.thinking = budget === null ? { type: 'disabled' } : { type: 'enabled', budget_tokens: budget };
@@ -63,6 +63,6 @@ export function withoutThoughtEdits(management: JsonObject): JsonObject {
   if (!Array.isArray(edits)) return management;
   return {
     ...management,
-    edits: edits.filter((edit) => !(isObject(edit) && /^clear_thinking/.test(String(edit.type)))),
+    edits: edits.filter((edit) => !(isObject(edit) && /^clear_thinking/.test(jsonText(edit.type)))),
   };
 }

@@ -76,7 +76,7 @@ interface History {
 
 /** Null when it can stay. */
 function mendedContent({ role, content }: CallerMessage, history: History): JsonObject[] | null {
-  if (!Array.isArray(content)) return role === 'assistant' && content.trim() === '' ? [] : null;
+  if (!Array.isArray(content)) return role === 'assistant' && isBlank(content) ? [] : null;
   let changed: JsonObject[] | null = null;
   for (const [i, block] of content.entries()) {
     const drawn = role === 'assistant' && block.type === 'image';

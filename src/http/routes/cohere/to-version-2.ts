@@ -16,7 +16,15 @@ import {
   stringOf,
 } from '../../../formats/neutral/value-checks.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, objectIn, objectsIn, stringOr } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonText,
+  objectIn,
+  objectsIn,
+  stringOr,
+} from '../../../kernel/json.ts';
 
 /* Requests of version 1 of Cohere's API (types of cohere-ai 8.1.0) as those of version 2, which judges what both have. */
 
@@ -117,7 +125,7 @@ export function toVersion2(form: Version1Form, request: JsonObject): AsVersion2 
     ...(isObject(format) && { response_format: formatOf(format) }),
     ...(Array.isArray(documents) && { documents: documentsOf(request).map(documentOf) }),
     ...(Array.isArray(tools) && { tools: objectsIn(tools).map(toolOf) }),
-    ...(/^(?:off|disabled)$/i.test(String(citing)) && { citation_options: { mode: 'OFF' } }),
+    ...(/^(?:off|disabled)$/i.test(jsonText(citing)) && { citation_options: { mode: 'OFF' } }),
   };
   for (const [name] of shared) if (request[name] !== undefined) body[name] = request[name];
   return { body, lost: questions[form].unknownFieldsIn(request) };
@@ -156,7 +164,7 @@ function messagesOf(turns: readonly JsonObject[]): JsonObject[] {
   for (const { role, message, tool_calls: made, tool_results: given } of turns) {
     const answers = objectsIn(given);
     if (Array.isArray(made) && made.length > 0) callsTurn(message, objectsIn(made));
-    else if (role !== 'TOOL') messages.push({ role: roles[String(role)] ?? 'user', content: message ?? '' });
+    else if (role !== 'TOOL') messages.push({ role: roles[jsonText(role)] ?? 'user', content: message ?? '' });
     // The history may lack the calls, as single steps leave them out.
     else if (waiting.length < answers.length)
       callsTurn(
@@ -183,7 +191,7 @@ export function documentsOf({ documents }: JsonObject): JsonObject[] {
 }
 
 function documentOf({ id, _excludes: hidden, ...data }: JsonObject): JsonObject {
-  if (Array.isArray(hidden)) for (const name of hidden) delete data[String(name)];
+  if (Array.isArray(hidden)) for (const name of hidden) delete data[jsonText(name)];
   return { id, data };
 }
 
@@ -194,7 +202,7 @@ function formatOf({ schema, ...format }: JsonObject): JsonObject {
 function toolOf({ name, description, parameter_definitions: definitions }: JsonObject): JsonObject {
   const entries = Object.entries(objectIn(definitions)).map(([key, value]) => [key, objectIn(value)] as const);
   const properties = entries.map(([key, { type, description: words }]): [string, JsonObject] => {
-    return [key, { ...schemaOf(String(type)), ...(words !== undefined && { description: words }) }];
+    return [key, { ...schemaOf(jsonText(type)), ...(words !== undefined && { description: words }) }];
   });
   const parameters = {
     type: 'object',

@@ -105,7 +105,7 @@ const strip: Partial<Record<DialectId, (turn: JsonValue) => JsonValue>> = {
     if (!isObject(item) || item.type === 'reasoning') return null;
     // "… was provided without its required 'reasoning' item", by its id.
     const { id, ...rest } = item;
-    return id !== undefined && /^(message|function_call|custom_tool_call)$/.test(String(item.type)) ? rest : item;
+    return id !== undefined && /^(message|function_call|custom_tool_call)$/.test(jsonText(item.type)) ? rest : item;
   },
   gemini: (turn) =>
     withParts(turn, 'parts', ({ thoughtSignature: proof, ...part }) => {
