@@ -355,3 +355,26 @@ test('replicas that would each have vectors of their own are warned of, at the f
   assert.deepEqual(warningsOf(`${storage}vectors: { engine: qdrant, url: "http://q:6333" }`), []);
   assert.deepEqual(warningsOf('storage: { database: "postgres://h/db" }'), []);
 });
+
+test('a shadow is a chat model that exists, or targets of providers that do', () => {
+  const shadowed = (shadow: string, type = 'chat') =>
+    errorsOf(
+      [
+        'providers: { local: { type: openai, api_key: x } }',
+        'models:',
+        `  a: { type: ${type}, targets: [local/q], shadow: { share: 10%, ${shadow} } }`,
+        '  small: { targets: [local/s] }',
+        '  vec: { type: embedding, targets: [local/e] }',
+      ].join('\n'),
+    );
+  assert.deepEqual(shadowed('model: small'), []);
+  assert.deepEqual(shadowed('targets: [local/other]'), []);
+  assert.deepEqual(shadowed('model: smal'), ["models.a.shadow.model: there is no such model (did you mean 'small'?)"]);
+  assert.deepEqual(shadowed('model: vec'), ['models.a.shadow.model: it is not of type chat']);
+  assert.deepEqual(shadowed('targets: [locl/other]'), [
+    "models.a.shadow.targets[0]: there is no such provider (did you mean 'local'?)",
+  ]);
+  for (const both of ['model: small, targets: [local/other]', 'timeout: 5s'])
+    assert.match(shadowed(both).join(), /models\.a\.shadow/);
+  assert.match(shadowed('model: small', 'embedding').join(), /only a model of type chat has a shadow/);
+});
