@@ -145,7 +145,9 @@ function modelRows(
     return {
       model,
       ...(storedOfModel.get(model) ?? { entries: 0, bytes: 0 }),
-      ...{ hits, semantic_hits: semanticHits, misses },
+      hits,
+      semantic_hits: semanticHits,
+      misses,
       hit_rate: hits + misses === 0 ? null : hits / (hits + misses),
       saved_usd: savedUsd,
       checked_hits: checks.get(model)?.checked ?? 0,
@@ -156,8 +158,10 @@ function modelRows(
 
 function promptCacheRow(row: PromptCacheDay): z.input<typeof promptCacheDay> {
   return {
-    ...{ day: row.day, requests: row.requests },
-    ...{ cached_input_tokens: row.cachedInputTokens, cache_write_tokens: row.cacheWriteTokens },
+    day: row.day,
+    requests: row.requests,
+    cached_input_tokens: row.cachedInputTokens,
+    cache_write_tokens: row.cacheWriteTokens,
     saved_usd: row.savedUsd,
   };
 }

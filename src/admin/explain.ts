@@ -184,7 +184,9 @@ function ruledAs(
   const callerHeaders = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   const { 'x-culvert-tag': tag } = callerHeaders;
   return {
-    ...{ tag: cleanTag(tag), callerHeaders, atMs: clock.wallMs() },
+    tag: cleanTag(tag),
+    callerHeaders,
+    atMs: clock.wallMs(),
     left: counters === null ? null : (principal, within) => limitsLeft(counters, plans(), principal, within),
   };
 }

@@ -181,7 +181,12 @@ function withStoredBodies(
   if (of === null) return call;
   let model: string | null = null;
   const sink = new LoggedSink(call.sink, delivery, {
-    ...{ requestId, path, principal, body, bytesMax: storedBytesMax, wallMs: () => clock.wallMs() },
+    requestId,
+    path,
+    principal,
+    body,
+    bytesMax: storedBytesMax,
+    wallMs: () => clock.wallMs(),
     write({ status, request, answer, error = null }, media) {
       if (of !== 'all' && (model === null || !of.has(model))) return;
       const { account, run, keyId } = principal;

@@ -19,8 +19,14 @@ const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 /** The local time of a zone, worked out once a minute: Intl takes some microseconds. */
 export function localTime(zone: string): (atMs: number) => LocalTime {
   const format = new Intl.DateTimeFormat('en-US', {
-    ...{ timeZone: zone, hourCycle: 'h23', weekday: 'short', year: 'numeric' },
-    ...{ month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' },
+    timeZone: zone,
+    hourCycle: 'h23',
+    weekday: 'short',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
   });
   let minute = Number.NaN;
   let last: LocalTime | null = null;
@@ -31,8 +37,12 @@ export function localTime(zone: string): (atMs: number) => LocalTime {
     const [hours, minutes] = [Number(parts.hour), Number(parts.minute)];
     minute = at;
     last = {
-      ...{ hours, minutes, weekday: weekdays.indexOf(parts.weekday ?? ''), day: Number(parts.day) },
-      ...{ month: Number(parts.month) - 1, year: Number(parts.year) },
+      hours,
+      minutes,
+      weekday: weekdays.indexOf(parts.weekday ?? ''),
+      day: Number(parts.day),
+      month: Number(parts.month) - 1,
+      year: Number(parts.year),
       clock: `${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`,
     };
     return last;

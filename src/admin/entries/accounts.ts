@@ -156,7 +156,12 @@ async function addAccount(
   refuseUnknownGuards(body, directory);
   const { name = id, guards = [], data } = body;
   const account: AccountRow = {
-    ...{ id, name, plan, status: 'active', guards, createdMs: clock.wallMs() },
+    id,
+    name,
+    plan,
+    status: 'active',
+    guards,
+    createdMs: clock.wallMs(),
     ...(isBinding(data) && { data }),
   };
   const done = await records.apply([{ kind: 'create-account', account }], {

@@ -74,21 +74,29 @@ export function agreementOperations(parts: AdminParts, records: Records): Operat
         if (isFailure(found)) return refuse(found);
         const tally = createTally();
         const { fromMs, toMs, pages } = observedPages(parts, {
-          ...{ rule: name, classify, operator, span, account, cursor },
+          rule: name,
+          classify,
+          operator,
+          span,
+          account,
+          cursor,
           // No page has more than may still be asked.
           pageSize: () => Math.max(1, Math.min(pageMax, limit - tally.asked())),
         });
         const next = await compareAll(parts, { pages, tally, limit, judge, compare: await compareAnswers() });
         const reply: AgreementReply = {
           object: 'agreement',
-          ...{ rule: name, judge },
+          rule: name,
+          judge,
           from: new Date(fromMs).toISOString(),
           to: new Date(toMs).toISOString(),
           ...tally.shown(),
           next_cursor: next,
         };
         await records.apply([], {
-          ...{ actor: operator.name, action: 'route.compare', subject: name },
+          actor: operator.name,
+          action: 'route.compare',
+          subject: name,
           before: null,
           after: { judge, compared: reply.compared, agreement: reply.agreement },
         });

@@ -56,7 +56,9 @@ export function observedPages(
   const query = {
     accounts: requestedAccounts(account, operator.accounts),
     where: {},
-    ...{ sinceMs: fromMs, untilMs: toMs, after: null },
+    sinceMs: fromMs,
+    untilMs: toMs,
+    after: null,
   };
   async function* pages(): AsyncGenerator<ObservedPage> {
     let cursor = first ?? null;

@@ -118,13 +118,16 @@ async function closed(
     const closedMs = parts.clock.wallMs();
     const closedBy = operator.name;
     const whole: Statement = {
-      ...{ ...open, status: 'closed' },
+      ...open,
+      status: 'closed',
       closed_at: new Date(closedMs).toISOString(),
       closed_by: closedBy,
     };
     if (await statements.keep({ month, timeZone: time_zone, closedMs, closedBy, body: JSON.stringify(whole) }))
       await records.apply([], {
-        ...{ actor: closedBy, action: 'statement.close', subject: `${month} ${time_zone}` },
+        actor: closedBy,
+        action: 'statement.close',
+        subject: `${month} ${time_zone}`,
         before: null,
         after: whole.totals,
       });

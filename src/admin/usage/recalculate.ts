@@ -89,7 +89,10 @@ async function recalculated(
   const query = {
     accounts: requestedAccounts(request.account, operator.accounts),
     where: definedMembers({ alias: request.model }),
-    ...{ sinceMs: fromMs, untilMs: toMs, after: null, limit: listLimitMax },
+    sinceMs: fromMs,
+    untilMs: toMs,
+    after: null,
+    limit: listLimitMax,
   };
   const priceOf = pricesOf(parts.snapshots.current);
   const byRequest = (event: UsageEvent) =>
@@ -146,7 +149,9 @@ async function audited(
 ): Promise<void> {
   const span = { from, to, ...definedMembers({ account, model }), requests: which };
   await records.apply([], {
-    ...{ actor: operator.name, action: 'usage.recalculate', subject: account ?? model ?? 'usage' },
+    actor: operator.name,
+    action: 'usage.recalculate',
+    subject: account ?? model ?? 'usage',
     before: { ...span, cost_usd: old_usd, unpriced_requests },
     after: { ...span, cost_usd: new_usd, changed: requests },
   });

@@ -96,7 +96,10 @@ export function resultsOperations(parts: AdminParts): Operation[] {
         }
         const subject = `${id}/${variant}`;
         await store.apply([], {
-          ...{ atMs, actor: operator.name, action: 'variant.restore', subject },
+          atMs,
+          actor: operator.name,
+          action: 'variant.restore',
+          subject,
           before: null,
           after: null,
         });

@@ -91,8 +91,16 @@ export function blockOf({ hash, account, name }: DeclaredKey, nowMs: number): Ke
   const id = `${blockPrefix}${hash.slice(0, 32)}`;
   return {
     ...adminIdentity,
-    ...{ id, account, name, tenant: `${account}/${name}`, prefix: id, kind: 'user', limits: null },
-    ...{ secrets: [{ hash, untilMs: null }], createdMs: nowMs, revokedMs: nowMs },
+    id,
+    account,
+    name,
+    tenant: `${account}/${name}`,
+    prefix: id,
+    kind: 'user',
+    limits: null,
+    secrets: [{ hash, untilMs: null }],
+    createdMs: nowMs,
+    revokedMs: nowMs,
   };
 }
 

@@ -55,7 +55,11 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
 
   const rowOf = (tenant: string, job: string, what: 'paid' | 'back', requestId: string) => ({
     ...keyOf(tenant, job, what),
-    ...{ bodyHash: '', requestId, bootId, nowMs: clock.wallMs(), expiresMs: clock.wallMs() + retentionMs },
+    bodyHash: '',
+    requestId,
+    bootId,
+    nowMs: clock.wallMs(),
+    expiresMs: clock.wallMs() + retentionMs,
   });
 
   /** False: another try has to look whether it is kept, since the store gives back what it may have taken unanswered. */
@@ -82,15 +86,8 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     await released().catch(() => later('a failed job stays charged', released));
   }
 
-  async function payerOf(tenant: string, job: string): Promise<string | null> {
-    const row = rowOf(tenant, job, 'paid', '');
-    const taken = await replies.take(row);
-    if (taken.kind === 'taken') await replies.release(row.scope, row.key, '');
-    return taken.kind === 'kept' ? taken.requestId : null;
-  }
-
   async function failed(tenant: string, job: string): Promise<boolean> {
-    const payer = await payerOf(tenant, job);
+    const payer = await payerIn(replies, rowOf(tenant, job, 'paid', ''));
     if (payer === null) return false;
     const row = rowOf(tenant, job, 'back', payer);
     if ((await replies.take(row)).kind !== 'taken') return false;
@@ -117,6 +114,13 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
     paidBy: (...args) => orReported('a job is not remembered', undefined, () => paidBy(...args)),
     failed: (...args) => orReported('a failed job stays charged for now', false, () => failed(...args)),
   };
+}
+
+/** Id of the request that paid for a job; null: none is remembered. */
+async function payerIn(replies: GiveBackParts['replies'], row: ReplyTake): Promise<string | null> {
+  const taken = await replies.take(row);
+  if (taken.kind === 'taken') await replies.release(row.scope, row.key, '');
+  return taken.kind === 'kept' ? taken.requestId : null;
 }
 
 function keyOf(tenant: string, job: string, what: 'paid' | 'back') {

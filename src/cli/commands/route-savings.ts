@@ -110,8 +110,10 @@ function bothOf(one: AgreementReply, next: AgreementReply): AgreementReply {
     const { compared, better, equal, worse } = classes.get(row.model) ?? { compared: 0, better: 0, equal: 0, worse: 0 };
     classes.set(row.model, {
       ...row,
-      ...{ compared: row.compared + compared, better: row.better + better },
-      ...{ equal: row.equal + equal, worse: row.worse + worse },
+      compared: row.compared + compared,
+      better: row.better + better,
+      equal: row.equal + equal,
+      worse: row.worse + worse,
     });
   }
   const agreement = both.compared === 0 ? null : (both.equal + both.better) / both.compared;

@@ -13,7 +13,9 @@ type Rotated = { left: readonly string[]; earlier: 'remembered' | 'forgotten' | 
 
 const entry = (what: What, description: string, options: readonly OptionEntry[] = []) =>
   overAdmin({
-    ...{ description, options, example: `culvert secret ${what}` },
+    description,
+    options,
+    example: `culvert secret ${what}`,
     work: () => (flags: Flags, parts: CliParts) => run(what, flags, parts),
   });
 

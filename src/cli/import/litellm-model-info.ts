@@ -50,12 +50,12 @@ const capabilities = [
 
 const known: ReadonlySet<string> = new Set([
   ...capabilities.map(([name]) => name),
-  ...['id', 'mode', 'base_model', 'max_tokens', 'max_input_tokens', 'max_output_tokens', 'output_vector_size'],
+  ...'id mode base_model max_tokens max_input_tokens max_output_tokens output_vector_size'.split(' '),
   factorsName,
   // Keys and plans list the models of their groups.
   'access_groups',
   // Members of LiteLLM's own bookkeeping.
-  ...['db_model', 'description', 'metadata', 'created_at', 'updated_at', 'created_by', 'updated_by', 'key', 'version'],
+  ...'db_model description metadata created_at updated_at created_by updated_by key version'.split(' '),
 ]);
 
 /** `params`: prices are allowed there too. */

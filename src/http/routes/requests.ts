@@ -61,7 +61,9 @@ export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
             class: read.class,
             ...(session !== null && session !== '' && { session: { name: session } }),
           },
-          ...{ sinceMs: null, untilMs: null, after: null },
+          sinceMs: null,
+          untilMs: null,
+          after: null,
           limit: read.limit,
           cursor: parameters.get('cursor'),
         });

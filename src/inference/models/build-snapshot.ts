@@ -85,7 +85,14 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   return {
     kind: 'built',
     snapshot: {
-      ...{ config, providers: connected, models, localSearch: localSearch(sources), steps, prompts, rules, varies },
+      config,
+      providers: connected,
+      models,
+      localSearch: localSearch(sources),
+      steps,
+      prompts,
+      rules,
+      varies,
       takesCallers: [...connected.values()].some(({ connection }) => connection.callers !== null),
       out: sources.out,
       pricing: null,

@@ -36,10 +36,17 @@ export async function askAgain<I, R extends RequestBody, P extends Plan>(
   const { keeping: _, answerTexts: __, stepHeaders: ___, cacheUse: ____, ...rest } = callers;
   const call: ModelCall = {
     ...rest,
-    ...{ requestId: newRequestId(atMs), clientRequestId: callers.requestId, admitted: { ...admittedBefore } },
-    ...{ delivery: client, client, sink: client, atMs, startedMs },
+    requestId: newRequestId(atMs),
+    clientRequestId: callers.requestId,
+    admitted: { ...admittedBefore },
+    delivery: client,
+    client,
+    sink: client,
+    atMs,
+    startedMs,
     preferences: { ...callers.preferences, timeoutMs: left },
-    ...{ idempotencyKey: null, trace: null },
+    idempotencyKey: null,
+    trace: null,
     gate: { request: null, judge, whole: true },
   };
   try {

@@ -100,7 +100,9 @@ export async function call<
         {
           ...inside,
           trace: trace ?? null,
-          ...{ delivery: client, client, sink: client },
+          delivery: client,
+          client,
+          sink: client,
           callerHeaders: owner.headers ?? {},
           preferences: preferences === undefined ? defaultPreferences : { ...defaultPreferences, ...preferences },
           idempotencyKey: null,

@@ -189,7 +189,10 @@ async function run<I, R extends RequestBody, P extends Plan>(
       if (shadow === undefined || call.batched !== undefined) return ran;
       const planned = { call, snapshot, request, plan };
       return thenShadow(ran, shadow, {
-        ...{ services, endpoint, planned, input },
+        services,
+        endpoint,
+        planned,
+        input,
         runPlan: planRunner(services, endpoint, snapshot),
       });
     });

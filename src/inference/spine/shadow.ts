@@ -68,11 +68,17 @@ async function ask<I, R extends RequestBody, P extends Plan>(
   const client = new BufferedAnswer();
   const atMs = services.clock.wallMs();
   const call: ModelCall = {
-    ...{ requestId: newRequestId(atMs), clientRequestId: callers.requestId, trace: null, tag: callers.tag },
+    requestId: newRequestId(atMs),
+    clientRequestId: callers.requestId,
+    trace: null,
+    tag: callers.tag,
     principal: operator(callers.principal),
     admitted: { ...admittedBefore, isOwed: true },
-    ...{ atMs, startedMs: services.clock.monotonicMs() },
-    ...{ delivery: client, client, sink: client },
+    atMs,
+    startedMs: services.clock.monotonicMs(),
+    delivery: client,
+    client,
+    sink: client,
     callerHeaders: {},
     preferences: { ...callers.preferences, timeoutMs: null },
     idempotencyKey: null,

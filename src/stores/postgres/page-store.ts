@@ -59,8 +59,19 @@ function idOf(tenant: string, url: string): string {
 
 /** $2 and on, in this order. */
 const names = [
-  ...['tenant', 'url', 'variant', 'fetched_ms', 'etag', 'last_modified', 'chars', 'title'],
-  ...['markdown', 'text', 'html', 'links', 'metadata'],
+  'tenant',
+  'url',
+  'variant',
+  'fetched_ms',
+  'etag',
+  'last_modified',
+  'chars',
+  'title',
+  'markdown',
+  'text',
+  'html',
+  'links',
+  'metadata',
 ] as const satisfies readonly (keyof ReturnType<typeof columnsOf>)[];
 const put = `
   INSERT INTO culvert.page (id, ${names.join(', ')}, variant_hash, words)

@@ -2,8 +2,18 @@ import { aheadOps } from './lua-ahead.ts';
 
 /** Values of each operation of a group, which have the same plan. */
 export const valuesOf = {
-  ...{ enter: 2, hold: 2, settle: 4, giveBack: 4, read: 0, leave: 1, running: 0 },
-  ...{ enterAhead: 1, enterBack: 3, holdAhead: 5, take: 5, holdBack: 4 },
+  enter: 2,
+  hold: 2,
+  settle: 4,
+  giveBack: 4,
+  read: 0,
+  leave: 1,
+  running: 0,
+  enterAhead: 1,
+  enterBack: 3,
+  holdAhead: 5,
+  take: 5,
+  holdBack: 4,
 } as const;
 
 /** The answer of a group whose operations are answered one by one. Else one answer counts for all. */

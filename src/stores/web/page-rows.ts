@@ -55,7 +55,15 @@ export function columnsOf(page: StoredPage): PageColumns & { title: string; char
   const chars = markdown.length + text.length + html.length + links.length + metadata.length;
   const title = page.metadata.title ?? '';
   return {
-    ...{ tenant, url, variant, markdown, text, html, links, metadata, chars },
+    tenant,
+    url,
+    variant,
+    markdown,
+    text,
+    html,
+    links,
+    metadata,
+    chars,
     fetched_ms: page.fetchedMs,
     etag: validators.etag,
     last_modified: validators.lastModified,

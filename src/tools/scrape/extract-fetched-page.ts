@@ -55,7 +55,9 @@ export async function extractPage(
   }
   const { onlyMainContent, includeTags, excludeTags } = options;
   const extractOptions = {
-    ...{ onlyMainContent, includeTags, excludeTags },
+    onlyMainContent,
+    includeTags,
+    excludeTags,
     rawHtml: options.formats.includes('rawHtml'),
     images: options.formats.includes('images'),
     ...(options.attributes !== undefined && { attributes: options.attributes }),

@@ -77,7 +77,13 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
       if (!whole || carriesCredentials(options.headers)) return;
       const { markdown, text, html, links } = extracted;
       await put({
-        ...{ tenant, url, markdown, text, html, links, metadata },
+        tenant,
+        url,
+        markdown,
+        text,
+        html,
+        links,
+        metadata,
         variant: pageVariant(options, metadata.renderer),
         fetchedMs: clock.wallMs(),
         validators: bounded(validators),

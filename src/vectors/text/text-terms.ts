@@ -80,10 +80,11 @@ function stemmed(word: string, { stemmer }: TextOptions): string {
 
 const markedLatin = /(\p{sc=Latin})\p{M}+/gu;
 const foldedLetters = /[ÆæŒœØøŁłĐđÐðÞþßẞı]/g;
-const asciiOf: Readonly<Record<string, string>> = {
-  ...{ Æ: 'AE', æ: 'ae', Œ: 'OE', œ: 'oe', Ø: 'O', ø: 'o', Ł: 'L', ł: 'l', Đ: 'D', đ: 'd', Ð: 'D', ð: 'd' },
-  ...{ Þ: 'TH', þ: 'th', ß: 'ss', ẞ: 'SS', ı: 'i' },
-};
+const asciiOf: Readonly<Record<string, string>> = Object.fromEntries(
+  'Æ:AE æ:ae Œ:OE œ:oe Ø:O ø:o Ł:L ł:l Đ:D đ:d Ð:D ð:d Þ:TH þ:th ß:ss ẞ:SS ı:i'
+    .split(' ')
+    .map((pair) => pair.split(':')),
+);
 
 /** Latin letters as those of ASCII. */
 function folded(word: string): string {

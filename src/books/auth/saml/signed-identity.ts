@@ -123,7 +123,12 @@ function identityOf(assertion: Assertion, config: SamlConfig): Identity {
   const groups = groupsIn(valuesOf(assertion, config.groups_attribute));
   const isWithheld = groups.length === 0 && valuesOf(assertion, groupsLink).length > 0;
   return {
-    ...{ issuer, subject, name: email ?? name, username: subject, email, groups },
+    issuer,
+    subject,
+    name: email ?? name,
+    username: subject,
+    email,
+    groups,
     ...(isWithheld && { groupsWithheld: true }),
   };
 }

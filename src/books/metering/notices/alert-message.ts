@@ -80,8 +80,11 @@ export function teamsBody({ data: { raised, resolved } }: AlertMessage): string 
   const shown = [...alerts.slice(0, namedMax), ...more];
   const body = shown.map((inlines) => ({ type: 'RichTextBlock', inlines, separator: true }));
   const content = {
-    ...{ $schema: 'http://adaptivecards.io/schemas/adaptive-card.json', type: 'AdaptiveCard', version: '1.4' },
-    ...{ body, msteams: { width: 'Full' } },
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body,
+    msteams: { width: 'Full' },
   };
   const contentType = 'application/vnd.microsoft.card.adaptive';
   return JSON.stringify({ type: 'message', attachments: [{ contentType, contentUrl: null, content }] });

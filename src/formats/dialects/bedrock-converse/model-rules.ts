@@ -35,7 +35,11 @@ export function rulesOf(model: string): ModelRules {
     const reasoning = /\bnova-2/.test(id) ? 'nova' : 'none';
     const caches = 'apart-from-tools';
     return {
-      ...{ reasoning, topK: 'inferenceConfig.topK', jsonSchema: 'forced-tool', toolChoice: 'all', caches },
+      reasoning,
+      topK: 'inferenceConfig.topK',
+      jsonSchema: 'forced-tool',
+      toolChoice: 'all',
+      caches,
       toolSchemas: 'bare',
     };
   }

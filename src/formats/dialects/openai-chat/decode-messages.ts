@@ -271,7 +271,10 @@ function toolCall(call: ChatToolCall): NeutralPart {
   const { id, function: called, custom } = call;
   if (custom !== undefined)
     return {
-      ...{ type: 'tool-call', id, name: custom.name, argumentsJson: JSON.stringify({ input: custom.input }) },
+      type: 'tool-call',
+      id,
+      name: custom.name,
+      argumentsJson: JSON.stringify({ input: custom.input }),
       custom: openAiChatId,
     };
   return {

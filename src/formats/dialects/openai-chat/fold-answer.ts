@@ -119,7 +119,10 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>, hea
       return;
     case 'tool-call-start':
       choice.calls[event.call] = {
-        ...{ id: event.id, name: event.name, argumentsJson: '', custom: isCustom(event, head) },
+        id: event.id,
+        name: event.name,
+        argumentsJson: '',
+        custom: isCustom(event, head),
         extra: extraContentOf(event),
       };
       if (event.vendor === openAiChatId) prove(choice, membersOf([event.signature]));

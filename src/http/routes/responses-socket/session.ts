@@ -230,7 +230,9 @@ class Session implements EndListener, LongWork {
       clientRequestId: clientRequestId ?? connection,
       principal,
       admitted,
-      ...{ delivery: turn, client: turn, sink: turn },
+      delivery: turn,
+      client: turn,
+      sink: turn,
       idempotencyKey: null,
       trace,
     };

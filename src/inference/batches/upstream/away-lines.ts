@@ -92,7 +92,12 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       return null;
     }
     const made = {
-      ...{ place, lines: count, ...sumOf(lines), sinceMs: clock.wallMs(), upstream: null, succeeded: 0 },
+      place,
+      lines: count,
+      ...sumOf(lines),
+      sinceMs: clock.wallMs(),
+      upstream: null,
+      succeeded: 0,
       content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
     };
     return parts.add(made, held, lines);

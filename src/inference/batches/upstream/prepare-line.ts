@@ -134,8 +134,16 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
   const betaAt = request.headers.findIndex((name, at) => at % 2 === 0 && name === 'anthropic-beta');
   return {
     place: {
-      ...{ provider: attempt.provider, credential: attempt.credential, target: attempt.target, model: attempt.model },
-      ...{ format, url, beta: betaAt < 0 ? null : (request.headers[betaAt + 1] ?? null), alias, tier, share },
+      provider: attempt.provider,
+      credential: attempt.credential,
+      target: attempt.target,
+      model: attempt.model,
+      format,
+      url,
+      beta: betaAt < 0 ? null : (request.headers[betaAt + 1] ?? null),
+      alias,
+      tier,
+      share,
     },
     body: named === body && !/[\n\r]/.test(text) ? text : JSON.stringify(named),
     weight: Array.isArray(body.input) && path.endsWith('/embeddings') ? Math.max(1, body.input.length) : 1,

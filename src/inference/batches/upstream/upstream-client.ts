@@ -65,7 +65,10 @@ export function upstreamClient(
   const { origin, route, basePath, batches, provider } = connection;
   const root = basePath + (batches?.root ?? provider.batches?.root ?? '');
   const address = (path: PathAt, headers: readonly string[]) => ({
-    ...{ origin, route, path: pathOf(path, root), headers },
+    origin,
+    route,
+    path: pathOf(path, root),
+    headers,
     authorize: credential.authorize,
   });
 

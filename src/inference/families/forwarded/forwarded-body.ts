@@ -21,7 +21,12 @@ export function readForwarded(raw: Buffer, endpoint: ForwardedEndpointId): Forwa
   if (isFailure(request)) return request;
   const { model, stream, user, needs, includeUsage, conversationStart, answerShape } = request;
   const facts = {
-    ...{ model, stream, user, needs, includeUsage, conversationStart },
+    model,
+    stream,
+    user,
+    needs,
+    includeUsage,
+    conversationStart,
     ...(answerShape !== undefined && { answerShape }),
   };
   return { facts, encode: (order) => encodeForwarded(request, { ...order, endpoint }), release() {} };

@@ -75,7 +75,10 @@ function firstAllowed(
   for (const configured of providers) {
     const provider = configured.connection.name;
     const way = wayTo(services, principal, configured, {
-      ...{ method: operation.method, provider, path, search },
+      method: operation.method,
+      provider,
+      path,
+      search,
       keeps: operation.method === 'POST',
     });
     if (way.kind === 'way') {
