@@ -12,31 +12,36 @@ import { ask, type Format } from './formats.ts';
  * repeats the word for a masked address.
  */
 
-let answers = 0;
-/** Bodies of masked questions that the upstream got with an address in them. */
-const unmasked: string[] = [];
-const upstream = createServer(async (request, response) => {
-  let body = '';
-  for await (const piece of request) body += piece;
-  if (request.method !== 'POST') return void response.writeHead(404).end();
-  answers += 1;
-  if (body.includes('example.org')) unmasked.push(body);
-  const text = `answer ${answers}. ${/<EMAIL_\d+>/.exec(body)?.[0] ?? ''}`;
-  const head = { id: `c${answers}`, created: 1, model: 'm' };
-  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-  if (!/"stream": ?true/.test(body)) {
-    const message = { role: 'assistant', content: text };
-    const choices = [{ index: 0, message, finish_reason: 'stop' }];
-    response.writeHead(200, { 'content-type': 'application/json' });
-    return void response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage }));
-  }
-  const chunk = (delta: object, finish_reason: string | null, more: object = {}) =>
-    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`;
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const cut = text.length - 5;
-  const pieces = chunk({ content: text.slice(0, cut) }, null) + chunk({ content: text.slice(cut) }, null);
-  response.end(`${pieces}${chunk({}, 'stop', { usage })}data: [DONE]\n\n`);
-});
+interface Seen {
+  answers: number;
+  /** Bodies of masked questions that the upstream got with an address in them. */
+  unmasked: string[];
+}
+
+/** Two files of tests may share this process. */
+const upstreamThatTells = (seen: Seen) =>
+  createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    if (request.method !== 'POST') return void response.writeHead(404).end();
+    seen.answers += 1;
+    if (body.includes('example.org')) seen.unmasked.push(body);
+    const text = `answer ${seen.answers}. ${/<EMAIL_\d+>/.exec(body)?.[0] ?? ''}`;
+    const head = { id: `c${seen.answers}`, created: 1, model: 'm' };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    if (!/"stream": ?true/.test(body)) {
+      const message = { role: 'assistant', content: text };
+      const choices = [{ index: 0, message, finish_reason: 'stop' }];
+      response.writeHead(200, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage }));
+    }
+    const chunk = (delta: object, finish_reason: string | null, more: object = {}) =>
+      `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const cut = text.length - 5;
+    const pieces = chunk({ content: text.slice(0, cut) }, null) + chunk({ content: text.slice(cut) }, null);
+    response.end(`${pieces}${chunk({}, 'stop', { usage })}data: [DONE]\n\n`);
+  });
 
 const written: Record<Format, (drawn: Drawn) => Record<string, unknown>> = {
   chat: ({ temperature, topP, most }) => ({ temperature, top_p: topP, max_tokens: most }),
@@ -60,6 +65,8 @@ type Drawn = ReturnType<typeof questions> extends fc.Arbitrary<infer T> ? T : ne
 
 /** Fails where two requests share an answer that differ, or where a caller sees the address of the other one. */
 export async function fuzzTenants({ requests: count, texts, seed }: { requests: number; texts: number; seed: number }) {
+  const seen: Seen = { answers: 0, unmasked: [] };
+  const upstream = upstreamThatTells(seen);
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
   after(() => upstream.close());
   const { port } = upstream.address() as AddressInfo;
@@ -102,6 +109,6 @@ export async function fuzzTenants({ requests: count, texts, seed }: { requests: 
   };
   await Promise.all(Array.from({ length: 16 }, work));
   const distinct = new Set(requests.map(ownerOf)).size;
-  assert.deepEqual(unmasked, []);
-  return { distinct, answers, hits };
+  assert.deepEqual(seen.unmasked, []);
+  return { distinct, answers: seen.answers, hits };
 }
