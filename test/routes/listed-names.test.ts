@@ -129,6 +129,15 @@ test('the lists of other formats have them too', async () => {
   const ids: string[] = [];
   for await (const { id } of anthropic.models.list()) ids.push(id);
   assert.ok(ids.includes('auto') && !ids.includes('banned'), ids.join());
+  const auto = await anthropic.models.retrieve('auto');
+  const vector = await anthropic.models.retrieve('vector');
+  assert.deepEqual([auto.max_input_tokens, auto.max_tokens], [200_000, 8_000]);
+  for (const name of ['image_input', 'pdf_input', 'structured_outputs', 'thinking'] as const)
+    assert.deepEqual(
+      [auto.capabilities?.[name], vector.capabilities?.[name]],
+      [{ supported: true }, { supported: false }],
+      name,
+    );
   const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } });
   const named: (string | undefined)[] = [];
   for await (const { name } of await google.models.list()) named.push(name);

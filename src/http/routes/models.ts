@@ -7,7 +7,7 @@ import { describedModel, listedModels } from '../../inference/models/ruled-names
 import { refuse } from '../../inference/spine/sink.ts';
 import { invalid, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { Target } from '../../routing/target.ts';
+import type { Capabilities, Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
@@ -60,9 +60,13 @@ function describeModel(services: Services, exchange: Exchange): Promise<void> | 
   );
 }
 
-/** The simulator takes pictures, so that clients can be tried, and does not look at them. */
-function isMadeUp({ simulated }: Target, capability: 'vision' | 'tools' | 'reasoning' | 'streaming'): boolean {
-  return simulated && capability === 'vision';
+/**
+ * True where a target of the first rank can do it. The simulator takes pictures, so that clients can be tried, and does not
+ * look at them.
+ */
+function canDo(alias: Alias, name: keyof Capabilities): boolean {
+  const can = ({ capabilities, simulated }: Target) => capabilities[name] && !(simulated && name === 'vision');
+  return alias.type === 'chat' && alias.candidates.some(({ rank, target }) => rank === 0 && can(target));
 }
 
 /** Google's SDKs ask below `/v1` from their version 3 on. */
@@ -76,8 +80,6 @@ function usesAnthropicShape(exchange: Exchange): boolean {
 
 function openAiEntry(services: Services, alias: Alias): JsonObject {
   const targets = alias.candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
-  const some = (name: 'vision' | 'tools' | 'reasoning' | 'streaming') =>
-    alias.type === 'chat' && targets.some((target) => target.capabilities[name] && !isMadeUp(target, name));
   const first = targets[0];
   return {
     id: alias.id,
@@ -87,10 +89,10 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
     model_type: alias.listedAs,
     tier: alias.tier,
     capabilities: {
-      vision: some('vision'),
-      tools: some('tools'),
-      reasoning: some('reasoning'),
-      streaming: some('streaming') || (alias.type === 'chat' && targets.length === 0),
+      vision: canDo(alias, 'vision'),
+      tools: canDo(alias, 'tools'),
+      reasoning: canDo(alias, 'reasoning'),
+      streaming: canDo(alias, 'streaming') || (alias.type === 'chat' && targets.length === 0),
     },
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),
@@ -192,11 +194,22 @@ function largest(values: readonly (number | null)[]): number | null {
 
 /** Both shapes' members side by side: each client reads its own (clients.md §12). */
 function anthropicEntry(services: Services, alias: Alias): JsonObject {
+  const entry = openAiEntry(services, alias);
+  const support = (name: keyof Capabilities) => ({ supported: canDo(alias, name) });
   return {
-    ...openAiEntry(services, alias),
+    ...entry,
     type: 'model',
     display_name: alias.id,
     created_at: new Date(alias.createdS * 1_000).toISOString(),
+    max_input_tokens: entry.context_window ?? null,
+    max_tokens: entry.max_output_tokens ?? null,
+    capabilities: {
+      ...(entry.capabilities as JsonObject),
+      image_input: support('vision'),
+      pdf_input: support('files'),
+      structured_outputs: support('jsonSchema'),
+      thinking: support('reasoning'),
+    },
   };
 }
 
