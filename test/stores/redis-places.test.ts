@@ -41,7 +41,12 @@ test('callers who are as many as a limit has places are never refused, however t
       for (let requests = 0; requests < 30; requests += 1) {
         const counters = replicas[Math.floor(random.next() * replicas.length)]!;
         const entry = { requestId: newRequestId(), account: who.account, callMilli: 1_000, limits: [], places };
-        const answer = await counters.enter(entry);
+        let answer = await counters.enter(entry);
+        // Redis or this process was late, which is no refusal of the limit.
+        while (answer.kind === 'unavailable') {
+          await sleep(20);
+          answer = await counters.enter(entry);
+        }
         ends.push(answer.kind);
         if (answer.kind !== 'entered') continue;
         await sleep(random.next() * 8);
