@@ -128,6 +128,14 @@ test('an extra budget raises each budget of the plan until it ends, and the next
   assert.ok(Date.now() >= untilMs);
 });
 
+/** Status of a chat with a priced model. */
+async function chatStatus(headers: { authorization: string }): Promise<number> {
+  const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
+  const response = await gateway.fetch('/v1/chat/completions', { headers, json });
+  await response.text();
+  return response.status;
+}
+
 test('extra tokens and requests raise the windows of the plan, and leave its budgets', async () => {
   await admin('PUT', '/plans/counted', {
     rpm: 'off',
@@ -138,12 +146,7 @@ test('extra tokens and requests raise the windows of the plan, and leave its bud
   await admin('POST', '/accounts', { id: 'counted', plan: 'counted' });
   const { body: key } = await admin('POST', '/keys', { account: 'counted', name: 'k' });
   const headers = { authorization: `Bearer ${key.key}` };
-  const call = async () => {
-    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
-    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
-    await response.text();
-    return response.status;
-  };
+  const call = () => chatStatus(headers);
   assert.deepEqual([await call(), await call()], [200, 429]);
   const extra_budget = { tokens: 5_000, requests: 2, until: '5d' };
   const set = await admin('PATCH', '/accounts/counted', { extra_budget });
@@ -162,12 +165,7 @@ test('an extra budget of a key raises its own budgets until it ends, and a wrong
   const limits = { budget: { month: 0.001 } };
   const { body: key } = await admin('POST', '/keys', { account: 'raised', name: 'k', limits });
   const headers = { authorization: `Bearer ${key.key}` };
-  const call = async () => {
-    const json = { model: 'priced', messages: [{ role: 'user', content: 'Hello' }] };
-    const response = await gateway.fetch('/v1/chat/completions', { headers, json });
-    await response.text();
-    return response.status;
-  };
+  const call = () => chatStatus(headers);
   assert.deepEqual([await call(), await call()], [200, 429]);
   const wrong = await admin('PATCH', `/keys/${key.id}`, { limits: { extra_budget: { usd: 5, until: 'Friday' } } });
   assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'limits.extra_budget.until']);
