@@ -30,7 +30,7 @@ import { ConvertedAnswer, StreamedSource, WholeSource } from './converted-answer
 import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
 import { storingPassedBytes } from './passed-answers.ts';
-import { ProofTrial, proofMarks, thoughtWords, withoutProofs } from './refused-proofs.ts';
+import { ProofTrial, proofBytesMax, proofMarks, thoughtWords, withoutProofs } from './refused-proofs.ts';
 
 /** State that the attempts at one conversation share. */
 export interface Conversation {
@@ -111,7 +111,8 @@ export function conversationTrial<C extends Chunk>(
     const first = new Attempt(parts, job, attempt, body, sink);
     const { bytes, losses, upstreamDialect } = prepared;
     const mark = proofMarks[upstreamDialect.id];
-    if (mark === undefined || proofs === 'are left out' || !bytes.includes(mark)) return first;
+    const mayStay = mark === undefined || proofs === 'are left out' || bytes.length > proofBytesMax;
+    if (mayStay || !bytes.includes(mark)) return first;
     return new ProofTrial(first, () => {
       const rest = withoutProofs(bytes, upstreamDialect.id);
       if (rest === null) return null;

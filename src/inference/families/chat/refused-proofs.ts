@@ -75,12 +75,11 @@ function refusesProofs({ class: outcome, status, code, message }: Fault): boolea
   );
 }
 
-/** Longer bodies would keep the loop for too long, and stay as they are. */
-const bodyBytesMax = 4 * 1024 * 1024;
+/** Longer bodies would keep the loop for too long, and are not looked at. */
+export const proofBytesMax = 4 * 1024 * 1024;
 
 /** The body without the thoughts of earlier turns. Null: it has none. */
 export function withoutProofs(bytes: Buffer | string, dialect: DialectId): string | null {
-  if (bytes.length > bodyBytesMax) return null;
   const body = JSON.parse(bytes.toString()) as JsonObject;
   const field = dialect === 'openai-responses' ? 'input' : dialect === 'gemini' ? 'contents' : 'messages';
   const list = listIn(body[field]);
