@@ -236,7 +236,7 @@ test('§6 embeddings: unknown fields go on to upstreams of OpenAI’s format; wh
   const { embed, first } = await embedWorld(t);
   await embed({ model: 'e', input: 'a', truncate: 'END', api_base: 'http://elsewhere', models: ['x'] });
   const [request] = asked(first);
-  assert.deepEqual(request!.body, { truncate: 'END', model: 'mock/ok', input: ['a'], encoding_format: 'float' });
+  assert.deepEqual(request!.body, { truncate: 'END', model: 'mock/ok', input: ['a'] });
 });
 
 test('F24 a body of 2,048 long texts and their vectors go through threads, and come back as they should be', async (t: TestContext) => {

@@ -32,7 +32,7 @@ const cases: Case[] = [
     type: 'openai',
     base: '/v1',
     path: '/v1/embeddings',
-    body: { ...openAiBody, model, encoding_format: 'float' },
+    body: { ...openAiBody, model },
     document: { input_type: 'document' },
     dropped: null,
   },
@@ -123,10 +123,18 @@ const cases: Case[] = [
     dropped: null,
   },
   {
+    type: 'litellm',
+    base: '/v1',
+    path: '/v1/embeddings',
+    body: { ...openAiBody, model },
+    document: { input_type: 'document' },
+    dropped: null,
+  },
+  {
     type: 'vllm',
     base: '/v1',
     path: '/v1/embeddings',
-    body: { ...openAiBody, model, encoding_format: 'float' },
+    body: { ...openAiBody, model },
     document: { input_type: 'document' },
     dropped: null,
   },
@@ -189,6 +197,14 @@ for (const one of cases) {
     await served.text();
   });
 }
+
+test('a LiteLLM gets no encoding_format, which many of its services refuse, and an SDK has its base64', async (t) => {
+  const { upstream, ask } = await world(t, cases.find(({ type }) => type === 'litellm')!);
+  const answer = (await (await ask({ ...wish, encoding_format: 'base64' })).json()) as Embedded;
+  assertNear(vectorOf(answer.data[0]!.embedding), unitVector(texts[0]!, 256));
+  assert.equal(typeof answer.data[0]!.embedding, 'string');
+  assert.deepEqual(asked(upstream)[0]!.body, { ...openAiBody, model });
+});
 
 test("a service's own members reach it in its own format: OpenAI's, and Google's from Google's callers", async (t) => {
   const openai = await world(t, cases.find(({ type }) => type === 'vllm')!);

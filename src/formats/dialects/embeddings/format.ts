@@ -67,8 +67,8 @@ export interface EmbeddingFacts {
   /** Absent: nobody here knows, so services of OpenAI's format get the caller's word unchanged. */
   inputType?: InputTypeFacts | 'refused' | undefined;
   /**
-   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `asked`: as the caller wants them,
-   * for servers that may not know base64; absent: the field is left out.
+   * Form in which vectors are requested. `base64`: always so, the cheapest to read; `asked`: only if the caller
+   * wants it, for servers that may not know base64; absent: never.
    */
   encoding?: VectorEncoding | 'asked';
   /** OpenAI's format only: its name for `encoding_format`. */

@@ -34,9 +34,9 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
     model,
     input: inputs.kind === 'texts' ? [...inputs.texts] : inputs.tokens.map((tokens) => [...tokens]),
   };
-  if (facts.encoding !== undefined) {
-    body[facts.encodingField ?? 'encoding_format'] = facts.encoding === 'asked' ? request.encoding : facts.encoding;
-  }
+  const encoding = facts.encoding === 'asked' ? request.encoding : facts.encoding;
+  // Every server answers floats if nothing is asked for, and some refuse the field.
+  if (encoding !== undefined && encoding !== 'float') body[facts.encodingField ?? 'encoding_format'] = encoding;
   if (dimensions !== null) body[facts.dimensionsField ?? 'dimensions'] = dimensions;
   Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;

@@ -15,7 +15,8 @@ export const litellm = openAiLike({
   baseUrl: null,
   speaksToo: ['openai-responses', 'anthropic-messages'],
   forwards: { completions: '/completions', moderations: '/moderations', rerank: '/rerank' },
-  embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
+  // No `encoding`: behind many of its services it answers 400 to the field, which every SDK of OpenAI's sends.
+  embeds: { ...openAiEmbeddings, dimensions: 'asked', takesUser: true },
   images: imagesLikeOpenAi,
   videos: openAiVideos,
   speech: openAiSpeech,
