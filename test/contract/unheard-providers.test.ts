@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { startGateway } from '../start-gateway.ts';
 
 interface Refused {
@@ -45,18 +46,30 @@ test('without `models`, a provider whose list could not be read yet makes 503 of
   assert.equal((await ask('gpt-y')).status, 502, 'now it is asked');
 });
 
-test('without `models`, a provider that has no list of models leaves unknown models at 404', async (t) => {
-  const provider = createServer((_, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1');
+test('without `models`, a provider that has no list of models leaves unknown models at 404, which says how to name them', async (t) => {
+  const provider = createServer((request, response) => {
+    request.resume();
+    if (request.method === 'GET') response.writeHead(404).end('{}');
+    else response.writeHead(200).end('{"data": [{"index": 0, "embedding": [1, 0]}]}');
+  }).listen(0, '127.0.0.1');
   await new Promise((resolve) => provider.once('listening', resolve));
   t.after(() => provider.close());
   const { port } = provider.address() as { port: number };
-  const gateway = await startGateway(t, {
-    providers: { mine: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'sk-upstream-0001' } },
-  });
+  const providers = {
+    mine: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'sk-upstream-0001' },
+  };
+  const gateway = await startGateway(t, { providers });
   await gateway.modelsKnown;
   const answer = await gateway.fetch('/v1/models/gpt-x');
   assert.equal(answer.status, 404);
   await answer.body?.cancel();
+
+  const embed = () => gateway.fetch('/v1/embeddings', { json: { model: 'mine/small', input: 'a' } });
+  const { error } = (await (await embed()).json()) as Refused;
+  const advice = /The provider 'mine' lists no models\. .* models: (\{ "mine\/\*": \{ targets: \["mine\/\*"\] \} \})\./;
+  const [, models] = advice.exec(error.message) ?? assert.fail(error.message);
+  await gateway.reload({ providers, models: parse(models!) });
+  assert.equal((await embed()).status, 200, 'as the message says');
 });
 
 test('a provider without a key is named where its list could not be read', async (t) => {

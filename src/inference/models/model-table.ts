@@ -129,12 +129,14 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
     }
     const allowedModels = list(principal).map(({ id }) => id);
+    const why =
+      alias === null && !hasPatterns ? whyUnknown(model, parts, firstToChat([...aliases.values()]) === null) : null;
     return {
       kind: alias === null ? 'model-unknown' : 'model-not-in-plan',
       model: model.slice(0, 256),
       allowedModels,
       nearest: nearest(model, allowedModels),
-      ...(alias === null && !hasPatterns && firstToChat([...aliases.values()]) === null && { why: whyNoneChats }),
+      ...(why !== null && { why }),
     };
   }
 
@@ -254,6 +256,16 @@ function namedAliases(
     else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
   }
   return { aliases, ofPatterns };
+}
+
+/** The cause that the operator can remove; null: a name that nobody has. */
+function whyUnknown(model: string, { providers, known }: ModelTableParts, noneChats: boolean): string | null {
+  const silent = [...providers].flatMap(([name, { simulated }]) =>
+    !simulated && known.get(name)?.length === 0 ? [name] : [],
+  );
+  const its = silent.find((name) => model.startsWith(`${name}/`)) ?? (noneChats ? silent[0] : undefined);
+  if (its === undefined) return noneChats ? whyNoneChats : null;
+  return `The provider '${its}' lists no models. The operator can give callers all that it has: models: { "${its}/*": { targets: ["${its}/*"] } }.`;
 }
 
 const whyNoneChats =
