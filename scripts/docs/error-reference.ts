@@ -36,7 +36,8 @@ const requestErrors = {
   },
   'model-unknown': {
     cause: 'No model has this name.',
-    remedy: '`message` lists the models of this key and the nearest name. `GET /v1/models` lists all of them.',
+    remedy:
+      '`message` lists the models of this key and the nearest name. `GET /v1/models` lists all of them. Models of a provider that has no list are named under `models`; a pattern such as `"mine/*"` names all of them.',
   },
   'model-not-in-plan': {
     cause: 'The model exists. The plan of the account, the key or the model itself does not allow it for this caller.',

@@ -37,6 +37,13 @@ const answers: Record<string, unknown> = {
   ],
 };
 
+/** Text Embeddings Inference, with words of its own for the request too. */
+const teiAnswer = [
+  { index: 1, score: 0.9 },
+  { index: 2, score: 0.4 },
+  { index: 0, score: 0.1 },
+];
+
 function score(index: number, relevance_score: number) {
   return { index, relevance_score };
 }
@@ -54,15 +61,15 @@ async function answer(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   if (chunks.length > 0) bodies.set(name, JSON.parse(Buffer.concat(chunks).toString()) as JsonObject);
-  return JSON.stringify(answers[name]);
+  return JSON.stringify(name === 'tei' ? teiAnswer : answers[name]);
 }
 
 const names = Object.keys(answers);
 const gateway = await startGateway(t, {
   providers: Object.fromEntries(
-    names.map((name) => [name, { type: name, base_url: `${url}/${name}/v1`, api_key: 'k' }]),
+    [...names, 'tei'].map((name) => [name, { type: name, base_url: `${url}/${name}/v1`, api_key: 'k' }]),
   ),
-  models: Object.fromEntries(names.map((name) => [name, { type: 'rerank', targets: [`${name}/any`] }])),
+  models: Object.fromEntries([...names, 'tei'].map((name) => [name, { type: 'rerank', targets: [`${name}/any`] }])),
 });
 const documents = ['a blue bird', 'a red fish', 'a red bird'];
 
@@ -110,6 +117,33 @@ for (const name of names) {
     assert.equal(dropped, name === 'voyage' ? null : 'truncation');
   });
 }
+
+test('Text Embeddings Inference gets texts, which it may cut, and its ranks come in the one shape', async () => {
+  const { results } = await ranked('tei', { top_n: 2, return_documents: true });
+  const [first, second] = [score(1, 0.9), score(2, 0.4)];
+  assert.deepEqual(results, [
+    { ...first, document: { text: 'a red fish' } },
+    { ...second, document: { text: 'a red bird' } },
+  ]);
+  assert.deepEqual(bodies.get('tei'), { query: 'red fish', texts: documents, truncate: true });
+});
+
+test('documents that are objects of texts reach each service as texts, and come back as they were', async () => {
+  const objects = documents.map((text, place) => ({ text, title: `No. ${place}`, year: 2026 }));
+  for (const name of [...names, 'tei']) {
+    const field = name === 'tei' ? 'texts' : 'documents';
+    const { results } = await ranked(name, { documents: objects, top_n: 1, return_documents: true });
+    assert.deepEqual(results, [{ ...score(1, 0.9), document: objects[1] }]);
+    assert.deepEqual(bodies.get(name)![field], documents);
+    await ranked(name, { documents: ['plain', ...objects.slice(1)], rank_fields: ['title', 'text', 'missing'] });
+    const lines = ['plain', 'title: No. 1\ntext: a red fish', 'title: No. 2\ntext: a red bird'];
+    assert.deepEqual(bodies.get(name)![field], lines);
+    assert.ok(!('rank_fields' in bodies.get(name)!));
+  }
+  const pictures = [{ image: 'https://example.com/a.png' }, { text: 'b' }, { text: 'c' }];
+  await ranked('jina', { documents: pictures });
+  assert.deepEqual(bodies.get('jina')!.documents, pictures, 'which are not texts');
+});
 
 test('a body of more than 1 MB gets its texts back, too', async () => {
   const long = [documents[0]!, `a red fish ${'x'.repeat(1_200_000)}`, documents[2]!];

@@ -11,9 +11,19 @@ export const tei: Provider = {
     id: 'tei',
     title: 'Text Embeddings Inference',
     baseUrl: 'http://127.0.0.1:8080',
-    baseSuffixes: ['/v1/embeddings', '/embed', '/v1'],
+    baseSuffixes: ['/v1/embeddings', '/embed', '/rerank', '/v1'],
     local: true,
     paths: { chat: null, models: '/info' },
+    forwards: { rerank: '/rerank' },
+    // It refuses long texts unless it may cut them, and gives every rank.
+    forwardBodies: {
+      rerank: () => ({
+        without: ['model', 'top_n', 'top_k', 'truncation'],
+        with: { truncate: true },
+        omit: [],
+        rename: { documents: 'texts' },
+      }),
+    },
     embeds: { format: 'tei', path: '/embed', batch: 32, takesTokens: true, dimensions: 'asked' },
     errors: [{ status: 424, class: 'transient' }],
   }),
