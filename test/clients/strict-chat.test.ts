@@ -447,3 +447,56 @@ test("a whole answer of another format has what OpenRouter's SDKs require", asyn
     'message',
   ]);
 });
+
+test('tools in the older form reach services that know the newer one alone, and calls come back in the older', async () => {
+  const functions = [{ name: 'weather', description: 'By city', parameters: { type: 'object', properties: {} } }];
+  const asked = { messages: [question], functions, function_call: { name: 'weather' } };
+  for (const model of ['mistral', 'groq', 'openrouter', 'anthropic']) {
+    const response = await gateway.fetch('/v1/chat/completions', { json: { ...asked, model } });
+    const [choice] = ((await response.json()) as { choices: { message: JsonObject; finish_reason: string }[] }).choices;
+    const { function_call: made, tool_calls: none } = choice!.message;
+    assert.deepEqual([Object.keys(made as JsonObject), none], [['name', 'arguments'], undefined], model);
+    assert.equal((made as JsonObject).name, 'weather');
+    JSON.parse(String((made as JsonObject).arguments));
+    assert.equal(choice!.finish_reason, 'function_call', model);
+    const events = await gateway.fetch('/v1/chat/completions', { json: { ...asked, model, stream: true } });
+    const deltas = (await events.text()).split('\n\n').flatMap((event) => {
+      const chunk = event.startsWith('data: {') ? JSON.parse(event.slice('data: '.length)) : { choices: [] };
+      return chunk.choices.map(({ delta, finish_reason: end }: { delta: JsonObject; finish_reason: string }) => ({
+        ...delta,
+        end,
+      }));
+    });
+    const pieces = deltas.flatMap(({ function_call: piece }) => (piece === undefined ? [] : [piece]));
+    assert.equal(pieces.map(({ name = '' }) => name).join(''), 'weather', model);
+    JSON.parse(pieces.map(({ arguments: piece = '' }) => piece).join(''));
+    assert.equal(deltas.at(-1)?.end, 'function_call', model);
+    assert.ok(deltas.every((delta) => delta.tool_calls === undefined));
+  }
+  const answered = [
+    { role: 'assistant', content: null, function_call: { name: 'weather', arguments: '{}' } },
+    { role: 'function', name: 'weather', content: 'Rain' },
+  ];
+  const { body } = await sent({ ...asked, model: 'mistral', messages: [question, ...answered], function_call: 'auto' });
+  const [, turn, result] = body.messages as JsonObject[];
+  assert.equal((turn!.tool_calls as JsonObject[])[0]!.id, result!.tool_call_id);
+  assert.deepEqual(
+    [result!.role, (body.tools as JsonObject[]).length, body.tool_choice, body.functions, body.function_call],
+    ['tool', 1, 'auto', undefined, undefined],
+  );
+  const { body: kept } = await sent({ ...asked, model: 'openai' });
+  assert.deepEqual([kept.functions, kept.function_call, kept.tools], [functions, asked.function_call, undefined]);
+});
+
+test('a schema beside JSON mode is the schema of the answer where services refuse or ignore it there', async () => {
+  const schema = { type: 'object', properties: { city: { type: 'string' } } };
+  const format = { type: 'json_object', schema };
+  const asked = { messages: [question], response_format: format };
+  const inPlace = { type: 'json_schema', json_schema: { name: 'answer', schema } };
+  for (const model of ['openai', 'groq', 'cerebras', 'mistral', 'lmstudio'])
+    assert.deepEqual((await sent({ ...asked, model })).body.response_format, inPlace, model);
+  assert.deepEqual((await sent({ ...asked, model: 'openrouter' })).body.response_format, format);
+  const { body, dropped } = await sent({ ...asked, model: 'deepseek' });
+  assert.deepEqual([body.response_format, dropped], [{ type: 'json_object' }, 'response_format']);
+  assert.match(String((body.messages as JsonObject[])[0]!.content), /JSON Schema.*"city"/);
+});

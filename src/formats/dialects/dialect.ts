@@ -102,8 +102,11 @@ export interface CallerRequest {
   withItems?(items: Readonly<Record<string, JsonObject>>): CallerRequest;
   /** Parts of the request that the answer repeats: plain data that the dialect's encoders read (`AnswerHead.echo`). */
   echo?: JsonObject;
-  /** It has fields for which its format has no place: it is converted for a target of the same format, too. */
-  beyondFormat?: true;
+  /**
+   * It is converted for a target of the same format, too. `fields`: its format has no place for some. `functions`: it offers
+   * tools in the older form of chat completions, unless the model takes that.
+   */
+  beyondFormat?: 'fields' | 'functions';
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */
   wordFor?(field: string): string;
   /** Body of the caller for a target of the same dialect. */
@@ -177,6 +180,8 @@ export interface ForwardTarget {
   fits?: readonly FitMembers[] | undefined;
   /** The same, of bodies with tools alone. */
   fitsTools?: readonly FitMembers[] | undefined;
+  /** The same, of bodies with `response_format` alone. */
+  fitsFormat?: FitMembers | undefined;
 }
 
 /** Top-level members of a body as a target takes them; null: they can stay. */

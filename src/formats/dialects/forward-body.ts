@@ -39,8 +39,10 @@ export function forwardBody(
   const { values, losses } = callerFields;
   let to = target;
   const betas: string[] = [];
-  const { fits = [], fitsTools = [] } = target;
-  for (const fitMembers of parsed.tools === undefined ? fits : [...fits, ...fitsTools]) {
+  const { fits = [], fitsTools = [], fitsFormat } = target;
+  let fitting = parsed.tools === undefined ? fits : [...fits, ...fitsTools];
+  if (fitsFormat !== undefined && parsed.response_format !== undefined) fitting = [...fitting, fitsFormat];
+  for (const fitMembers of fitting) {
     const fit = fitMembers(parsed);
     if (fit === null) continue;
     for (const name in fit.members) values.set(name, JSON.stringify(fit.members[name]));

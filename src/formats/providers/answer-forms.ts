@@ -7,9 +7,9 @@ import type { FittedMembers } from '../dialects/dialect.ts';
 
 /** For services with JSON mode alone, which knows no schema; some demand the word JSON in the prompt. So words describe it. */
 export function jsonModeForSchema({ response_format: format, messages }: JsonObject): FittedMembers | null {
-  if (!isObject(format) || format.type !== 'json_schema') return null;
+  if (!isObject(format) || (format.type !== 'json_schema' && !isModeWithSchema(format))) return null;
   const members: JsonObject = { response_format: { type: 'json_object' } };
-  const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
+  const schema = isObject(format.json_schema) ? format.json_schema.schema : format.schema;
   if (schema !== undefined && Array.isArray(messages)) {
     const content = `Answer with one JSON value that fits this JSON Schema, and nothing else: ${JSON.stringify(schema)}`;
     members.messages = [{ role: 'system', content }, ...messages];
@@ -18,9 +18,25 @@ export function jsonModeForSchema({ response_format: format, messages }: JsonObj
 }
 
 /** For services with schemas alone: JSON mode is a schema of any object. */
-export function schemaForJsonMode({ response_format: format }: JsonObject): FittedMembers | null {
+export function schemaForJsonMode(body: JsonObject): FittedMembers | null {
+  const { response_format: format } = body;
   if (!isObject(format) || format.type !== 'json_object') return null;
+  if (isModeWithSchema(format)) return schemaOfJsonMode(body);
   const json_schema = { name: 'object', schema: { type: 'object', additionalProperties: true } };
   const members = { response_format: { type: 'json_schema', json_schema } };
   return { members, losses: [{ field: 'response_format', why: 'narrowed' }] };
+}
+
+/**
+ * For services that refuse or ignore a `schema` in JSON mode, which others have, and clients (Instructor's for JavaScript)
+ * send to all: it is the schema of the answer.
+ */
+export function schemaOfJsonMode({ response_format: format }: JsonObject): FittedMembers | null {
+  if (!isObject(format) || !isModeWithSchema(format)) return null;
+  const { schema } = format;
+  return { members: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }, losses: [] };
+}
+
+function isModeWithSchema(format: JsonObject): format is JsonObject & { schema: JsonObject } {
+  return format.type === 'json_object' && isObject(format.schema);
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { FittedMembers } from '../dialects/dialect.ts';
+import { schemaOfJsonMode } from './answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
 import { requiredForAny } from './forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesAsObjects, withPicturesBehindResults } from './histories.ts';
@@ -32,7 +33,9 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
   {
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
     omit: ['thinking'],
+    functions: true,
     fitsInChat: [requiredForAny, withoutEmptyLists],
+    fitsFormat: schemaOfJsonMode,
     // The last is Groq's and Cerebras's.
     omitInChat: [...wordsOfOpenRouter, ...wordsOfMistral, 'reasoning_format'],
     rename: { random_seed: 'seed' },

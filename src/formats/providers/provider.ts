@@ -294,9 +294,13 @@ export interface ProviderQuirks {
   fits?: readonly FitMembers[];
   /** The same, of bodies with tools alone. */
   fitsTools?: readonly FitMembers[];
+  /** The same, of bodies with `response_format` alone. */
+  fitsFormat?: FitMembers;
   /** The same in bodies of chat completions alone. */
   fitsInChat?: readonly FitMembers[];
-  /** `response_format: json_schema`; without it `fitsInChat` has JSON mode in its place. */
+  /** Takes tools as `functions`, the older form. Absent: it gets them as `tools`. */
+  functions?: true;
+  /** `response_format: json_schema`; without it `fitsFormat` has JSON mode in its place. */
   jsonSchema: boolean;
   /** Models that accept less than the service does; every match applies. Fields that would change the answer stay in. */
   models?: readonly ModelQuirks[];
@@ -304,7 +308,9 @@ export interface ProviderQuirks {
 
 /** Further quirks of some models of a service. */
 export interface ModelQuirks
-  extends Partial<Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst' | 'fitsInChat'>> {
+  extends Partial<
+    Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst' | 'fitsInChat' | 'fitsFormat' | 'functions'>
+  > {
   /** Over the name of `bareName`. */
   pattern: RegExp;
   /** Holds where neither the service nor a rule before has one. */

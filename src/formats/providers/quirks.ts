@@ -58,6 +58,7 @@ function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): Quirks
   const inChatAlone = inChat ? all.flatMap((one) => one.fitsInChat ?? []) : [];
   if (rules.length === 0 && omit.size === quirks.omit.length && inChatAlone.length === 0) return quirks;
   const history = all.find((one) => one.history !== undefined)?.history;
+  const fitsFormat = all.find((one) => one.fitsFormat !== undefined)?.fitsFormat;
   const efforts = rules.find((one) => one.efforts !== undefined)?.efforts;
   return {
     ...quirks,
@@ -66,6 +67,8 @@ function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): Quirks
     logprobs: quirks.logprobs && !omit.has('logprobs'),
     systemFirst: all.some((one) => one.systemFirst),
     fits: [...(quirks.fits ?? []), ...inChatAlone],
+    ...(all.some((one) => one.functions) && { functions: true }),
+    ...(fitsFormat && { fitsFormat }),
     ...(history && { history }),
     ...(efforts && inChat && omit.has('reasoning') && { efforts }),
   };
@@ -120,8 +123,10 @@ function fits(body: JsonObject, quirks: QuirksOfModel): boolean {
   return !fitsOf(body, quirks).some((fitMembers) => fitMembers(body) !== null);
 }
 
-function fitsOf({ tools }: JsonObject, { fits = [], fitsTools = [] }: QuirksOfModel) {
-  return tools === undefined ? fits : [...fits, ...fitsTools];
+function fitsOf({ tools, response_format: format }: JsonObject, quirks: QuirksOfModel) {
+  const { fits = [], fitsTools = [], fitsFormat } = quirks;
+  const some = tools === undefined ? fits : [...fits, ...fitsTools];
+  return format === undefined || fitsFormat === undefined ? some : [...some, fitsFormat];
 }
 
 /** OpenAI's default for the absent field. */

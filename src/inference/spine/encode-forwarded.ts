@@ -75,6 +75,7 @@ export function encodeForwarded(
     history: quirks.history,
     fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
     fitsTools: quirks.fitsTools,
+    fitsFormat: quirks.fitsFormat,
   });
   return {
     bytes,
@@ -115,6 +116,7 @@ function forwardedAs(
     history: quirks.history,
     fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
     fitsTools: quirks.fitsTools,
+    fitsFormat: quirks.fitsFormat,
   });
   return {
     bytes,

@@ -142,6 +142,10 @@ class ChunkEncoder implements StreamEncoder {
     const tool = custom
       ? { type: 'custom', custom: { name, input: '' } }
       : { type: 'function', function: { name, arguments: '' } };
+    if (isOfFunctions(this.#head)) {
+      this.#choiceAt(choice).callHasArguments[index] = false;
+      return this.#older(choice, index, { name, arguments: '' });
+    }
     const call = { index, id, ...tool, ...extraContentOf(event) };
     if ((this.#head.clientOf ?? 'groq') !== 'groq' && tool.function !== undefined) {
       this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
@@ -167,7 +171,15 @@ class ChunkEncoder implements StreamEncoder {
     }
     const text = JSON.stringify(event.argumentsJson);
     calls[event.call] = true;
+    if (isOfFunctions(this.#head)) return this.#older(event.choice, event.call, { arguments: event.argumentsJson });
     return this.#emit(event.choice, `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`);
+  }
+
+  /** A piece of a call in the older form, which has one call a message. */
+  #older(choice: number, call: number, piece: JsonObject): string {
+    if (call === 0) return this.#emit(choice, JSON.stringify({ function_call: piece }));
+    this.#lose('tool_calls');
+    return '';
   }
 
   #picture(choice: number, media: ProducedMedia): string {
@@ -231,7 +243,8 @@ class ChunkEncoder implements StreamEncoder {
     for (const [call, hasArguments] of sent.callHasArguments.entries()) {
       // Clients parse the arguments, and an empty string is not JSON. The text of a custom tool is whole only now.
       let tool = '';
-      if (hasArguments === false) tool = '"function":{"arguments":"{}"}';
+      if (hasArguments === false && isOfFunctions(this.#head)) frames += this.#older(choice, call, { arguments: '{}' });
+      else if (hasArguments === false) tool = '"function":{"arguments":"{}"}';
       else if (typeof hasArguments === 'string')
         tool = `"custom":{"input":${JSON.stringify(customInput(hasArguments))}}`;
       if (tool !== '') frames += this.#emit(choice, `{"tool_calls":[{"index":${call},${tool}}]}`);
@@ -244,7 +257,7 @@ class ChunkEncoder implements StreamEncoder {
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#emit(choice, `{"annotations":${JSON.stringify(annotations)}}`);
     const { inChoice, beside } = filters === undefined ? noFilters : filterTexts(filters);
-    const end = `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"${inChoice}}]${beside}`;
+    const end = `,"logprobs":null,"finish_reason":"${finishReasonOf(reason, this.#head)}"${inChoice}}]${beside}`;
     sent.finished = true;
     if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', `${end}}\n\n`);
     const before = this.#unended;
@@ -288,6 +301,15 @@ export const finishReasons = {
   'tool-calls': 'tool_calls',
   'content-filter': 'content_filter',
 } as const satisfies Record<FinishReason, ChatFinishReason>;
+
+/** Whether its caller offered tools as `functions`, and reads calls in that form alone. */
+export function isOfFunctions({ echo }: AnswerHead): boolean {
+  return echo?.functions === true;
+}
+
+export function finishReasonOf(reason: FinishReason, head: AnswerHead): ChatFinishReason {
+  return reason === 'tool-calls' && isOfFunctions(head) ? 'function_call' : finishReasons[reason];
+}
 
 /** OpenAI's `usage` object; zeros when nobody counted, because its clients always read the numbers. */
 export function wireUsage(usage: Usage | null): JsonObject {

@@ -4,7 +4,15 @@ import type { Usage } from '../../neutral/usage.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { membersOf } from './answer-proofs.ts';
-import { annotationIn, finishReasons, isCustom, mediaWord, wirePicture, wireUsage } from './encode-answer.ts';
+import {
+  annotationIn,
+  finishReasonOf,
+  isCustom,
+  isOfFunctions,
+  mediaWord,
+  wirePicture,
+  wireUsage,
+} from './encode-answer.ts';
 import { extraContentOf, google } from './thought-signature.ts';
 import { ReasoningDetails } from './thoughts.ts';
 import { openAiChatId } from './wire.ts';
@@ -87,7 +95,7 @@ export function fold(head: AnswerHead): AnswerFold {
         object: 'chat.completion',
         created: createdS,
         model,
-        choices: [...choices].sort(([a], [b]) => a - b).map(([index, choice]) => wireChoice(index, choice)),
+        choices: [...choices].sort(([a], [b]) => a - b).map(([index, choice]) => wireChoice(index, choice, head, lost)),
         usage: wireUsage(usage),
         // OpenRouter's SDKs require the member. No provider of another format has one.
         system_fingerprint: '',
@@ -184,7 +192,7 @@ function joinedList(before: JsonValue[] | null, piece: JsonValue | undefined): J
   return before === null ? piece : before.concat(piece);
 }
 
-function wireChoice(index: number, choice: FoldedChoice): JsonObject {
+function wireChoice(index: number, choice: FoldedChoice, head: AnswerHead, lost: Set<string>): JsonObject {
   const calls = choice.calls.filter((call) => call !== undefined);
   const message: JsonObject = { role: 'assistant', content: choice.text, refusal: choice.refusal, ...choice.extra };
   // The contract promises a text; only tool calls, a refusal or audio may replace it.
@@ -192,7 +200,11 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
     message.content = '';
   if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
   Object.assign(message, choice.proven);
-  if (calls.length > 0) {
+  const [first] = calls;
+  if (first !== undefined && isOfFunctions(head)) {
+    message.function_call = { name: first.name, arguments: first.argumentsJson || '{}' };
+    if (calls.length > 1) lost.add('tool_calls');
+  } else if (calls.length > 0) {
     message.tool_calls = calls.map(({ id, name, argumentsJson, custom, extra }) => ({
       id,
       ...(custom
@@ -206,7 +218,7 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
   if (choice.audio !== null) message.audio = choice.audio;
   const reason = choice.reason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
   const { prompt_filter_results: _, ...filters } = choice.filters;
-  return { index, message, logprobs: choice.logprobs, finish_reason: finishReasons[reason], ...filters };
+  return { index, message, logprobs: choice.logprobs, finish_reason: finishReasonOf(reason, head), ...filters };
 }
 
 function promptFilters({ prompt_filter_results: ofPrompt }: JsonObject = {}): JsonObject {

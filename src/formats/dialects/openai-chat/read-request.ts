@@ -47,10 +47,13 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
         ? null
         : extrasOf(request, vendors),
     ...(tools != null && vendors === null && customEcho(tools)),
+    ...(request.functions != null && vendors === null && olderTools),
     neutral: () => toNeutral(request),
     forward: (target) => prepareForTarget(raw, request, scan, target),
   };
 }
+
+const olderTools = { beyondFormat: 'functions', echo: { functions: true } } as const;
 
 /* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 

@@ -60,7 +60,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     tag: tagInMetadata(request.metadata),
     conversationStart: startOf(request),
     echo: echoOf(request),
-    ...((request[stopMember] ?? request[seedMember]) !== undefined && { beyondFormat: true as const }),
+    ...((request[stopMember] ?? request[seedMember]) !== undefined && { beyondFormat: 'fields' as const }),
     extras: someExtras({
       fallbackModels: fallbackModelsOf(request),
       nativeOnly: native,

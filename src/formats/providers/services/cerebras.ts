@@ -1,3 +1,4 @@
+import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { requiredForAny } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults } from '../histories.ts';
@@ -18,6 +19,7 @@ export const cerebras = openAiLike({
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
     fits: [requiredForAny],
+    fitsFormat: schemaOfJsonMode,
     nativeN: false,
     files: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning

@@ -28,4 +28,5 @@ export const culvert = openAiLike({
   speech: { ...openAiSpeech, voiceList: '/audio/voices' },
   transcription: openAiTranscription,
   realtime: { ...openAiRealtime, transcriptions: '/realtime?intent=transcription' },
+  quirks: { functions: true },
 });

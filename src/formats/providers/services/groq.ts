@@ -1,5 +1,6 @@
 import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
+import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh } from '../efforts.ts';
 import { requiredForAny } from '../forced-calls.ts';
 import { withAnswerMembers } from '../histories.ts';
@@ -28,6 +29,7 @@ export const groq = openAiLike({
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },
     fits: [requiredForAny],
+    fitsFormat: schemaOfJsonMode,
     nativeN: false,
     files: false,
     logprobs: false,

@@ -22,5 +22,5 @@ export const litellm = openAiLike({
   speech: openAiSpeech,
   transcription: openAiTranscription,
   realtime: openAiRealtime,
-  quirks: { nativeN: false },
+  quirks: { nativeN: false, functions: true },
 });

@@ -17,7 +17,7 @@ export const lmstudio = openAiLike({
     nativeN: false,
     logprobs: false,
     fits: [grammarSchemas],
-    fitsInChat: [schemaForJsonMode],
+    fitsFormat: schemaForJsonMode,
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,

@@ -1,3 +1,4 @@
+import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { inTurn, withAnswerMembers, withoutNames, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
 import { hintsForOpenAi, openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
@@ -48,6 +49,7 @@ export const mistral = openAiLike({
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
     history: inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds),
+    fitsFormat: schemaOfJsonMode,
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],

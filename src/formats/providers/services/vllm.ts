@@ -1,3 +1,4 @@
+import { schemaOfJsonMode } from '../answer-forms.ts';
 import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /** https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html: unknown fields are ignored. */
@@ -6,7 +7,7 @@ export const vllm = openAiLike({
   title: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
-  quirks: { systemFirst: true },
+  quirks: { systemFirst: true, fitsFormat: schemaOfJsonMode },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: {
     ...openAiEmbeddings,

@@ -152,7 +152,9 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
 
   function encode(order: EncodeOrder): EncodedConversation | NeededMedia | Failure {
     const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
-    const isForwarded = order.dialect === dialectId && order.turn === undefined && request.beyondFormat === undefined;
+    const { beyondFormat: beyond } = request;
+    const fitsFormat = beyond === undefined || (beyond === 'functions' && fitOf(order).quirks.functions === true);
+    const isForwarded = order.dialect === dialectId && order.turn === undefined && fitsFormat;
     const isAsItCame = isForwarded && !namesMedia(conversation, order);
     const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
