@@ -1,9 +1,9 @@
 import { placeholder, versionNumber, versionsOf } from '../../config/cross-check-prompts.ts';
 import type { Config, PromptVersion } from '../../config/schema.ts';
-import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
+import type { PromptMessage } from './prompted-body.ts';
 
 /** The prompts of a configuration. */
 export interface PromptTable {

@@ -1,9 +1,9 @@
 import type { Principal } from '../../books/auth/principal.ts';
-import type { BodyAddition } from '../../formats/dialects/prompted-body.ts';
 import type { TextChange, TextKind, Texts } from '../../formats/neutral/json-texts.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { AttemptRecord } from '../../routing/route.ts';
 import type { Alias } from './alias.ts';
+import type { BodyAddition } from './prompted-body.ts';
 
 /** A configured look at requests and their answers: a guard, a cache's key, an operator's hook. */
 export interface GatewayStep {

@@ -1,6 +1,6 @@
-import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { isFailure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
+import type { PromptMessage } from '../models/prompted-body.ts';
 import type { JudgedText } from '../models/steps.ts';
 import { BufferedAnswer } from './buffered-answer.ts';
 import type { Plan } from './endpoint.ts';

@@ -1,7 +1,7 @@
-import type { BodyAddition, PromptNamed } from '../../formats/dialects/prompted-body.ts';
 import type { TextChange, Texts } from '../../formats/neutral/json-texts.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { BodyAddition, PromptNamed } from '../models/prompted-body.ts';
 import type { Canonical } from '../models/steps.ts';
 
 /** Reads request bodies that are too large for the loop (`tooLargeForLoop`). `Bodies`: the results of each kind. */

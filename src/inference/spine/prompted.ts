@@ -1,16 +1,16 @@
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
+import { exactly } from '../../formats/neutral/json-texts.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
+import { parseObject } from '../../kernel/parse-object.ts';
 import {
   type BodyAddition,
   mayNamePrompt,
   type PromptNamed,
   promptNamed,
   withAddition,
-} from '../../formats/dialects/prompted-body.ts';
-import { exactly } from '../../formats/neutral/json-texts.ts';
-import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import { didYouMean } from '../../kernel/nearest.ts';
-import { parseObject } from '../../kernel/parse-object.ts';
+} from '../models/prompted-body.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { BodyLooks } from './body-reader.ts';
 import type { ModelCall } from './model-call.ts';

@@ -1,7 +1,7 @@
 import type { Reservation } from '../../books/metering/admission.ts';
 import { costMilliOf } from '../../books/metering/settlement.ts';
-import type { PromptMessage } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
+import type { PromptMessage } from '../models/prompted-body.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import type { ServeServices } from './answer-cache.ts';

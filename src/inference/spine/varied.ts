@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { promptRef } from '../../config/cross-check-prompts.ts';
-import type { BodyAddition } from '../../formats/dialects/prompted-body.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Variant, Variants } from '../models/alias.ts';
+import type { BodyAddition } from '../models/prompted-body.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { ModelCall } from './model-call.ts';

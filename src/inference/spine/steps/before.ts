@@ -1,6 +1,6 @@
-import type { PromptMessage } from '../../../formats/dialects/prompted-body.ts';
 import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
 import type { Alias } from '../../models/alias.ts';
+import type { PromptMessage } from '../../models/prompted-body.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type {
   AnswerGate,

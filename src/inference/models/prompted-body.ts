@@ -1,6 +1,6 @@
+import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
+import { pathModel, pathStream } from '../../formats/dialects/gemini/path-members.ts';
 import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
-import type { CallerDialectId } from './dialect.ts';
-import { pathModel, pathStream } from './gemini/path-members.ts';
 
 /** The prompt that a body names, by `model: "prompt/NAME@REF"` or `prompt: { id, version, variables }`. */
 export interface PromptNamed {
