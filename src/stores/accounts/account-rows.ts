@@ -1,7 +1,7 @@
 import type {
   AccountRow,
+  AuditEntry,
   AuditQuery,
-  AuditRow,
   BodyRuleRow,
   CredentialRow,
   EntryRow,
@@ -13,6 +13,55 @@ import type {
   ScimRow,
   TopUp,
 } from '../../books/auth/account-store.ts';
+import { type ColumnsOf, rowShape } from '../row-shape.ts';
+
+export const topUpShape = rowShape<TopUp>()({ text: ['account', 'id', 'note', 'actor'], number: ['usdNano', 'atMs'] });
+
+export const planShape = rowShape<PlanRow>()({ text: ['name'], json: ['definition'], number: ['updatedMs'] });
+
+export const entryShape = rowShape<EntryRow>()({
+  text: ['kind', 'name', 'updatedBy'],
+  json: ['definition'],
+  'text?': ['sealed'],
+  number: ['version', 'createdMs', 'updatedMs'],
+});
+
+export const credentialShape = rowShape<CredentialRow>()({
+  text: ['provider', 'id', 'sealed', 'hint', 'createdBy'],
+  number: ['weight', 'createdMs'],
+  'number?': ['rpm'],
+});
+
+export const operatorShape = rowShape<OperatorRow>()({
+  text: ['id', 'name', 'role'],
+  'json?': ['accounts'],
+  'text?': ['prefix', 'hash', 'issuer', 'subject', 'origin'],
+  number: ['createdMs'],
+});
+
+export const invitationShape = rowShape<InvitationRow>()({
+  text: ['id', 'hash', 'role', 'createdBy'],
+  'json?': ['accounts'],
+  'text?': ['name', 'email'],
+  number: ['createdMs', 'endsMs'],
+});
+
+export const bodyRuleShape = rowShape<BodyRuleRow>()(
+  { text: ['id', 'of', 'name', 'reason', 'createdBy'], number: ['createdMs', 'untilMs'] },
+  { of: 'kind' },
+);
+
+export const scimShape = rowShape<ScimRow>()({
+  text: ['id', 'kind', 'name'],
+  json: ['data'],
+  number: ['createdMs', 'updatedMs'],
+});
+
+export const auditShape = rowShape<AuditEntry>()({
+  number: ['atMs'],
+  text: ['actor', 'action', 'subject'],
+  'json?': ['before', 'after'],
+});
 
 /**
  * Tables of accounts, keys, plans, stored providers and models and the audit log, as Kysely sees them; the same names
@@ -20,17 +69,17 @@ import type {
  */
 export interface AccountTables {
   account: AccountColumns;
-  credit: CreditColumns;
+  credit: ColumnsOf<typeof topUpShape>;
   api_key: KeyColumns;
   api_key_secret: SecretColumns;
-  plan: PlanColumns;
-  kept: EntryColumns;
-  credential: CredentialColumns;
-  operator: OperatorColumns;
-  invitation: InvitationColumns;
-  body_rule: BodyRuleColumns;
-  scim: ScimColumns;
-  audit: AuditColumns;
+  plan: ColumnsOf<typeof planShape>;
+  kept: ColumnsOf<typeof entryShape>;
+  credential: ColumnsOf<typeof credentialShape>;
+  operator: ColumnsOf<typeof operatorShape>;
+  invitation: ColumnsOf<typeof invitationShape>;
+  body_rule: ColumnsOf<typeof bodyRuleShape>;
+  scim: ColumnsOf<typeof scimShape>;
+  audit: ColumnsOf<typeof auditShape>;
   store_version: { one: number; version: number };
 }
 
@@ -50,15 +99,6 @@ export interface AccountColumns {
   data: string | null;
   /** Null: none. */
   credit_nano: number | null;
-}
-
-export interface CreditColumns {
-  account: string;
-  id: string;
-  usd_nano: number;
-  note: string;
-  actor: string;
-  at_ms: number;
 }
 
 export interface KeyColumns {
@@ -86,89 +126,6 @@ export interface SecretColumns {
   until_ms: number | null;
 }
 
-export interface PlanColumns {
-  name: string;
-  definition: string;
-  updated_ms: number;
-}
-
-export interface EntryColumns {
-  kind: EntryRow['kind'];
-  name: string;
-  definition: string;
-  sealed: string | null;
-  version: number;
-  created_ms: number;
-  updated_ms: number;
-  updated_by: string;
-}
-
-export interface OperatorColumns {
-  id: string;
-  name: string;
-  role: OperatorRow['role'];
-  accounts: string | null;
-  prefix: string | null;
-  hash: string | null;
-  issuer: string | null;
-  subject: string | null;
-  origin: OperatorRow['origin'];
-  created_ms: number;
-}
-
-export type ScimColumns = {
-  id: string;
-  kind: ScimRow['kind'];
-  name: string;
-  data: string;
-  created_ms: number;
-  updated_ms: number;
-};
-
-export interface InvitationColumns {
-  id: string;
-  hash: string;
-  role: InvitationRow['role'];
-  accounts: string | null;
-  name: string | null;
-  email: string | null;
-  created_ms: number;
-  created_by: string;
-  ends_ms: number;
-}
-
-export type BodyRuleColumns = {
-  id: string;
-  kind: BodyRuleRow['of'];
-  name: string;
-  reason: string;
-  created_ms: number;
-  created_by: string;
-  until_ms: number;
-};
-
-export interface CredentialColumns {
-  provider: string;
-  id: string;
-  sealed: string;
-  hint: string;
-  weight: number;
-  rpm: number | null;
-  created_ms: number;
-  created_by: string;
-}
-
-/** `id` grows; absent in inserted rows. */
-export type AuditColumns = {
-  id?: number;
-  at_ms: number;
-  actor: string;
-  action: string;
-  subject: string;
-  before: string | null;
-  after: string | null;
-};
-
 /** Secrets by the id of their key, in the order of the rows. */
 export function secretsByKey(rows: readonly SecretColumns[]): Map<string, KeySecret[]> {
   const secrets = new Map<string, KeySecret[]>();
@@ -179,10 +136,6 @@ export function secretsByKey(rows: readonly SecretColumns[]): Map<string, KeySec
     else known.push(secret);
   }
   return secrets;
-}
-
-export function topUpOf({ usd_nano, at_ms, ...row }: CreditColumns): TopUp {
-  return { ...row, usdNano: Number(usd_nano), atMs: Number(at_ms) };
 }
 
 export function accountOf(row: AccountColumns): AccountRow {
@@ -220,44 +173,6 @@ export function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
   };
 }
 
-export function planOf(row: PlanColumns): PlanRow {
-  return { name: row.name, definition: fromJson(row.definition) as PlanRow['definition'], updatedMs: row.updated_ms };
-}
-
-export function entryOf(row: EntryColumns): EntryRow {
-  return {
-    kind: row.kind,
-    name: row.name,
-    definition: fromJson(row.definition) as EntryRow['definition'],
-    sealed: row.sealed,
-    version: row.version,
-    createdMs: row.created_ms,
-    updatedMs: row.updated_ms,
-    updatedBy: row.updated_by,
-  };
-}
-
-export function credentialOf({ created_ms, created_by, ...row }: CredentialColumns): CredentialRow {
-  return { ...row, createdMs: created_ms, createdBy: created_by };
-}
-
-export function operatorOf({ accounts, created_ms, ...row }: OperatorColumns): OperatorRow {
-  return { ...row, accounts: fromJson(accounts) as OperatorRow['accounts'], createdMs: created_ms };
-}
-
-export function scimOf({ data, created_ms, updated_ms, ...row }: ScimColumns): ScimRow {
-  return { ...row, data: fromJson(data) as ScimRow['data'], createdMs: created_ms, updatedMs: updated_ms };
-}
-
-export function invitationOf({ accounts, created_ms, created_by, ends_ms, ...row }: InvitationColumns): InvitationRow {
-  const times = { createdMs: created_ms, createdBy: created_by, endsMs: ends_ms };
-  return { ...row, accounts: fromJson(accounts) as InvitationRow['accounts'], ...times };
-}
-
-export function bodyRuleOf({ kind, created_ms, created_by, until_ms, ...row }: BodyRuleColumns): BodyRuleRow {
-  return { ...row, of: kind, createdMs: created_ms, createdBy: created_by, untilMs: until_ms };
-}
-
 /** The text after `WHERE` for a query of the audit log among the rows from id $8 on, with `auditValues`. */
 export const auditConditions = `(CAST($1 AS TEXT) IS NULL OR actor = $1) AND (CAST($3 AS TEXT) IS NULL OR subject = $3)
   AND (CAST($2 AS TEXT) IS NULL OR action = $2 OR substr(action, 1, length($2) + 1) = $2 || '.')
@@ -268,18 +183,6 @@ export function auditValues(query: AuditQuery & { before: number; from: number }
   const { actor = null, action = null, subject = null, sinceMs = 0, untilMs, before, limit, from } = query;
   const until = Math.ceil(untilMs ?? Number.MAX_SAFE_INTEGER);
   return [actor, action, subject, Math.floor(sinceMs), until, before, limit, from];
-}
-
-export function auditOf(row: AuditColumns & { id: number }): AuditRow {
-  return {
-    id: row.id,
-    atMs: row.at_ms,
-    actor: row.actor,
-    action: row.action,
-    subject: row.subject,
-    before: fromJson(row.before),
-    after: fromJson(row.after),
-  };
 }
 
 export function toJson(value: unknown): string | null {

@@ -5,25 +5,23 @@ import type {
   AuditEntry,
   BodyRuleRow,
   Change,
-  CredentialRow,
-  EntryRow,
-  InvitationRow,
   KeySecret,
   KeySettings,
-  OperatorRow,
-  ScimRow,
   TopUp,
 } from '../../books/auth/account-store.ts';
 import {
   type AccountTables,
-  type BodyRuleColumns,
-  type CredentialColumns,
-  type EntryColumns,
-  type InvitationColumns,
+  auditShape,
+  bodyRuleShape,
+  credentialShape,
+  entryShape,
+  invitationShape,
   namesColumn,
-  type OperatorColumns,
-  type ScimColumns,
+  operatorShape,
+  planShape,
+  scimShape,
   toJson,
+  topUpShape,
 } from './account-rows.ts';
 
 /** One statement of a change. `must`: it has to touch a row. */
@@ -55,14 +53,7 @@ export async function accountQueries(prefix: string): Promise<Kysely<AccountTabl
  */
 export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change[], audit: AuditEntry): AccountStep[] {
   const version = queries.updateTable('store_version').set((row) => ({ version: row('version', '+', 1) }));
-  const entry = queries.insertInto('audit').values({
-    at_ms: audit.atMs,
-    actor: audit.actor,
-    action: audit.action,
-    subject: audit.subject,
-    before: toJson(audit.before),
-    after: toJson(audit.after),
-  });
+  const entry = queries.insertInto('audit').values(auditShape.record(audit));
   return [may(version), ...changes.flatMap((change) => changeSteps(queries, change)), may(entry)];
 }
 
@@ -126,13 +117,13 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
     case 'delete-plan':
       return [must(queries.deleteFrom('plan').where('name', '=', change.name))];
     case 'create-kept':
-      return [may(queries.insertInto('kept').values(entryColumns(change.row)))];
+      return [may(queries.insertInto('kept').values(entryShape.record(change.row)))];
     case 'replace-kept':
       return [
         must(
           queries
             .updateTable('kept')
-            .set(entryColumns(change.row))
+            .set(entryShape.record(change.row))
             .where('kind', '=', change.row.kind)
             .where('name', '=', change.row.name)
             .where('version', '=', change.was),
@@ -148,7 +139,7 @@ function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountSte
       return change.of === 'provider' ? [must(entryRows), may(credentials)] : [must(entryRows)];
     }
     case 'create-credential':
-      return [may(queries.insertInto('credential').values(credentialColumns(change.credential)))];
+      return [may(queries.insertInto('credential').values(credentialShape.record(change.credential)))];
     case 'delete-credential':
       return [
         must(queries.deleteFrom('credential').where('provider', '=', change.provider).where('id', '=', change.id)),
@@ -179,7 +170,7 @@ function personSteps(
 ): AccountStep[] {
   switch (change.kind) {
     case 'create-operator':
-      return [may(queries.insertInto('operator').values(operatorColumns(change.operator)))];
+      return [may(queries.insertInto('operator').values(operatorShape.record(change.operator)))];
     case 'update-operator': {
       const { accounts, ...set } = change.set;
       const columns = { id: change.id, ...set, ...(accounts !== undefined && { accounts: toJson(accounts) }) };
@@ -190,7 +181,7 @@ function personSteps(
     case 'create-invitation': {
       const { invitation } = change;
       const expired = queries.deleteFrom('invitation').where('ends_ms', '<=', invitation.createdMs);
-      return [may(expired), may(queries.insertInto('invitation').values(invitationColumns(invitation)))];
+      return [may(expired), may(queries.insertInto('invitation').values(invitationShape.record(invitation)))];
     }
     case 'use-invitation':
       return [must(queries.deleteFrom('invitation').where('id', '=', change.id).where('ends_ms', '>', change.atMs))];
@@ -206,9 +197,9 @@ function personSteps(
     case 'delete-body-rule':
       return [must(queries.deleteFrom('body_rule').where('id', '=', change.id))];
     case 'create-scim':
-      return [may(queries.insertInto('scim').values(scimColumns(change.row)))];
+      return [may(queries.insertInto('scim').values(scimShape.record(change.row)))];
     case 'replace-scim':
-      return [must(queries.updateTable('scim').set(scimColumns(change.row)).where('id', '=', change.row.id))];
+      return [must(queries.updateTable('scim').set(scimShape.record(change.row)).where('id', '=', change.row.id))];
     case 'delete-scim':
       return [must(queries.deleteFrom('scim').where('id', '=', change.id))];
   }
@@ -227,12 +218,12 @@ function newAccountColumns({
   return { id, name, plan, status, created_ms: createdMs, ...columns, credit_nano: null };
 }
 
-function creditSteps(queries: Kysely<AccountTables>, { usdNano, atMs, ...topUp }: TopUp): AccountStep[] {
+function creditSteps(queries: Kysely<AccountTables>, topUp: TopUp): AccountStep[] {
   const added = queries
     .updateTable('account')
-    .set((row) => ({ credit_nano: row(row.fn.coalesce('credit_nano', row.lit(0)), '+', usdNano) }))
+    .set((row) => ({ credit_nano: row(row.fn.coalesce('credit_nano', row.lit(0)), '+', topUp.usdNano) }))
     .where('id', '=', topUp.account);
-  return [may(queries.insertInto('credit').values({ ...topUp, usd_nano: usdNano, at_ms: atMs })), must(added)];
+  return [may(queries.insertInto('credit').values(topUpShape.record(topUp))), must(added)];
 }
 
 function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudget, budgets, data, ...facts }: Facts) {
@@ -251,9 +242,9 @@ function settingColumns({ name, expiresMs, models, ips, limits, guards, tags = [
 }
 
 function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change, { kind: 'put-plan' }>): AccountStep {
-  const row = { definition: JSON.stringify(plan.definition), updated_ms: plan.updatedMs };
+  const { name, ...row } = planShape.record(plan);
   if (was !== null) {
-    const held = { name: plan.name, definition: JSON.stringify(was) };
+    const held = { name, definition: JSON.stringify(was) };
     return must(
       queries
         .updateTable('plan')
@@ -264,46 +255,16 @@ function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change,
   return may(
     queries
       .insertInto('plan')
-      .values({ name: plan.name, ...row })
+      .values({ name, ...row })
       .onConflict((conflict) => conflict.column('name').doUpdateSet(row)),
   );
-}
-
-function entryColumns({ createdMs, updatedMs, updatedBy, definition, ...row }: EntryRow): EntryColumns {
-  return {
-    ...row,
-    definition: JSON.stringify(definition),
-    created_ms: createdMs,
-    updated_ms: updatedMs,
-    updated_by: updatedBy,
-  };
-}
-
-function operatorColumns({ accounts, createdMs, ...row }: OperatorRow): OperatorColumns {
-  return { ...row, accounts: toJson(accounts), created_ms: createdMs };
-}
-
-function scimColumns({ data, createdMs, updatedMs, ...row }: ScimRow): ScimColumns {
-  return { ...row, data: JSON.stringify(data), created_ms: createdMs, updated_ms: updatedMs };
 }
 
 function bodyRuleSteps(queries: Kysely<AccountTables>, rule: BodyRuleRow): AccountStep[] {
   const before = queries
     .deleteFrom('body_rule')
     .where((row) => row.or([row.and({ kind: rule.of, name: rule.name }), row('until_ms', '<=', rule.createdMs)]));
-  return [may(before), may(queries.insertInto('body_rule').values(bodyRuleColumns(rule)))];
-}
-
-function bodyRuleColumns({ of, createdMs, createdBy, untilMs, ...row }: BodyRuleRow): BodyRuleColumns {
-  return { ...row, kind: of, created_ms: createdMs, created_by: createdBy, until_ms: untilMs };
-}
-
-function invitationColumns({ accounts, createdMs, createdBy, endsMs, ...row }: InvitationRow): InvitationColumns {
-  return { ...row, accounts: toJson(accounts), created_ms: createdMs, created_by: createdBy, ends_ms: endsMs };
-}
-
-function credentialColumns({ createdMs, createdBy, ...row }: CredentialRow): CredentialColumns {
-  return { ...row, created_ms: createdMs, created_by: createdBy };
+  return [may(before), may(queries.insertInto('body_rule').values(bodyRuleShape.record(rule)))];
 }
 
 function living(queries: Kysely<AccountTables>, id: string) {

@@ -2,18 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { AccountStore, AuditRow, KeyPlace } from '../../books/auth/account-store.ts';
 import { keyPlacesMax } from '../../kernel/limits.ts';
+import { rowShape } from '../row-shape.ts';
 import { type ClosableTables, Conflict, change, type SqlTables } from '../sql-tables.ts';
-import {
-  type AccountTables,
-  type AuditColumns,
-  auditConditions,
-  auditOf,
-  auditValues,
-  type CreditColumns,
-  type ScimColumns,
-  scimOf,
-  topUpOf,
-} from './account-rows.ts';
+import { type AccountTables, auditConditions, auditShape, auditValues, scimShape, topUpShape } from './account-rows.ts';
 import { accountQueries, stepsOf } from './account-steps.ts';
 import { createLoad } from './load-accounts.ts';
 
@@ -63,7 +54,7 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
       }
     },
     async scim() {
-      return (await rows(provisioned, [])).map((row) => scimOf(row as ScimColumns));
+      return (await rows(provisioned, [])).map(scimShape.read);
     },
     async audit(query) {
       const [newest] = await rows(newestAudited, []);
@@ -71,19 +62,21 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
       for (let before = Math.min(query.before ?? Number.MAX_SAFE_INTEGER, Number(newest?.id ?? 0) + 1); ; ) {
         const from = before - auditedAtOnce;
         const some = await rows(audited, auditValues({ ...query, before, from, limit: query.limit - found.length }));
-        for (const row of some) found.push(auditOf(row as StoredAudit));
+        for (const row of some) found.push({ id: Number(row.id), ...auditShape.read(row) });
         if (from <= 0 || found.length === query.limit) return found;
         before = from;
         await nextTurn();
       }
     },
     async topUps(account, limit) {
-      return (await rows(toppedUp, [account, limit])).map((row) => topUpOf(row as StoredTopUp));
+      return (await rows(toppedUp, [account, limit])).map(topUpShape.read);
     },
     ...keyPlaces(tables),
     close,
   };
 }
+
+const placeShape = rowShape<KeyPlace>()({ text: ['address'], number: ['requests', 'firstMs', 'lastMs'] });
 
 /** Addresses that keys were used from. */
 function keyPlaces({ prefix, rows, write }: SqlTables): Pick<AccountStore, 'usedFrom' | 'places'> {
@@ -109,17 +102,9 @@ function keyPlaces({ prefix, rows, write }: SqlTables): Pick<AccountStore, 'used
       ]);
     },
     async places(keyId) {
-      return (await rows(places, [keyId])).map(keyPlaceOf);
+      return (await rows(places, [keyId])).map(placeShape.read);
     },
   };
 }
 
 const placeOf = ({ keyId, address }: { keyId: string; address: string }) => `${keyId} ${address}`;
-
-function keyPlaceOf(row: Record<string, unknown>): KeyPlace {
-  const { address, requests, first_ms, last_ms } = row;
-  return { address: String(address), requests: Number(requests), firstMs: Number(first_ms), lastMs: Number(last_ms) };
-}
-
-type StoredTopUp = CreditColumns & Record<string, unknown>;
-type StoredAudit = AuditColumns & { id: number };

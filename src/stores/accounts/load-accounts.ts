@@ -1,16 +1,17 @@
 import type { AccountRow, KeyRow, Stored } from '../../books/auth/account-store.ts';
+import type { RowShape } from '../row-shape.ts';
 import { read, type SqlTables, type Work } from '../sql-tables.ts';
 import {
   type AccountColumns,
   accountOf,
-  bodyRuleOf,
-  credentialOf,
-  entryOf,
-  invitationOf,
+  bodyRuleShape,
+  credentialShape,
+  entryShape,
+  invitationShape,
   type KeyColumns,
   keyOf,
-  operatorOf,
-  planOf,
+  operatorShape,
+  planShape,
   type SecretColumns,
   secretsByKey,
 } from './account-rows.ts';
@@ -99,16 +100,16 @@ function* rowsOf<Columns>(
 
 type FewRows = Omit<Stored, 'accounts' | 'keys'>;
 
-/** Tables of few rows: its name, the order of its list, and how a row is read. */
+/** Tables of few rows: its name, the order of its list, and its rows. */
 const tablesOf: {
-  [List in keyof FewRows]: readonly [string, (byBytes: string) => string, (row: never) => FewRows[List][number]];
+  [List in keyof FewRows]: readonly [string, (byBytes: string) => string, RowShape<FewRows[List][number]>];
 } = {
-  plans: ['plan', () => 'name', planOf],
-  entries: ['kept', (by) => `kind ${by}, name ${by}`, entryOf],
-  credentials: ['credential', (by) => `provider ${by}, created_ms, id ${by}`, credentialOf],
-  operators: ['operator', (by) => `name ${by}`, operatorOf],
-  invitations: ['invitation', (by) => `created_ms, id ${by}`, invitationOf],
-  bodyRules: ['body_rule', (by) => `created_ms, id ${by}`, bodyRuleOf],
+  plans: ['plan', () => 'name', planShape],
+  entries: ['kept', (by) => `kind ${by}, name ${by}`, entryShape],
+  credentials: ['credential', (by) => `provider ${by}, created_ms, id ${by}`, credentialShape],
+  operators: ['operator', (by) => `name ${by}`, operatorShape],
+  invitations: ['invitation', (by) => `created_ms, id ${by}`, invitationShape],
+  bodyRules: ['body_rule', (by) => `created_ms, id ${by}`, bodyRuleShape],
 };
 
 /** Lists of the tables that have `changed`; the others as they are in `before`. */
@@ -118,10 +119,10 @@ function* fewRowsOf(
   changed: (table: string) => boolean,
 ): Work<FewRows> {
   const lists: Record<string, readonly unknown[]> = {};
-  for (const [list, [table, order, rowOf]] of Object.entries(tablesOf)) {
+  for (const [list, [table, order, shape]] of Object.entries(tablesOf)) {
     if (!changed(table)) continue;
     const rows = yield* read(`SELECT * FROM ${prefix}${table} ORDER BY ${order(byBytes)}`, []);
-    lists[list] = rows.map((row) => rowOf(row as never));
+    lists[list] = rows.map((row) => shape.read(row));
   }
   return { ...before, ...lists } as FewRows;
 }

@@ -1,5 +1,12 @@
 import type { McpGrantRow, McpGrantStore } from '../../books/auth/mcp-grant-store.ts';
+import { rowShape } from '../row-shape.ts';
 import type { ClosableTables } from '../sql-tables.ts';
+
+const grantShape = rowShape<McpGrantRow>()({
+  text: ['server', 'sealed', 'loginBy'],
+  'text?': ['ended'],
+  number: ['version', 'leaseMs', 'loginMs'],
+});
 
 /** Grants of MCP servers, and logins that have begun, over either database. */
 export function createMcpGrantStore({ prefix, rows, write, close }: ClosableTables): McpGrantStore {
@@ -9,20 +16,17 @@ export function createMcpGrantStore({ prefix, rows, write, close }: ClosableTabl
   return {
     async find(server) {
       const [row] = await rows(`SELECT * FROM ${grant} WHERE server = $1`, [server]);
-      return row === undefined ? null : grantOf(row);
+      return row === undefined ? null : grantShape.read(row);
     },
     async list() {
-      return (await rows(`SELECT * FROM ${grant} ORDER BY server`, [])).map(grantOf);
+      return (await rows(`SELECT * FROM ${grant} ORDER BY server`, [])).map(grantShape.read);
     },
-    put({ server, sealed, ended, version, leaseMs, loginMs, loginBy }, was) {
-      const values = [server, sealed, ended, version, leaseMs, loginMs, loginBy];
-      const set = 'sealed = $2, ended = $3, version = $4, lease_ms = $5, login_ms = $6, login_by = $7';
-      if (was !== null) {
-        return hasChanged(`UPDATE ${grant} SET ${set} WHERE server = $1 AND version = $8`, [...values, was]);
-      }
-      const insert = `INSERT INTO ${grant} (server, sealed, ended, version, lease_ms, login_ms, login_by)
-        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (server) DO UPDATE SET ${set}`;
-      return hasChanged(insert, values);
+    put(row, was) {
+      if (was === null) return hasChanged(grantShape.put(grant, 'server'), grantShape.cells(row));
+      const { sealed, ended, version, leaseMs, loginMs, loginBy } = row;
+      const update = `UPDATE ${grant} SET sealed = $2, ended = $3, version = $4, lease_ms = $5, login_ms = $6, login_by = $7
+        WHERE server = $1 AND version = $8`;
+      return hasChanged(update, [row.server, sealed, ended, version, leaseMs, loginMs, loginBy, was]);
     },
     remove: (server) => hasChanged(`DELETE FROM ${grant} WHERE server = $1`, [server]),
     lease(server, version, nowMs, untilMs) {
@@ -42,17 +46,5 @@ export function createMcpGrantStore({ prefix, rows, write, close }: ClosableTabl
       return row === undefined ? null : { hash, sealed: String(row.sealed), endsMs: Number(row.ends_ms) };
     },
     close,
-  };
-}
-
-function grantOf(row: Record<string, unknown>): McpGrantRow {
-  return {
-    server: String(row.server),
-    sealed: String(row.sealed),
-    ended: row.ended === null ? null : String(row.ended),
-    version: Number(row.version),
-    leaseMs: Number(row.lease_ms),
-    loginMs: Number(row.login_ms),
-    loginBy: String(row.login_by),
   };
 }

@@ -1,6 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { GivenObject, ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
-import type { ClosableTables, Row, SqlTables, Step } from '../sql-tables.ts';
+import { rowShape } from '../row-shape.ts';
+import type { ClosableTables, SqlTables, Step } from '../sql-tables.ts';
+
+const {
+  columns,
+  cells,
+  read: givenOf,
+} = rowShape<GivenObject>()({
+  text: ['idHash', 'tenant', 'target', 'credential'],
+  number: ['expiresMs'],
+});
 
 /** Rows of one statement. */
 const givenAtOnce = 100;
@@ -47,12 +57,13 @@ export function createProviderObjectStore(
 
 function givingStep(prefix: string, objects: readonly GivenObject[]): Step {
   const values: unknown[] = [];
-  const places = objects.map(({ idHash, tenant, target, credential, expiresMs }) => {
-    const row = [idHash, tenant, target, credential, expiresMs];
-    return `(${row.map((value) => `$${values.push(value)}`).join(', ')})`;
-  });
-  const sql = `INSERT INTO ${prefix}provider_object (id_hash, tenant, target, credential, expires_ms)
-    VALUES ${places.join(', ')}
+  const places = objects.map(
+    (object) =>
+      `(${cells(object)
+        .map((value) => `$${values.push(value)}`)
+        .join(', ')})`,
+  );
+  const sql = `INSERT INTO ${prefix}provider_object (${columns}) VALUES ${places.join(', ')}
     ON CONFLICT (id_hash, tenant) DO UPDATE
       SET target = excluded.target, credential = excluded.credential, expires_ms = excluded.expires_ms`;
   return { sql, values };
@@ -77,15 +88,5 @@ export function objectUpkeep({ prefix, rows, write }: SqlTables): ProviderObject
       return row === undefined ? 0 : removeWhere('tenant = $1 AND expires_ms <= $2', [tenant, row.expires_ms]);
     },
     sweep: (nowMs) => removeWhere('expires_ms <= $1', [nowMs]),
-  };
-}
-
-function givenOf(row: Row): GivenObject {
-  return {
-    idHash: String(row.id_hash),
-    tenant: String(row.tenant),
-    target: String(row.target),
-    credential: String(row.credential),
-    expiresMs: Number(row.expires_ms),
   };
 }

@@ -1,13 +1,7 @@
-import type {
-  BatchEnding,
-  BatchFormat,
-  BatchRow,
-  BatchStore,
-  FileRow,
-  Listed,
-} from '../../books/metering/batch-store.ts';
+import type { BatchRow, BatchStore, FileRow, Listed, NewBatch } from '../../books/metering/batch-store.ts';
 import { leasedRows } from '../leased-rows.ts';
-import { type ClosableTables, change, type SqlTables, type Step } from '../sql-tables.ts';
+import { rowShape } from '../row-shape.ts';
+import { type ClosableTables, change, type Row, type SqlTables, type Step } from '../sql-tables.ts';
 
 /** Files, batches and their lines over either database. */
 export function createBatchStore(tables: ClosableTables): BatchStore {
@@ -21,14 +15,20 @@ export function createBatchStore(tables: ClosableTables): BatchStore {
   };
 }
 
+const fileShape = rowShape<FileRow>()({
+  text: ['id', 'tenant', 'purpose'],
+  number: ['bytes', 'createdMs', 'expiresMs'],
+  bytes: ['facts'],
+});
+
 function filesIn({ prefix, rows, write }: SqlTables) {
   const file = `${prefix}stored_file`;
   const chunk = `${prefix}file_chunk`;
-  const columns = 'id, tenant, purpose, bytes, created_ms, expires_ms, facts';
+  const { columns, cells, read: fileOf } = fileShape;
   return {
-    async putFile({ id, tenant, purpose, bytes, createdMs, expiresMs, facts }) {
+    async putFile(row) {
       const sql = `INSERT INTO ${file} (${columns}, complete) VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`;
-      await write([{ sql, values: [id, tenant, purpose, bytes, createdMs, expiresMs, facts] }]);
+      await write([{ sql, values: cells(row) }]);
     },
     async growFile(id, bytes) {
       await write([{ sql: `UPDATE ${file} SET bytes = $2 WHERE id = $1`, values: [id, bytes] }]);
@@ -90,23 +90,28 @@ function filesIn({ prefix, rows, write }: SqlTables) {
   } satisfies Partial<BatchStore>;
 }
 
-const batchColumns = `id, tenant, account, key_id, format, endpoint, input_file, created_ms, deadline_ms, facts,
-  ending, total, succeeded, errored, counted_ms, cancelling_ms, finalizing_ms, ended_ms, output_file, error_file,
-  ahead_succeeded`;
+const newShape = rowShape<NewBatch>()({
+  text: ['id', 'tenant', 'account', 'keyId', 'format', 'endpoint', 'inputFile'],
+  number: ['createdMs', 'deadlineMs'],
+  bytes: ['facts'],
+});
+const progressShape = rowShape<Omit<BatchRow, keyof NewBatch>>()({
+  'text?': ['ending', 'outputFile', 'errorFile'],
+  number: ['succeeded', 'errored', 'aheadSucceeded'],
+  'number?': ['total', 'countedMs', 'cancellingMs', 'finalizingMs', 'endedMs'],
+});
+const batchColumns = `${newShape.columns}, ${progressShape.columns}`;
+const batchOf = (row: Row): BatchRow => ({ ...newShape.read(row), ...progressShape.read(row) });
 
 function batchesIn({ prefix, rows, write, transaction }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   return {
     async createBatch(row, openMax) {
-      const { id, tenant, account, keyId, format, endpoint, inputFile, createdMs, deadlineMs, facts } = row;
-      const sql = `INSERT INTO ${batch}
-          (id, tenant, account, key_id, format, endpoint, input_file, created_ms, deadline_ms, facts)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+      const sql = `INSERT INTO ${batch} (${newShape.columns}) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
         WHERE (SELECT count(*) FROM ${batch} WHERE tenant = $2 AND ended_ms IS NULL) < $11`;
-      const values = [id, tenant, account, keyId, format, endpoint, inputFile, createdMs, deadlineMs, facts, openMax];
       // A transaction, whose outcome is known: one that is refused must not run.
-      const made = await transaction('write', () => change(sql, values));
+      const made = await transaction('write', () => change(sql, [...newShape.cells(row), openMax]));
       return made === 1 ? 'created' : 'full';
     },
     async findBatch(tenant, id, nowMs) {
@@ -222,7 +227,7 @@ function linesIn({ prefix, rows, write }: SqlTables) {
         seq: Number(row.seq),
         requestId: String(row.request_id),
         ended: row.state === 'succeeded' || row.state === 'errored',
-        part: numberOrNull(row.part),
+        part: row.part === null ? null : Number(row.part),
         returned: row.state === 'returned',
       }));
     },
@@ -302,46 +307,4 @@ function pageOf({ tenant, nowMs, limit, after, order }: Listed) {
   const place = (value: unknown) => `$${values.push(value)}`;
   const behind = after === null ? '' : `AND id ${order === 'asc' ? '>' : '<'} ${place(after)}`;
   return { values, place, behind, order };
-}
-
-function fileOf(row: Record<string, unknown>): FileRow {
-  return {
-    id: String(row.id),
-    tenant: String(row.tenant),
-    purpose: String(row.purpose),
-    bytes: Number(row.bytes),
-    createdMs: Number(row.created_ms),
-    expiresMs: Number(row.expires_ms),
-    facts: row.facts as Uint8Array,
-  };
-}
-
-function batchOf(row: Record<string, unknown>): BatchRow {
-  return {
-    id: String(row.id),
-    tenant: String(row.tenant),
-    account: String(row.account),
-    keyId: String(row.key_id),
-    format: row.format as BatchFormat,
-    endpoint: String(row.endpoint),
-    inputFile: String(row.input_file),
-    createdMs: Number(row.created_ms),
-    deadlineMs: Number(row.deadline_ms),
-    facts: row.facts as Uint8Array,
-    ending: (row.ending ?? null) as BatchEnding | null,
-    total: numberOrNull(row.total),
-    succeeded: Number(row.succeeded),
-    errored: Number(row.errored),
-    countedMs: numberOrNull(row.counted_ms),
-    cancellingMs: numberOrNull(row.cancelling_ms),
-    finalizingMs: numberOrNull(row.finalizing_ms),
-    endedMs: numberOrNull(row.ended_ms),
-    outputFile: (row.output_file ?? null) as string | null,
-    errorFile: (row.error_file ?? null) as string | null,
-    aheadSucceeded: Number(row.ahead_succeeded),
-  };
-}
-
-function numberOrNull(value: unknown): number | null {
-  return value === null || value === undefined ? null : Number(value);
 }

@@ -1,6 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BodyFilter, BodyRow, BodyStore } from '../../books/metering/body-store.ts';
-import type { ClosableTables, Row, SqlTables, SqlWords } from '../sql-tables.ts';
+import { rowShape } from '../row-shape.ts';
+import type { ClosableTables, SqlTables, SqlWords } from '../sql-tables.ts';
+
+const {
+  columns,
+  cells,
+  read: bodyOf,
+} = rowShape<BodyRow>()({
+  text: ['requestId', 'account', 'keyId', 'path'],
+  'text?': ['model'],
+  number: ['atMs', 'status'],
+  bytes: ['sealed'],
+});
 
 /** Rows that one turn of the loop goes through: a filter may match none of a million. */
 const sliceRows = 5_000;
@@ -14,16 +26,15 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
   const { prefix, rows, write, close } = tables;
   const body = `${prefix}kept_body`;
   const signature = `${prefix}kept_body_signature`;
-  const columns = 'request_id, at_ms, account, key_id, model, path, status, sealed';
 
   return {
-    async put({ requestId, atMs, account, keyId, model, path, status, sealed }, ofWords) {
-      const bytes = sealed.length + (ofWords?.length ?? 0);
+    async put(kept, ofWords) {
+      const bytes = kept.sealed.length + (ofWords?.length ?? 0);
       const sql = `INSERT INTO ${body} (${columns}, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (request_id) DO NOTHING`;
-      const row = { sql, values: [requestId, atMs, account, keyId, model, path, status, sealed, bytes], needed: true };
+      const row = { sql, values: [...cells(kept), bytes], needed: true };
       const beside = `INSERT INTO ${signature} (request_id, sealed) VALUES ($1, $2)`;
-      await write(ofWords === null ? [row] : [row, { sql: beside, values: [requestId, ofWords] }]);
+      await write(ofWords === null ? [row] : [row, { sql: beside, values: [kept.requestId, ofWords] }]);
     },
     async find(requestId) {
       const [row] = await rows(`SELECT ${columns} FROM ${body} WHERE request_id = $1`, [requestId]);
@@ -143,17 +154,4 @@ function conditionOf(
     ...(toMs === undefined ? [] : [`at_ms < ${place(Math.ceil(toMs))}`]),
   ];
   return conditions.join(' AND ');
-}
-
-function bodyOf(row: Row): BodyRow {
-  return {
-    requestId: String(row.request_id),
-    atMs: Number(row.at_ms),
-    account: String(row.account),
-    keyId: String(row.key_id),
-    model: row.model === null ? null : String(row.model),
-    path: String(row.path),
-    status: Number(row.status),
-    sealed: row.sealed as Uint8Array,
-  };
 }

@@ -6,7 +6,20 @@ import type {
   NoticeQuery,
   NoticeStore,
 } from '../../books/metering/notices/notice-store.ts';
-import type { ClosableTables } from '../sql-tables.ts';
+import { rowShape } from '../row-shape.ts';
+import type { ClosableTables, Step } from '../sql-tables.ts';
+
+const crossingShape = rowShape<Crossing>()(
+  { text: ['scope', 'limit'], number: ['share', 'crossedMs'] },
+  { limit: 'limit_id' },
+);
+const noticeShape = rowShape<Notice>()({ text: ['id', 'plan', 'body'], number: ['createdMs', 'tries'] });
+const listedShape = rowShape<ListedNotice>()({
+  text: ['id', 'plan', 'body', 'state'],
+  'text?': ['reason'],
+  number: ['createdMs', 'tries'],
+  'number?': ['nextMs', 'endedMs'],
+});
 
 /** The history holds this many, and none that ended longer ago. */
 export const noticeHistory = { rowsMax: 10_000, ageMaxMs: 30 * 86_400_000 } as const;
@@ -22,14 +35,12 @@ export function createNoticeStore({
   const notice = `${prefix}notice`;
   const ended = `${prefix}ended_notice`;
   return {
-    async cross({ scope, limit, share, crossedMs }, { id, plan, body, createdMs, tries }) {
-      const note = `INSERT INTO ${crossing} (scope, limit_id, share, crossed_ms) VALUES ($1, $2, $3, $4)
-        ON CONFLICT DO NOTHING`;
-      const queue = `INSERT INTO ${notice} (id, plan, body, created_ms, tries, next_ms) VALUES ($1, $2, $3, $4, $5, $6)`;
+    async cross(crossed, queued) {
+      const sql = `${crossingShape.insert(crossing)} ON CONFLICT DO NOTHING`;
       // Queued exactly where the crossing is new.
       const [noted] = await write([
-        { sql: note, values: [scope, limit, share, crossedMs], needed: true },
-        { sql: queue, values: [id, plan, body, createdMs, tries, createdMs] },
+        { sql, values: crossingShape.cells(crossed), needed: true },
+        queueStep(prefix, queued),
       ]);
       return noted === 1;
     },
@@ -38,13 +49,13 @@ export function createNoticeStore({
       await write([{ sql, values: [scope, limit, share] }]);
     },
     async crossed(scope) {
-      return (await rows(`SELECT * FROM ${crossing} WHERE scope = $1`, [scope])).map(crossingOf);
+      return (await rows(`SELECT * FROM ${crossing} WHERE scope = $1`, [scope])).map(crossingShape.read);
     },
     async crossings(behind, limit) {
       const after = behind === null ? '' : 'WHERE (scope, limit_id, share) > ($2, $3, $4)';
       const sql = `SELECT * FROM ${crossing} ${after} ORDER BY scope, limit_id, share LIMIT $1`;
       const values = behind === null ? [limit] : [limit, behind.scope, behind.limit, behind.share];
-      return (await rows(sql, values)).map(crossingOf);
+      return (await rows(sql, values)).map(crossingShape.read);
     },
     async due(nowMs, leaseUntilMs, limit, but = []) {
       // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
@@ -56,7 +67,7 @@ export function createNoticeStore({
         ) AS waiting ORDER BY turn, created_ms, id LIMIT $2`;
       // Of replicas that ask at one moment, the second finds the first's rows leased.
       const lease = `UPDATE ${notice} SET next_ms = $3 WHERE next_ms <= $1 AND id IN (${due}) RETURNING *`;
-      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs, ...but])).map(noticeOf);
+      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs, ...but])).map(noticeShape.read);
       return leased.toSorted((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
     },
     async retry(id, { tries, nextMs, reason }) {
@@ -64,28 +75,15 @@ export function createNoticeStore({
       await write([{ sql, values: [id, tries, nextMs, reason] }]);
     },
     end: async (id, how) => void (await write(endOf(notice, ended, id, how))),
-    list: (query) => rows(...listedNotices(notice, ended, query)).then((found) => found.map(listedOf)),
+    list: (query) => rows(...listedNotices(notice, ended, query)).then((found) => found.map(listedShape.read)),
     close,
   };
 }
 
-function crossingOf(row: Record<string, unknown>): Crossing {
-  return {
-    scope: String(row.scope),
-    limit: String(row.limit_id),
-    share: Number(row.share),
-    crossedMs: Number(row.crossed_ms),
-  };
-}
-
-function noticeOf(row: Record<string, unknown>): Notice {
-  return {
-    id: String(row.id),
-    plan: String(row.plan),
-    body: String(row.body),
-    createdMs: Number(row.created_ms),
-    tries: Number(row.tries),
-  };
+/** Queues a notice that is due at once. */
+export function queueStep(prefix: string, notice: Notice): Step {
+  const sql = `INSERT INTO ${prefix}notice (${noticeShape.columns}, next_ms) VALUES ($1, $2, $3, $4, $5, $6)`;
+  return { sql, values: [...noticeShape.cells(notice), notice.createdMs] };
 }
 
 /** The statements that move a notice into the history, and forget what is too old. */
@@ -114,14 +112,4 @@ function listedNotices(notice: string, ended: string, { limit, before, plans }: 
     WHERE substr(plan, 1, length($2)) = $2 AND ($3 = 0 OR plan NOT LIKE '% %')${following}
     ORDER BY created_ms DESC, id DESC LIMIT $1`;
   return [sql, [limit, beginWith, isOfPlans ? 1 : 0, ...(before === null ? [] : [before.createdMs, before.id])]];
-}
-
-function listedOf(row: Record<string, unknown>): ListedNotice {
-  return {
-    ...noticeOf(row),
-    state: String(row.state) as ListedNotice['state'],
-    reason: row.reason === null ? null : String(row.reason),
-    nextMs: row.next_ms === null ? null : Number(row.next_ms),
-    endedMs: row.ended_ms === null ? null : Number(row.ended_ms),
-  };
 }

@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ConversationRow, FoundResponse, ItemRow, ResponseStore } from '../../books/metering/response-store.ts';
-import { stringOr } from '../../kernel/json.ts';
-import { type ClosableTables, change, read, type Work } from '../sql-tables.ts';
+import type {
+  ConversationRow,
+  FoundResponse,
+  ItemRow,
+  ResponseRow,
+  ResponseStore,
+} from '../../books/metering/response-store.ts';
+import { rowShape } from '../row-shape.ts';
+import { type ClosableTables, change, type Row, read, type Work } from '../sql-tables.ts';
 
 /** Tables of responses, in either database. */
 export interface ResponseTables extends ClosableTables {
@@ -80,20 +86,32 @@ interface TableNames {
   place: string;
 }
 
+const responseShape = rowShape<ResponseRow>()({
+  text: ['tenant', 'id', 'status'],
+  'text?': ['previous', 'conversation', 'bootId'],
+  number: ['createdMs', 'expiresMs'],
+  bytes: ['input', 'answer'],
+});
+const foundShape = rowShape<Pick<FoundResponse, 'orphaned' | 'events'>>()({ flag: ['orphaned'], 'bytes?': ['events'] });
+const responseOf = (row: Row): FoundResponse => ({ ...responseShape.read(row), ...foundShape.read(row) });
+const conversationShape = rowShape<ConversationRow>()({
+  text: ['tenant', 'id'],
+  number: ['createdMs', 'expiresMs'],
+  bytes: ['metadata'],
+});
+const itemShape = rowShape<ItemRow>()({ text: ['id'], bytes: ['item'] });
+
 function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, names: TableNames) {
   const { response } = names;
-  const columns = 'tenant, id, previous, conversation, status, boot_id, created_ms, expires_ms, input, answer';
+  const { columns, insert, cells } = responseShape;
   const found = `${columns}, (boot_id IS NOT NULL AND ${bootIsOver('boot_id')}) AS orphaned`;
   return {
     async put(row, items) {
-      const { tenant, id, previous, status, bootId, createdMs, expiresMs, input, answer } = row;
-      const sql = `INSERT INTO ${response} (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-        ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status, boot_id = excluded.boot_id,
-          expires_ms = excluded.expires_ms, input = excluded.input, answer = excluded.answer`;
-      const values = [tenant, id, previous, row.conversation, status, bootId, createdMs, expiresMs, input, answer];
+      const sql = `${insert(response)} ON CONFLICT (tenant, id) DO UPDATE SET status = excluded.status,
+          boot_id = excluded.boot_id, expires_ms = excluded.expires_ms, input = excluded.input, answer = excluded.answer`;
       await transaction('write', function* () {
-        yield* change(sql, values);
-        if (row.conversation !== null) yield* adding(names, tenant, row.conversation, items, expiresMs);
+        yield* change(sql, cells(row));
+        if (row.conversation !== null) yield* adding(names, row.tenant, row.conversation, items, row.expiresMs);
       });
     },
     async change({ tenant, id, status, answer, end, conversation: of, expiresMs }, items) {
@@ -146,19 +164,17 @@ function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, n
 function conversationsIn({ rows, write, transaction }: ResponseTables, names: TableNames) {
   const { conversation } = names;
   return {
-    async putConversation({ tenant, id, createdMs, expiresMs, metadata }, items) {
-      const sql = `INSERT INTO ${conversation} (tenant, id, created_ms, expires_ms, metadata)
-        VALUES ($1, $2, $3, $4, $5)`;
+    async putConversation(row, items) {
       await transaction('write', function* () {
-        yield* change(sql, [tenant, id, createdMs, expiresMs, metadata]);
-        yield* adding(names, tenant, id, items, expiresMs);
+        yield* change(conversationShape.insert(conversation), conversationShape.cells(row));
+        yield* adding(names, row.tenant, row.id, items, row.expiresMs);
       });
     },
     async findConversation(tenant, id, nowMs) {
-      const sql = `SELECT tenant, id, created_ms, expires_ms, metadata FROM ${conversation}
+      const sql = `SELECT ${conversationShape.columns} FROM ${conversation}
         WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
       const [row] = await rows(sql, [tenant, id, nowMs]);
-      return row === undefined ? null : conversationOf(row);
+      return row === undefined ? null : conversationShape.read(row);
     },
     async setMetadata(tenant, id, metadata, expiresMs) {
       const sql = `UPDATE ${conversation} SET metadata = $3, expires_ms = $4
@@ -181,7 +197,7 @@ function itemsIn({ rows, write, transaction }: ResponseTables, names: TableNames
       const one = id === null ? '' : `AND id = ${valueAt(id)}`;
       const sql = `SELECT id, item FROM ${item} WHERE tenant = $1 AND conversation = $2 ${behind} ${one}
         ORDER BY seq ${order} LIMIT $3`;
-      return (await rows(sql, values)).map(itemOf);
+      return (await rows(sql, values)).map(itemShape.read);
     },
     async removeItem(tenant, of, id, nowMs) {
       const which = 'tenant = $1 AND conversation = $2 AND id = $3';
@@ -234,37 +250,4 @@ function* adding(
     yield* change(sql, [tenant, id, ...some.flatMap((one) => [++seq, one.id, one.item])]);
   }
   return true;
-}
-
-function responseOf(row: Record<string, unknown>): FoundResponse {
-  return {
-    ...keyOf(row),
-    previous: stringOr(row.previous, null),
-    conversation: stringOr(row.conversation, null),
-    status: String(row.status),
-    bootId: stringOr(row.boot_id, null),
-    createdMs: Number(row.created_ms),
-    expiresMs: Number(row.expires_ms),
-    input: row.input as Uint8Array,
-    answer: row.answer as Uint8Array,
-    orphaned: Boolean(row.orphaned),
-    events: (row.events ?? null) as Uint8Array | null,
-  };
-}
-
-function conversationOf(row: Record<string, unknown>): ConversationRow {
-  return {
-    ...keyOf(row),
-    createdMs: Number(row.created_ms),
-    expiresMs: Number(row.expires_ms),
-    metadata: row.metadata as Uint8Array,
-  };
-}
-
-function itemOf(row: Record<string, unknown>): ItemRow {
-  return { id: String(row.id), item: row.item as Uint8Array };
-}
-
-function keyOf(row: Record<string, unknown>) {
-  return { tenant: String(row.tenant), id: String(row.id) };
 }

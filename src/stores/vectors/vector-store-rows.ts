@@ -8,6 +8,7 @@ import type {
   VectorStoreRows,
 } from '../../books/metering/vector-store-rows.ts';
 import { leasedRows } from '../leased-rows.ts';
+import { rowShape } from '../row-shape.ts';
 import { type ClosableTables, change, read, type SqlTables } from '../sql-tables.ts';
 
 /** Files that one tenant may have leased at the same time, so that others find a place. */
@@ -25,7 +26,16 @@ export function createVectorStoreRows(tables: ClosableTables): VectorStoreRows {
   };
 }
 
-const storeColumns = 'id, tenant, account, key_id, created_ms, active_ms, expires_ms, facts';
+const {
+  columns: storeColumns,
+  cells: storeCells,
+  read: storeOf,
+} = rowShape<StoreRow>()({
+  text: ['id', 'tenant', 'account', 'keyId'],
+  number: ['createdMs', 'activeMs'],
+  'number?': ['expiresMs'],
+  bytes: ['facts'],
+});
 
 function storesIn({ prefix, rows, write }: SqlTables) {
   const store = `${prefix}vector_store`;
@@ -33,11 +43,10 @@ function storesIn({ prefix, rows, write }: SqlTables) {
   const batch = `${prefix}vector_store_batch`;
   const place = `${prefix}vector_store_place`;
   return {
-    async createStore({ id, tenant, account, keyId, createdMs, activeMs, expiresMs, facts }, storesMax) {
+    async createStore(row, storesMax) {
       const sql = `INSERT INTO ${store} (${storeColumns}) SELECT $1, $2, $3, $4, $5, $6, $7, $8
         WHERE (SELECT count(*) FROM ${store} WHERE tenant = $2) < $9`;
-      const values = [id, tenant, account, keyId, createdMs, activeMs, expiresMs, facts, storesMax];
-      return (await write([{ sql, values }]))[0] === 1 ? 'created' : 'full';
+      return (await write([{ sql, values: [...storeCells(row), storesMax] }]))[0] === 1 ? 'created' : 'full';
     },
     async findStore(tenant, id) {
       const [row] = await rows(`SELECT ${storeColumns} FROM ${store} WHERE id = $1 AND tenant = $2`, [id, tenant]);
@@ -78,7 +87,12 @@ function storesIn({ prefix, rows, write }: SqlTables) {
   } satisfies Partial<VectorStoreRows>;
 }
 
-const fileColumns = 'id, store, tenant, key_id, file, batch, created_ms, status, bytes, facts';
+const { columns: fileColumns, read: fileOf } = rowShape<StoreFileRow>()({
+  text: ['id', 'store', 'tenant', 'keyId', 'file', 'status'],
+  'text?': ['batch'],
+  number: ['createdMs', 'bytes'],
+  bytes: ['facts'],
+});
 
 function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
   const file = `${prefix}vector_store_file`;
@@ -171,15 +185,20 @@ function placesIn({ prefix, rows, write }: SqlTables) {
 
 const none: StoreCounts = { in_progress: 0, completed: 0, failed: 0, cancelled: 0, bytes: 0 };
 
+const { columns: batchColumns, read: batchOf } = rowShape<StoreBatchRow>()({
+  text: ['id', 'store'],
+  number: ['createdMs'],
+  'number?': ['cancelledMs'],
+});
+
 function batchesIn({ prefix, rows, write }: SqlTables) {
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
   return {
     async findBatch(store, id): Promise<StoreBatchRow | null> {
-      const sql = `SELECT created_ms, cancelled_ms FROM ${batch} WHERE id = $1 AND store = $2`;
+      const sql = `SELECT ${batchColumns} FROM ${batch} WHERE id = $1 AND store = $2`;
       const [row] = await rows(sql, [id, store]);
-      if (row === undefined) return null;
-      return { id, store, createdMs: Number(row.created_ms), cancelledMs: numberOrNull(row.cancelled_ms) };
+      return row === undefined ? null : batchOf(row);
     },
     async cancelBatch(id, nowMs) {
       const files = `UPDATE ${file} SET status = 'cancelled', worker = NULL WHERE batch = $1 AND status = 'in_progress'`;
@@ -239,36 +258,4 @@ async function pageOf(
   const beyond = from === null ? '' : ` AND id ${direction === 'ASC' ? '>' : '<'} $${all.push(from.id)}`;
   const found = await rows(`${sql}${beyond} ORDER BY id ${direction} LIMIT $${all.push(limit)}`, all);
   return isBefore ? found.toReversed() : found;
-}
-
-function storeOf(row: Record<string, unknown>): StoreRow {
-  return {
-    id: String(row.id),
-    tenant: String(row.tenant),
-    account: String(row.account),
-    keyId: String(row.key_id),
-    createdMs: Number(row.created_ms),
-    activeMs: Number(row.active_ms),
-    expiresMs: numberOrNull(row.expires_ms),
-    facts: row.facts as Uint8Array,
-  };
-}
-
-function fileOf(row: Record<string, unknown>): StoreFileRow {
-  return {
-    id: String(row.id),
-    store: String(row.store),
-    tenant: String(row.tenant),
-    keyId: String(row.key_id),
-    file: String(row.file),
-    batch: row.batch === null ? null : String(row.batch),
-    createdMs: Number(row.created_ms),
-    status: row.status as StoreFileStatus,
-    bytes: Number(row.bytes),
-    facts: row.facts as Uint8Array,
-  };
-}
-
-function numberOrNull(value: unknown): number | null {
-  return value === null ? null : Number(value);
 }

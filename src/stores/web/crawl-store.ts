@@ -201,7 +201,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
       const sql = `SELECT * FROM ${crawl} WHERE tenant = $1 AND id < $2
         AND substr(id, 1, length(CAST($4 AS TEXT))) = $4 ${running} ORDER BY id DESC LIMIT $3`;
       const listed = await rows(sql, [tenant, before ?? '\u{10ffff}', limit, `${kind}_`]);
-      return listed.map((row) => crawlOf(row));
+      return listed.map(crawlOf);
     },
     cancel: (tenant, id, end) =>
       transaction('durable', function* () {
@@ -262,7 +262,7 @@ function workersPart(access: Access) {
         WHERE ${oneOf('crawl', '$1')} AND state = 'fetching' AND ${open}`;
       return transaction('write', function* () {
         const leased = yield* read(lease, [nowMs, worker, untilMs, limit]);
-        const crawls = leased.map((row) => crawlOf(row));
+        const crawls = leased.map(crawlOf);
         if (crawls.length > 0) yield* change(reopen, [crawls.map(({ id }) => id)]);
         return crawls.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
       });
@@ -366,7 +366,7 @@ function upkeepPart({ rows, write, transaction, oneOf, skipLocked, crawl, hook }
         WHERE ${oneOf('h.id', '$1')} ORDER BY h.created_ms, h.id`;
       return transaction('write', function* () {
         const ids = (yield* read(lease, [nowMs, untilMs, tenantMax, without, limit])).map(({ id }) => id);
-        return (yield* read(leased, [ids])).map((row) => hookOf(row));
+        return (yield* read(leased, [ids])).map(hookOf);
       });
     },
     async hookDone(id) {
