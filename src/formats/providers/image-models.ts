@@ -1,4 +1,5 @@
 import type { ImageFacts, ImageModelFacts } from '../media/images/format.ts';
+import { sizesOfRatios } from '../neutral/image-size.ts';
 import { azurePath } from './azure-path.ts';
 import { pathSegment } from './path-segment.ts';
 
@@ -6,6 +7,17 @@ type Family = ImageFacts['families'][number];
 
 /** Largest size of images in base64 inside a body of JSON. */
 const inlineBytesMax = 14 * 1024 * 1024;
+
+/** One picture a call, in the form that the service has; none without a background. */
+const opaque = { perCall: 1, gives: 'its-own', transparent: false } as const;
+
+/** Sizes by ratio, of which only some have pixels that are `known`. */
+function inRatios(ratios: readonly string[], known: Readonly<Record<string, string>> = {}): ImageModelFacts['sizes'] {
+  return { kind: 'ratios', ratios: { ...Object.fromEntries(ratios.map((ratio) => [ratio, null])), ...known } };
+}
+
+/** Ratios that FLUX models have, wherever they run. */
+const fluxRatios = ['1:1', '16:9', '21:9', '3:2', '2:3', '4:5', '5:4'];
 
 /** Nothing is known of it: it gets the caller's wish in OpenAI's format, and judges itself. */
 const anyModel: ImageModelFacts = {
@@ -75,6 +87,8 @@ const openAiFamilies: readonly Family[] = [
   },
 ];
 
+const segments = (model: string) => model.split('/').map(pathSegment).join('/');
+
 const openAiPath: ImageFacts['pathOf'] = (_, task) => (task === 'edit' ? '/images/edits' : '/images/generations');
 
 /** OpenAI itself. Its future models will be like its newest. */
@@ -92,8 +106,8 @@ export const newImagesLikeOpenAi: ImageFacts = { pathOf: openAiPath, families: [
 
 /** The same without members by which it would fetch what a caller names. */
 export const imagesOfLocalAi: ImageFacts = {
-  pathOf: openAiPath,
   families: [],
+  pathOf: openAiPath,
   others: { ...anyOfOpenAi(), without: ['messages', 'file', 'ref_images'] },
 };
 
@@ -103,8 +117,8 @@ function anyOfOpenAi(): ImageModelFacts {
 
 /** https://docs.together.ai/reference/post-images-generations: FLUX and its like. */
 export const imagesOfTogether: ImageFacts = {
-  pathOf: openAiPath,
   families: [],
+  pathOf: openAiPath,
   others: {
     format: 'openai',
     perCall: 1,
@@ -119,25 +133,12 @@ export const imagesOfTogether: ImageFacts = {
 
 /** https://docs.x.ai/docs/guides/image-generations: JPEG of about a megapixel, by ratio. */
 export const imagesOfXai: ImageFacts = {
-  pathOf: openAiPath,
   families: [],
+  pathOf: openAiPath,
   others: {
     format: 'openai',
     perCall: 10,
-    sizes: {
-      kind: 'ratios',
-      ratios: {
-        '1:1': '1024x1024',
-        '3:4': null,
-        '4:3': null,
-        '9:16': null,
-        '16:9': null,
-        '2:3': null,
-        '3:2': null,
-        '1:2': null,
-        '2:1': null,
-      },
-    },
+    sizes: inRatios(['1:1', '3:4', '4:3', '9:16', '16:9', '2:3', '3:2', '1:2', '2:1'], { '1:1': '1024x1024' }),
     gives: 'asked',
     takes: ['user'],
     outputs: ['jpeg'],
@@ -147,35 +148,22 @@ export const imagesOfXai: ImageFacts = {
 
 /** https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt */
 export const imagesOfFireworks: ImageFacts = {
-  pathOf: (model) => `/workflows/${model.split('/').map(pathSegment).join('/')}/text_to_image`,
+  pathOf: (model) => `/workflows/${segments(model)}/text_to_image`,
   families: [
     {
       pattern: /flux.*(schnell|dev)/,
+      ...opaque,
       format: 'fireworks',
-      perCall: 1,
-      sizes: {
-        kind: 'ratios',
-        ratios: {
-          '1:1': '1024x1024',
-          '21:9': null,
-          '16:9': null,
-          '3:2': null,
-          '5:4': null,
-          '4:5': null,
-          '2:3': null,
-          '9:16': null,
-          '9:21': null,
-          '4:3': null,
-          '3:4': null,
-        },
-      },
-      gives: 'its-own',
+      sizes: inRatios([...fluxRatios, '9:16', '9:21', '4:3', '3:4'], { '1:1': '1024x1024' }),
       takes: [],
-      transparent: false,
     },
   ],
   others: null,
 };
+
+const ratiosOf1K = Object.fromEntries(
+  [...sizesOfRatios].map(([ratio, [width, height]]) => [ratio, `${width}x${height}`]),
+);
 
 /** https://ai.google.dev/gemini-api/docs/image-generation and …/imagen; sizes are those of 1K. */
 export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
@@ -184,6 +172,7 @@ export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
     families: [
       {
         pattern: /^imagen/,
+        ...opaque,
         format: 'imagen',
         perCall: 4,
         sizes: {
@@ -196,34 +185,16 @@ export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
             '16:9': '1408x768',
           },
         },
-        gives: 'its-own',
         takes: ['output_format', 'output_compression'],
         outputs: ['png', 'jpeg'],
-        transparent: false,
       },
       {
         pattern: /image/,
+        ...opaque,
         format: 'gemini',
-        perCall: 1,
-        sizes: {
-          kind: 'ratios',
-          ratios: {
-            '1:1': '1024x1024',
-            '2:3': '832x1248',
-            '3:2': '1248x832',
-            '3:4': '864x1184',
-            '4:3': '1184x864',
-            '4:5': '896x1152',
-            '5:4': '1152x896',
-            '9:16': '768x1344',
-            '16:9': '1344x768',
-            '21:9': '1536x672',
-          },
-        },
-        gives: 'its-own',
+        sizes: { kind: 'ratios', ratios: ratiosOf1K },
         takes: [],
         outputs: ['png'],
-        transparent: false,
         // Words tell it where to change what.
         edits: { picturesMax: 3, mask: false, bytesMax: inlineBytesMax },
       },
@@ -234,8 +205,8 @@ export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
 
 /** Stable Diffusion web UI, Forge, sd-server: whatever model is loaded. */
 export const imagesOfA1111: ImageFacts = {
-  pathOf: (_, task) => (task === 'edit' ? '/sdapi/v1/img2img' : '/sdapi/v1/txt2img'),
   families: [],
+  pathOf: (_, task) => (task === 'edit' ? '/sdapi/v1/img2img' : '/sdapi/v1/txt2img'),
   others: {
     format: 'a1111',
     perCall: 1,
@@ -257,8 +228,8 @@ export const imagesOfAzure: ImageFacts = {
 
 /** https://www.recraft.ai/docs/api-reference/appendix: each of its generations has its own sizes, which it judges. */
 export const imagesOfRecraft: ImageFacts = {
-  pathOf: openAiPath,
   families: [],
+  pathOf: openAiPath,
   others: {
     format: 'openai',
     perCall: 6,
@@ -271,8 +242,8 @@ export const imagesOfRecraft: ImageFacts = {
 
 /** https://fal.ai/models: the path is the model's id. */
 export const imagesOfFal: ImageFacts = {
-  pathOf: (model) => `/${model.split('/').map(pathSegment).join('/')}`,
   families: [],
+  pathOf: (model) => `/${segments(model)}`,
   others: {
     format: 'fal',
     perCall: 4,
@@ -284,20 +255,16 @@ export const imagesOfFal: ImageFacts = {
   },
 };
 
-const fluxRatios = { '1:1': null, '16:9': null, '21:9': null, '3:2': null, '2:3': null, '4:5': null, '5:4': null };
-
 /** https://replicate.com/docs/reference/http: `owner/name` of an official model; pictures by ratio, as FLUX has them. */
 export const imagesOfReplicate: ImageFacts = {
-  pathOf: (model) => `/models/${model.split('/').map(pathSegment).join('/')}/predictions`,
   families: [],
+  pathOf: (model) => `/models/${segments(model)}/predictions`,
   others: {
+    ...opaque,
     format: 'replicate',
-    perCall: 1,
-    sizes: { kind: 'ratios', ratios: { ...fluxRatios, '3:4': null, '4:3': null, '9:16': null, '9:21': null } },
-    gives: 'its-own',
+    sizes: inRatios([...fluxRatios, '3:4', '4:3', '9:16', '9:21']),
     takes: ['output_format'],
     outputs: ['png', 'jpeg', 'webp'],
-    transparent: false,
   },
 };
 
@@ -324,7 +291,7 @@ export const imagesOfBfl: ImageFacts = {
     {
       pattern: /kontext|ultra/,
       ...bflModel,
-      sizes: { kind: 'ratios', ratios: { ...fluxRatios, '3:4': null, '4:3': null, '9:16': null, '9:21': null } },
+      sizes: inRatios([...fluxRatios, '3:4', '4:3', '9:16', '9:21']),
       edits: { picturesMax: 1, mask: false, bytesMax: inlineBytesMax },
     },
   ],
@@ -333,17 +300,15 @@ export const imagesOfBfl: ImageFacts = {
 
 /** https://platform.stability.ai/docs/api-reference: one path for each line of models. */
 export const imagesOfStability: ImageFacts = {
+  families: [],
   pathOf: (model) =>
     `/stable-image/generate/${model.startsWith('sd3') ? 'sd3' : pathSegment(model.replace('stable-image-', ''))}`,
-  families: [],
   others: {
+    ...opaque,
     format: 'stability',
-    perCall: 1,
-    sizes: { kind: 'ratios', ratios: { ...fluxRatios, '9:16': null, '9:21': null } },
-    gives: 'its-own',
+    sizes: inRatios([...fluxRatios, '9:16', '9:21']),
     takes: ['output_format'],
     outputs: ['png', 'jpeg', 'webp'],
-    transparent: false,
   },
 };
 
@@ -382,13 +347,11 @@ export const imagesOfBedrock: ImageFacts = {
     },
     {
       pattern: /stability\./,
+      ...opaque,
       format: 'bedrock-stability',
-      perCall: 1,
-      sizes: { kind: 'ratios', ratios: { ...fluxRatios, '9:16': null, '9:21': null } },
-      gives: 'its-own',
+      sizes: inRatios([...fluxRatios, '9:16', '9:21']),
       takes: ['output_format'],
       outputs: ['png', 'jpeg'],
-      transparent: false,
     },
   ],
   others: null,
