@@ -5,31 +5,20 @@ import { ai21 } from './services/ai21.ts';
 import { anthropic } from './services/anthropic.ts';
 import { assemblyAi } from './services/assemblyai.ts';
 import { azureOpenAi } from './services/azure-openai.ts';
-import { baseten } from './services/baseten.ts';
 import { bedrock } from './services/bedrock.ts';
-import { bfl } from './services/bfl.ts';
 import { cartesia } from './services/cartesia.ts';
 import { cerebras } from './services/cerebras.ts';
-import { chutes } from './services/chutes.ts';
-import { cloudflare } from './services/cloudflare.ts';
 import { cohere } from './services/cohere.ts';
 import { culvert } from './services/culvert.ts';
 import { dashscope } from './services/dashscope.ts';
-import { databricks } from './services/databricks.ts';
 import { deepgram } from './services/deepgram.ts';
 import { deepinfra } from './services/deepinfra.ts';
 import { deepseek } from './services/deepseek.ts';
 import { elevenLabs } from './services/elevenlabs.ts';
-import { fal } from './services/fal.ts';
-import { featherless } from './services/featherless.ts';
 import { fireworks } from './services/fireworks.ts';
 import { fish } from './services/fish.ts';
-import { friendli } from './services/friendli.ts';
 import { gemini } from './services/gemini.ts';
 import { groq } from './services/groq.ts';
-import { huggingface } from './services/huggingface.ts';
-import { hyperbolic } from './services/hyperbolic.ts';
-import { inception } from './services/inception.ts';
 import { infinity } from './services/infinity.ts';
 import { jina } from './services/jina.ts';
 import { kokoro } from './services/kokoro.ts';
@@ -40,33 +29,23 @@ import { localai } from './services/localai.ts';
 import { minimax } from './services/minimax.ts';
 import { mistral } from './services/mistral.ts';
 import { moonshot } from './services/moonshot.ts';
-import { nebius } from './services/nebius.ts';
 import { novita } from './services/novita.ts';
 import { nvidia } from './services/nvidia.ts';
 import { ollama } from './services/ollama.ts';
+import { openModelHosts } from './services/open-model-hosts.ts';
 import { openai } from './services/openai.ts';
 import { openrouter } from './services/openrouter.ts';
-import { ovhcloud } from './services/ovhcloud.ts';
 import { perplexity } from './services/perplexity.ts';
-import { recraft } from './services/recraft.ts';
-import { reka } from './services/reka.ts';
-import { replicate } from './services/replicate.ts';
+import { pictureServices } from './services/picture-services.ts';
 import { sagemaker } from './services/sagemaker.ts';
 import { sambanova } from './services/sambanova.ts';
-import { scaleway } from './services/scaleway.ts';
 import { sglang } from './services/sglang.ts';
-import { siliconflow } from './services/siliconflow.ts';
-import { snowflake } from './services/snowflake.ts';
 import { speaches } from './services/speaches.ts';
-import { stability } from './services/stability.ts';
 import { tei } from './services/tei.ts';
 import { together } from './services/together.ts';
-import { upstage } from './services/upstage.ts';
-import { vercel } from './services/vercel.ts';
 import { vertex } from './services/vertex.ts';
 import { vllm } from './services/vllm.ts';
 import { voyage } from './services/voyage.ts';
-import { watsonx } from './services/watsonx.ts';
 import { whispercpp } from './services/whispercpp.ts';
 import { writer } from './services/writer.ts';
 import { xai } from './services/xai.ts';
@@ -99,25 +78,8 @@ export const catalog: readonly Provider[] = [
   zai,
   minimax,
   dashscope,
-  siliconflow,
-  baseten,
-  hyperbolic,
-  nebius,
-  huggingface,
-  cloudflare,
-  vercel,
-  databricks,
-  snowflake,
-  watsonx,
   ai21,
-  friendli,
-  ovhcloud,
-  scaleway,
-  featherless,
-  chutes,
-  inception,
-  reka,
-  upstage,
+  ...openModelHosts,
   writer,
   litellm,
   culvert,
@@ -128,11 +90,7 @@ export const catalog: readonly Provider[] = [
   assemblyAi,
   cartesia,
   fish,
-  fal,
-  recraft,
-  replicate,
-  stability,
-  bfl,
+  ...pictureServices,
   ollama,
   lmstudio,
   llamacpp,
