@@ -206,8 +206,19 @@ for (const driver of drivers) {
     assert.deepEqual((await ledger.list({ ...everything, where: { status: 429 } })).events, [first]);
     const any = { class: 'any' };
     assert.deepEqual((await ledger.list({ ...everything, where: any })).events, [last, first]);
-    assert.deepEqual((await ledger.list({ ...everything, where: { ...any, alias: 'smart' } })).events, [first]);
-    assert.deepEqual((await ledger.list({ ...everything, where: { ...any, alias: 'nobody' } })).events, []);
+    for (const which of [{ status: 429 }, { status: 4 }, { class: 'quota-exceeded' }, { class: 'failed' }, any]) {
+      for (const [its, others] of [
+        [{ alias: 'smart' }, { alias: 'nobody' }],
+        [{ key: 'AbCdEf123456' }, { key: 'another' }],
+        [{ keys: ['AbCdEf123456'] }, { keys: ['another'] }],
+        [{ endpoint: 'chat' }, { endpoint: 'messages' }],
+      ] as const) {
+        const listed = async (where: object) =>
+          (await ledger.list({ ...everything, accounts: ['dev'], where: { ...which, ...where } })).events;
+        assert.deepEqual(await listed(its), [first], JSON.stringify({ ...which, ...its }));
+        assert.deepEqual(await listed(others), [], JSON.stringify({ ...which, ...others }));
+      }
+    }
     assert.deepEqual(await ledger.find(first!.requestId, 'dev'), first);
     assert.equal(await ledger.find(last!.requestId, 'dev'), null);
     const period = { accounts: null, where: {}, splitBy: null, fromMs: nowMs - dayMs, toMs: nowMs + dayMs };

@@ -53,6 +53,7 @@ test('an arena never takes more than it may, and says so by ArenaFull', () => {
   arena.alloc(2 * page + 1);
   assert.throws(() => arena.alloc(1), ArenaFull);
   assert.equal(arena.views.u8.length, 3 * page);
+  assert.equal(createArena({ bytesMax: 1 }).bytesMax, page);
 });
 
 test('the shared room grows in place of itself', () => {
