@@ -398,7 +398,7 @@ test('where the batch API takes nothing, lines are asked one by one', async () =
     [openai, 'chat'],
     [google, 'gemini'],
   ] as const) {
-    for (const how of [403, 'invalid'] as const) {
+    for (const how of [300, 403, 'invalid'] as const) {
       vendor.refuse(how);
       const { id } = await beginBatch(client, named(2, { model }));
       const { results } = await ended(id);
@@ -501,6 +501,31 @@ test("a batch without a name at its provider is never taken for another one's", 
   await claude.finish();
   for (const { id } of [first, second]) await assertCost((await ended(id)).results, 0.5);
   assert.equal(askedOf(claude), 2);
+});
+
+test("a batch of somebody else's that might be one without a name is neither cancelled nor deleted", async () => {
+  claude.hold();
+  const params = { model: 'mock/ok', max_tokens: 50, messages: [{ role: 'user', content: 'Hello' }] };
+  const others = await fetch(`${claude.url}/v1/messages/batches`, {
+    method: 'POST',
+    headers: { 'x-api-key': 'k' },
+    body: JSON.stringify({ requests: [{ custom_id: 'theirs', params }] }),
+  });
+  const { id: theirs } = (await others.json()) as { id: string };
+  claude.refuse(503);
+  const { id } = await beginBatch(client, named(1, { model: 'claude' }));
+  const looks = () => claude.calls.filter((call) => call === `GET /messages/batches/${theirs}`).length;
+  await until(() => looks() > 0);
+  await client.batches.cancel(id);
+  const before = looks();
+  await until(() => looks() > before + 1);
+  await claude.finish();
+  const { results, errors } = await ended(id);
+  assert.deepEqual([results.length, errors[0]!.error!.code], [0, 'batch_cancelled']);
+  assert.deepEqual(
+    claude.batches.map((batch) => [batch.id, batch.state]),
+    [[theirs, 'ended']],
+  );
 });
 
 async function refusedFor(of: OpenAI, why: RegExp): Promise<void> {

@@ -1,5 +1,4 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
-import type { BatchFacts } from '../../formats/providers/provider.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Lease } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
@@ -36,8 +35,6 @@ export interface BatchParts {
 export interface UpstreamAccess {
   /** Whether lines may go to one at all, as things are. */
   isUsed(): boolean;
-  /** Null: the provider has none that may be used. */
-  factsOf(provider: string): BatchFacts | null;
   /** Null: the provider or its credential is no longer configured. */
   clientOf(provider: string, credential: string): UpstreamClient | null;
   /** Batches at providers that this process has begun or found, by `atProvider`. */

@@ -97,13 +97,12 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
 }
 
 function upstreamAccess({ transport, snapshots }: Services): Omit<UpstreamAccess, 'taken' | 'onTrouble'> {
-  const connectionOf = (provider: string) => snapshots.current.providers.get(provider)?.connection;
   return {
     isUsed: () =>
       snapshots.current.config.batches.upstream === 'auto' &&
       [...snapshots.current.providers.values()].some(({ connection }) => connection.batches !== null),
-    factsOf: (provider) => connectionOf(provider)?.batches ?? null,
-    clientOf: (provider, credential) => upstreamClient(transport, connectionOf(provider), credential),
+    clientOf: (provider, credential) =>
+      upstreamClient(transport, snapshots.current.providers.get(provider)?.connection, credential),
   };
 }
 

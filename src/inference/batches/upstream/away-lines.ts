@@ -121,7 +121,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       if (!isNeeded || signal.aborted || over.aborted || !mayGo()) return;
       hasGathered = true;
       const beganMs = clock.monotonicMs();
-      const all = await gatherLines(run, input, { over, closed: parts.closed });
+      const all = await gatherLines(run, input, over);
       gatherMs = clock.monotonicMs() - beganMs;
       for (const gathered of all) {
         const isSendable = !signal.aborted && !parts.closed.has(gathered.place.provider);

@@ -39,12 +39,8 @@ const placesMax = 16;
  * Sorts all lines that were never begun by where a provider's batch may have them, and writes the content of those
  * batches. Lines that nobody takes, and the second of two with one custom_id, are left out.
  */
-export async function gatherLines(
-  run: BatchRun,
-  input: StoredFile,
-  { over, closed }: { over: AbortSignal; closed: ReadonlySet<string> },
-): Promise<GatheredLines[]> {
-  const { batch, calls, clock, signal, upstream } = run;
+export async function gatherLines(run: BatchRun, input: StoredFile, over: AbortSignal): Promise<GatheredLines[]> {
+  const { batch, calls, clock, signal } = run;
   const known = knownLines(run, () => true);
   const room = createLoopRoom(run.waiting);
   const keys = new Set<string>();
@@ -65,13 +61,12 @@ export async function gatherLines(
       const requestId = newRequestId(clock.wallMs());
       const { keyId, endpoint, headers } = batch;
       const prepared = await calls.prepare({ requestId, keyId, endpoint, body: line.body, headers });
-      const facts = prepared === null ? null : upstream.factsOf(prepared.place.provider);
-      if (prepared === null || facts === null || closed.has(prepared.place.provider)) continue;
-      const { url } = prepared.place;
-      const text = upstreamBatches[facts.format].line(customIdOf(requestId, seq), url, prepared.body);
+      if (prepared === null) continue;
+      const { format, url } = prepared.place;
+      const text = upstreamBatches[format].line(customIdOf(requestId, seq), url, prepared.body);
       const at = JSON.stringify(prepared.place);
       let spool = open.get(at);
-      if (spool?.isFull(prepared, text, facts) === true) {
+      if (spool?.isFull(prepared, text) === true) {
         open.delete(at);
         done.push(await spool.end());
         spool = undefined;
@@ -111,7 +106,7 @@ class Spool {
     this.#file.catch((error: Error) => this.#stream.destroy(error));
   }
 
-  isFull({ weight }: PreparedLine, text: string, { linesMax, bytesMax }: { linesMax: number; bytesMax: number }) {
+  isFull({ weight, limits: { linesMax, bytesMax } }: PreparedLine, text: string): boolean {
     return this.#weight + weight > linesMax || this.#bytes + Buffer.byteLength(text) + 1 > bytesMax;
   }
 

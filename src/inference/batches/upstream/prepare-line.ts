@@ -39,6 +39,8 @@ export interface PreparedLine {
   body: string;
   /** How many of the vendor's lines it counts as: an input each of an embedding. */
   weight: number;
+  /** Of one batch there. */
+  limits: Pick<BatchFacts, 'linesMax' | 'bytesMax'>;
   costMilli: number;
   expected: ExpectedUse;
 }
@@ -147,6 +149,7 @@ function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, 
     },
     body: named === body && !/[\n\r]/.test(text) ? text : JSON.stringify(named),
     weight: Array.isArray(body.input) && path.endsWith('/embeddings') ? Math.max(1, body.input.length) : 1,
+    limits: connection.batches,
     costMilli,
     expected: expectedOf(body, url, claim.inputTokensEstimate, target, services.clock.wallMs()),
   };

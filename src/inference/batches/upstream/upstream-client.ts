@@ -41,7 +41,7 @@ export class UpstreamTrouble extends Error {
 
   get final(): boolean {
     const { status } = this;
-    return status !== null && status >= 400 && status < 500 && status !== 408 && status !== 409 && status !== 429;
+    return status !== null && status >= 300 && status < 500 && status !== 408 && status !== 409 && status !== 429;
   }
 }
 
