@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -163,4 +164,55 @@ test("files say which header asks for Anthropic's format, and what its upload ne
   assert.ok(check({ file: '', expires_in_seconds: 3_600 }));
   assert.equal(check({ file: '', expires_in_seconds: 60 }), false);
   assert.equal(check({ purpose: 'batch' }), false);
+});
+
+/** Members of a schema that bound values, or say what is there without one. */
+const bounds = new Set([
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
+  ...['minItems', 'maxItems', 'minProperties', 'maxProperties', 'pattern', 'default', 'required', 'deprecated'],
+]);
+
+/** A line for each schema within one that has bounds: its place, and them. */
+function boundsIn(schema: unknown, place: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  if (Array.isArray(schema)) return schema.flatMap((one, at) => boundsIn(one, `${place}|${at}`));
+  const own = Object.entries(schema).filter(([name, value]) => bounds.has(name) && value !== undefined);
+  const line = own.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ');
+  const { properties = {}, items, ...rest } = schema as Record<string, unknown>;
+  return [
+    ...(own.length === 0 ? [] : [`${place}: ${line}`]),
+    ...Object.entries(properties as object).flatMap(([name, one]) => boundsIn(one, `${place}.${name}`)),
+    ...boundsIn(items, `${place}[]`),
+    ...['anyOf', 'oneOf', 'allOf', 'additionalProperties', 'prefixItems', 'schema', 'then', 'else', 'not'].flatMap(
+      (name) => boundsIn(rest[name], name === 'schema' ? place : `${place}/${name}`),
+    ),
+  ];
+}
+
+/* A bound that tightens breaks callers, and no other test asks each field at its edge. */
+test('the bounds of requests are those that callers know', () => {
+  /** Operations by the bounds that they share. */
+  const sharing = new Map<string, string[]>();
+  const note = (name: string, lines: readonly string[]) => {
+    const text = lines.map((line) => `  ${line}\n`).join('');
+    if (text !== '') sharing.set(text, [...(sharing.get(text) ?? []), name]);
+  };
+  for (const [path, methods] of Object.entries(document.paths)) {
+    for (const [method, { parameters = [], requestBody }] of Object.entries(methods)) {
+      const name = `${method.toUpperCase()} ${path}`;
+      for (const { schema } of Object.values(requestBody?.content ?? {})) note(name, boundsIn(schema, ''));
+      const named = parameters.filter((one) => one.in !== 'path');
+      note(
+        name,
+        named.flatMap((one) => boundsIn({ ...one, required: undefined }, `?${one.name}`)),
+      );
+    }
+  }
+  const text = [...sharing].map(([lines, names]) => `${names.join('\n')}\n${lines}`).join('\n');
+  const file = new URL('openapi-bounds.txt', import.meta.url);
+  if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(file, text);
+  const known = readFileSync(file, 'utf8').split('\n\n');
+  const found = text.split('\n\n');
+  const differing = [known.filter((one) => !found.includes(one)), found.filter((one) => !known.includes(one))];
+  assert.deepEqual(differing, [[], []], 'CULVERT_WRITE_EXPECTED=1 writes bounds that change on purpose');
 });
