@@ -24,7 +24,6 @@ export const cohereEmbeddings: EmbeddingFormat = {
     if (!Array.isArray(vectors)) return errorInside(body) ?? malformed("the answer has no 'embeddings.float'");
     const read = readRows(vectors, count);
     if ('class' in read) return read;
-    const units = isObject(meta) && isObject(meta.billed_units) ? meta.billed_units : {};
-    return { ...read, inputTokens: reportedCount(units.input_tokens) };
+    return { ...read, inputTokens: reportedCount(objectIn(objectIn(meta).billed_units).input_tokens) };
   },
 };

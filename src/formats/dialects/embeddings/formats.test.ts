@@ -70,6 +70,37 @@ const answers: readonly [string, EmbeddingFormatId, unknown, number | null][] = 
   ],
   ['Gemini', 'gemini', { embeddings: [{ values: [1, 2] }, { values: [0.25, -0.5] }] }, null],
   [
+    'Gemini, with its usage',
+    'gemini',
+    { embeddings: [{ values: [1, 2] }, { values: [0.25, -0.5] }], usageMetadata: { promptTokenCount: 9 } },
+    9,
+  ],
+  [
+    'Vertex',
+    'vertex',
+    { predictions: [predicted([1, 2], { token_count: 5 }), predicted([0.25, -0.5], { token_count: 6 })] },
+    11,
+  ],
+  [
+    'Vertex, which counts one of two texts',
+    'vertex',
+    { predictions: [predicted([1, 2], { token_count: 5 }), predicted([0.25, -0.5])] },
+    null,
+  ],
+  ['Nova on Bedrock', 'bedrock', { embeddings: [{ embedding: [1, 2] }, { embedding: [0.25, -0.5] }] }, null],
+  [
+    'Cohere on Bedrock',
+    'bedrock',
+    {
+      embeddings: [
+        [1, 2],
+        [0.25, -0.5],
+      ],
+      response_type: 'embeddings_floats',
+    },
+    null,
+  ],
+  [
     'TEI',
     'tei',
     [
@@ -95,6 +126,28 @@ const answers: readonly [string, EmbeddingFormatId, unknown, number | null][] = 
   ],
 ];
 
+function predicted(values: number[], statistics?: object): object {
+  return { embeddings: { values, statistics } };
+}
+
+/** Of services that take one text a call. */
+const single: readonly [string, EmbeddingFormatId, object, number | null][] = [
+  ['Titan', 'bedrock', { embedding: [1, 2], inputTextTokenCount: 7 }, 7],
+  ['Titan without a count', 'bedrock', { embedding: [1, 2] }, null],
+  ['embedContent of Vertex', 'vertex', { embedding: { values: [1, 2] }, usageMetadata: { promptTokenCount: 7 } }, 7],
+  ['embedContent without a count', 'vertex', { embedding: { values: [1, 2] } }, null],
+];
+
+for (const [name, format, body, inputTokens] of single) {
+  test(`${name}: one vector, with the tokens that it tells`, () => {
+    const read = embeddingFormats[format].decode(body as never, 1);
+    assert.ok(!('class' in read), JSON.stringify(read));
+    assert.deepEqual([[...read.rows], read.size, read.inputTokens], [[1, 2], 2, inputTokens]);
+    const second = embeddingFormats[format].decode(body as never, 2);
+    assert.equal('class' in second && second.class, 'malformed');
+  });
+}
+
 for (const [name, format, body, inputTokens] of answers) {
   test(`${name}: two vectors in the order of the inputs, with the tokens that it tells`, () => {
     const read = embeddingFormats[format].decode(body, 2);
@@ -110,7 +163,7 @@ for (const [name, format, body, inputTokens] of answers) {
   });
 }
 
-for (const format of ['openai', 'cohere', 'gemini', 'tei', 'ollama'] as const) {
+for (const format of ['openai', 'cohere', 'gemini', 'vertex', 'bedrock', 'tei', 'ollama'] as const) {
   test(`${format}: whatever JSON comes is vectors or a fault, and nothing is thrown`, () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
@@ -32,10 +32,10 @@ export const geminiEmbeddings: EmbeddingFormat = {
     const { embeddings, usageMetadata } = objectIn(body);
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
     const read = readRows(
-      embeddings.map((one) => (isObject(one) ? one.values : undefined)),
+      embeddings.map((one) => objectIn(one).values),
       count,
     );
     if ('class' in read) return read;
-    return { ...read, inputTokens: isObject(usageMetadata) ? reportedCount(usageMetadata.promptTokenCount) : null };
+    return { ...read, inputTokens: reportedCount(objectIn(usageMetadata).promptTokenCount) };
   },
 };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
@@ -37,11 +37,11 @@ export const vertexEmbeddings: EmbeddingFormat = {
     if (!isObject(body)) return malformed('the answer is not a JSON object');
     if (isObject(body.embedding)) {
       const read = readRows([body.embedding.values], count);
-      const tokens = isObject(body.usageMetadata) ? reportedCount(body.usageMetadata.promptTokenCount) : null;
-      return 'class' in read ? read : { ...read, inputTokens: tokens };
+      const inputTokens = reportedCount(objectIn(body.usageMetadata).promptTokenCount);
+      return 'class' in read ? read : { ...read, inputTokens };
     }
     if (!Array.isArray(body.predictions)) return errorInside(body) ?? malformed("the answer has no 'predictions'");
-    const embeddings = body.predictions.map((one) => (isObject(one) && isObject(one.embeddings) ? one.embeddings : {}));
+    const embeddings = body.predictions.map((one) => objectIn(objectIn(one).embeddings));
     const read = readRows(
       embeddings.map(({ values }) => values),
       count,
@@ -52,8 +52,6 @@ export const vertexEmbeddings: EmbeddingFormat = {
 
 /** Null unless each text was counted. */
 function tokensOf(embeddings: readonly Record<string, JsonValue | undefined>[]): number | null {
-  const counts = embeddings.map(({ statistics }) =>
-    isObject(statistics) ? reportedCount(statistics.token_count) : null,
-  );
+  const counts = embeddings.map(({ statistics }) => reportedCount(objectIn(statistics).token_count));
   return counts.reduce((sum, one) => (sum === null || one === null ? null : sum + one), 0);
 }

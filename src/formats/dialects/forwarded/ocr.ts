@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { boolean, object } from '../../neutral/value-checks.ts';
 import { objectNotFound } from '../named-objects.ts';
@@ -30,6 +30,6 @@ export const ocr: ForwardedEndpoint = {
 
 /** Providers charge by the page, which counts as an image here. */
 function usageOf({ usage_info: info }: JsonObject): Usage {
-  const pages = isObject(info) ? reportedCount(info.pages_processed) : null;
+  const pages = reportedCount(objectIn(info).pages_processed);
   return { inputTokens: 0, outputTokens: 0, ...(pages !== null && { images: pages }) };
 }

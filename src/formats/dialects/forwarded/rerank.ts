@@ -1,5 +1,5 @@
 import { isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
@@ -167,7 +167,7 @@ function faultInRanking(body: unknown): Fault | null {
 /** Jina, vLLM and Together tell tokens in `usage`, Cohere in `meta`, or searches alone; OpenRouter both. */
 function usageOf({ usage, meta }: JsonObject): Usage | null {
   const tokens = neutralUsage(usage) ?? usageOfMeta(meta);
-  const searchUnits = searchesOf(usage) ?? (isObject(meta) ? searchesOf(meta.billed_units) : null);
+  const searchUnits = searchesOf(usage) ?? searchesOf(objectIn(meta).billed_units);
   if (searchUnits === null) return tokens;
   return { ...(tokens ?? { inputTokens: 0, outputTokens: 0 }), searchUnits };
 }
@@ -188,5 +188,5 @@ function usageOfMeta(meta: JsonValue | undefined): Usage | null {
 }
 
 function searchesOf(counts: JsonValue | undefined): number | null {
-  return isObject(counts) ? reportedCount(counts.search_units) : null;
+  return reportedCount(objectIn(counts).search_units);
 }
