@@ -29,16 +29,12 @@ const recentEntryBytes = 512;
 
 /** Entries that were found lately, open, so that the next look costs no more than a map. */
 export class RecentEntries {
-  /** By place, the one used last at the end. */
+  /** By place, the one that came last at the end. */
   readonly #entries = new Map<string, CacheEntry>();
   #bytes = 0;
 
   get(place: string): CacheEntry | undefined {
-    const entry = this.#entries.get(place);
-    if (entry === undefined) return undefined;
-    this.#entries.delete(place);
-    this.#entries.set(place, entry);
-    return entry;
+    return this.#entries.get(place);
   }
 
   add(place: string, entry: CacheEntry): void {
