@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { importAccounts } from '../../src/cli/import/litellm-accounts.ts';
-import { type LiteLlmRows, liteLlmTables } from '../../src/cli/import/litellm-database.ts';
+import { type LiteLlmRows, liteLlmTables, rowsMax } from '../../src/cli/import/litellm-database.ts';
 import { Notes } from '../../src/cli/import/notes.ts';
 
 /* Rows of LiteLLM's database become accounts and plans. */
@@ -58,4 +58,13 @@ test('tables without a counterpart are noted, with their rows that limit somebod
     /^LiteLLM_MCPServerTable: .*mcp-servers adds MCP servers/,
   ].entries())
     assert.match(notes[line] ?? '', pattern, notes.join('\n'));
+  assert.equal(notes.length, 4);
+});
+
+test('a table of which the import reads only the oldest rows is noted', () => {
+  const users = (count: number) => Array.from({ length: count }, (_, user) => ({ user_id: `${user}` }));
+  assert.deepEqual(imported({ LiteLLM_EndUserTable: users(rowsMax - 1) }).notes, []);
+  assert.deepEqual(imported({ LiteLLM_EndUserTable: users(rowsMax) }).notes, [
+    'LiteLLM_EndUserTable: only its 10000 oldest rows are read',
+  ]);
 });
