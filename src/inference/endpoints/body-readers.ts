@@ -4,9 +4,9 @@ import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpo
 import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
 import { exactly, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
-import { type JsonObject, scanJson } from '../../kernel/json.ts';
+import { anyWidth, type JsonObject, type JsonWidth, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
-import { loopWidthMax, parseObject } from '../../kernel/parse-object.ts';
+import { loopWidthMax, parseObject, tooLargeForLoop } from '../../kernel/parse-object.ts';
 import { canonicalConversation } from '../families/chat/canonical.ts';
 import { type ConversationBody, readConversation } from '../families/chat/conversation-body.ts';
 import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../families/embeddings/embedding-body.ts';
@@ -16,7 +16,6 @@ import { readSpeech, type SpeechBody } from '../families/speech/speech-body.ts';
 import type { BodyAnswers, BodyLook, BodyReader } from '../spine/body-reader.ts';
 import { promptIn, withAdded } from '../spine/prompted.ts';
 import { canonicalBody } from '../spine/readable-input.ts';
-import { withModel } from './with-model.ts';
 
 /** The body that each reader gives: a conversation in a dialect, or the body of another endpoint. */
 export type Bodies = Record<CallerDialectId, ConversationBody> &
@@ -93,4 +92,22 @@ export function createBodyReader(offLoop: AllBodies): AllBodies {
     },
     close: () => offLoop.close(),
   };
+}
+
+/**
+ * The text of a JSON object with this `model` in place of the one it has; all other bytes stay as they came. What is no
+ * such object stays as it is, for the one who parses it to refuse. The failure is `tooLargeForLoop`: the text is wider
+ * than `widthMax`.
+ */
+function withModel(raw: Buffer, model: string, widthMax: JsonWidth = anyWidth): Buffer | Failure {
+  const scan = scanJson(raw, jsonDepthMax, widthMax);
+  if (scan.tooWide) return tooLargeForLoop;
+  if (scan.tooDeep || scan.afterBrace < 0) return raw;
+  const name = Buffer.from(JSON.stringify(model.toWellFormed()));
+  const place = scan.model;
+  if (place !== null) return Buffer.concat([raw.subarray(0, place.start), name, raw.subarray(place.end)]);
+  // With a `model` that is there twice, or written with escapes, this makes one more: such a body is refused.
+  const comma = scan.memberCount === 0 ? '' : ',';
+  const first = Buffer.concat([Buffer.from('"model":'), name, Buffer.from(comma)]);
+  return Buffer.concat([raw.subarray(0, scan.afterBrace), first, raw.subarray(scan.afterBrace)]);
 }

@@ -1,16 +1,10 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import { failureIn } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import {
-  failedResult,
-  gatewayTools,
-  gatewayToolWork,
-  type McpResult,
-  messageIn,
-  type ToolWork,
-} from './gateway-tools.ts';
 import type { McpMessage, McpOffer } from './mcp-message.ts';
-import type { ApiCall } from './mcp-tools.ts';
+import { type ApiCall, mcpTools } from './mcp-tools.ts';
 import { prefixed } from './offered.ts';
 import { withPlainUris } from './placed-uris.ts';
 
@@ -156,4 +150,65 @@ function listed(lists: object): JsonObject {
 
 function unknownTool(name: string): string {
   return `There is no tool '${name.slice(0, 100)}'. Tools: ${gatewayTools.map((one) => one.name).join(', ')}.`;
+}
+
+/** Our own tools, as an assistant sees them. */
+const gatewayTools: readonly Tool[] = mcpTools.map(({ name, title, description, input, annotations }) => ({
+  name,
+  title,
+  description,
+  inputSchema: {
+    ...z.toJSONSchema(input, { override: withoutSafeBounds }),
+    type: 'object' as const,
+  } as Tool['inputSchema'],
+  annotations: { title, ...annotations },
+}));
+
+/** Zod writes the bounds of its whole numbers down, which say nothing to an assistant and overflow some clients' types. */
+function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}
+
+/** Members of a method's result: ours, or another server's as they are. */
+type McpResult = CallToolResult | JsonObject;
+
+/** A call of our API, and its result for the assistant. */
+interface ToolWork {
+  call: ApiCall;
+  /** The result of an answer that is no error. */
+  resultOf(body: JsonObject): McpResult;
+}
+
+/** A string says what is wrong with the arguments. Null: we have no such tool. */
+function gatewayToolWork(name: string, args: JsonObject): ToolWork | string | null {
+  const tool = mcpTools.find((one) => one.name === name);
+  if (tool === undefined) return null;
+  const call = tool.callOf(args);
+  if (typeof call === 'string') return call;
+  return {
+    call,
+    resultOf(body) {
+      const picture = tool.pictureOf?.(body) ?? null;
+      const rest = picture?.rest ?? body;
+      return {
+        content: [
+          { type: 'text', text: tool.textOf(rest) },
+          ...(picture === null ? [] : [{ type: 'image' as const, data: picture.png, mimeType: 'image/png' }]),
+        ],
+        structuredContent: rest,
+      };
+    },
+  };
+}
+
+/** A failed call is for the assistant to read: a result that is an error, not an error of the protocol. */
+function failedResult(message: string): CallToolResult {
+  return { content: [{ type: 'text', text: message }], isError: true };
+}
+
+/** OpenAI's `error.message`, and Qdrant's `status.error`. */
+function messageIn({ error, status: inEnvelope }: JsonObject, status: number): string {
+  const message = isObject(error) ? error.message : isObject(inEnvelope) ? inEnvelope.error : null;
+  return typeof message === 'string' ? message : `The call failed (${status}).`;
 }

@@ -1,13 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { JsonValue } from '../../kernel/json.ts';
+import { checkBatch, formed, vectorOf } from '../check-vector.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { neighboursBySearch } from '../neighbours-by-search.ts';
 import type { PointId, ScoredPoint } from '../point.ts';
 import { createValueCounts } from '../value-counts.ts';
 import { noPoint } from '../vector-refusals.ts';
-import type { FacetHit, FacetQuery, PointQuery, VectorStore } from '../vector-store.ts';
-import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
+import type { FacetHit, FacetQuery, PointQuery, Target, VectorStore, WriteOperation } from '../vector-store.ts';
 import { orderedPage } from './order-points.ts';
 import { isRankedHere, orderQueries } from './order-queries.ts';
 import { keyInPayload, type Partition } from './partition.ts';
@@ -19,6 +19,7 @@ import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
 import {
   idsOf,
+  inputsOf,
   type Lookups,
   lookupOf,
   type Searched,
@@ -185,3 +186,56 @@ async function countValues(
     return counts.top(limit);
   });
 }
+
+/**
+ * Points that a call changes, by id, without having written them itself before: those must exist already. That the same
+ * call deletes one of them by a filter first is not seen here.
+ */
+function changedBeforeWritten(operations: readonly WriteOperation[]): readonly PointId[] {
+  const written = new Set<PointId>();
+  const needed = new Set<PointId>();
+  const need = (ids: readonly PointId[]) => {
+    for (const id of ids) if (!written.has(id)) needed.add(id);
+  };
+  for (const operation of operations) {
+    switch (operation.kind) {
+      case 'upsert':
+        if (operation.updateMode !== 'update_only') for (const id of operation.points.ids) written.add(id);
+        break;
+      case 'update-vectors':
+        need(operation.ids);
+        break;
+      case 'set-payload':
+      case 'overwrite-payload':
+      case 'delete-payload':
+        if ('ids' in operation.which) need(operation.which.ids);
+        break;
+      case 'delete':
+        if ('ids' in operation.which) for (const id of operation.which.ids) written.delete(id);
+        break;
+      case 'clear-payload':
+      case 'delete-vectors':
+        break;
+    }
+  }
+  return [...needed];
+}
+
+/** Throws a FailureError (400): a collection that was made again since the call was read may have other vectors. */
+function checkVectors({ collection }: Partition, operations: readonly WriteOperation[]): void {
+  for (const operation of operations) {
+    if (operation.kind === 'upsert') checkBatch(collection, operation.points);
+    else if (operation.kind === 'update-vectors') checkBatch(collection, operation);
+  }
+}
+
+/** The same for search results. */
+function checkInputs({ collection }: Partition, query: Searched): void {
+  for (const { target, using = '' } of searchesOf(query)) {
+    if (!comparing.has(target.kind)) continue;
+    const spec = vectorOf(collection, using, 'using');
+    for (const input of inputsOf(target)) if (!('id' in input)) formed(spec, input, 'query');
+  }
+}
+
+const comparing: ReadonlySet<Target['kind']> = new Set(['nearest', 'recommend', 'discover', 'context']);

@@ -1,11 +1,12 @@
 import { callerIdOf, type Principal } from '../../../books/auth/principal.ts';
+import { responseObject } from '../../../formats/dialects/openai-responses/response-object.ts';
 import type { Frame } from '../../../formats/media/realtime/events.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { LongWork } from '../../../inference/families/realtime/realtime-session.ts';
 import { type EndListener, SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
 import { answeredTrigger } from '../../../inference/families/responses/compaction.ts';
 import { ConnectionMemory, type TenantShare } from '../../../inference/families/responses/connection-memory.ts';
-import { responsesEndpoint } from '../../../inference/families/responses/endpoint.ts';
+import { type ResponsesEndpoint, responsesEndpoint } from '../../../inference/families/responses/endpoint.ts';
 import { keepsFor } from '../../../inference/families/responses/keeps-for.ts';
 import type { ModelCall } from '../../../inference/spine/model-call.ts';
 import { serve } from '../../../inference/spine/serve.ts';
@@ -20,7 +21,6 @@ import { type Exchange, errorContextOf } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
 import { refusalOf } from '../../refused-request.ts';
 import { errorMessage, TurnDelivery } from './turn-delivery.ts';
-import { unmadeResponse } from './unmade-response.ts';
 
 export interface SocketParts {
   services: Services;
@@ -277,3 +277,40 @@ class Session implements EndListener, LongWork {
 const unknownEvent = invalid('type', "'type' must be response.create: Culvert knows no other event here.");
 const noLanes = invalid('stream_id', "'stream_id' is not supported: the responses of a connection come one by one.");
 const noBackground = invalid('background', "'background' does not work over a WebSocket. Send a POST.");
+
+/**
+ * A response that nobody makes (`generate: false`), by which clients send a conversation before they ask: it is checked
+ * and answered without output, asks no provider and costs nothing.
+ */
+async function unmadeResponse(
+  services: Services,
+  endpoint: ResponsesEndpoint,
+  call: ModelCall,
+  raw: Buffer,
+  turn: TurnDelivery,
+): Promise<void> {
+  const read = await endpoint.read(call, raw);
+  if (isFailure(read)) return refuse(turn, read, call.admitted.headers);
+  const plan = await endpoint.plan(services.snapshots.current, call, read);
+  await read.release();
+  if (isFailure(plan)) return refuse(turn, plan, call.admitted.headers);
+  const facts = {
+    id: `resp_${call.requestId.slice(4)}`,
+    createdS: Math.floor(call.atMs / 1_000),
+    model: plan.alias.id,
+    echo: read.facts.echo,
+    output: [],
+    usage: null,
+  };
+  turn.start('events', []);
+  for (const [at, [type, status]] of steps.entries()) {
+    const event = { type, sequence_number: at, response: responseObject(facts, { status }) };
+    turn.chunk(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`);
+  }
+  turn.end(null);
+}
+
+const steps = [
+  ['response.created', 'in_progress'],
+  ['response.completed', 'completed'],
+] as const;

@@ -3,8 +3,9 @@ import type { AnswerHead, CallerDialect, CallerDialectId } from '../../../format
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
-import { noneCapable, noneUsable } from '../../../routing/capability.ts';
+import { dialectFor, type NamedModel, noneCapable, noneUsable, orUse, unmetNeed } from '../../../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../../../routing/route.ts';
+import type { Target } from '../../../routing/target.ts';
 import type { Alias } from '../../models/alias.ts';
 import { chats } from '../../models/connections.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -14,14 +15,13 @@ import type { Job } from '../../spine/job.ts';
 import { addableBody } from '../../spine/prompted.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import { stepsOver } from '../../spine/steps/steps-over.ts';
-import { withAbleModels } from './able-models.ts';
 import { provenCandidates } from './callers-own.ts';
 import { checksOf } from './checked-answer.ts';
 import { contentOf } from './content-of.ts';
 import { type ConversationBody, type ConversationFacts, readConversation } from './conversation-body.ts';
-import { type Conversation, conversationTrial } from './conversation-trial.ts';
+import { type Conversation, conversationTrial, prepareFor } from './conversation-trial.ts';
 import { callsOf, runChoices } from './fan-out.ts';
-import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
+import { createRequestMedia, nothingFetched, type RequestMedia } from './fetch-media.ts';
 import { passedAnswers } from './passed-answers.ts';
 import {
   answersAlone,
@@ -269,4 +269,38 @@ function routeQueryOf(
     ...(alias.prefer !== undefined && { prefer: alias.prefer }),
     ...(alias.onFilter !== undefined && { onFilter: alias.onFilter }),
   };
+}
+
+/** Formats of providers that are tried: the conversions of one format refuse alike. */
+const triedMax = 8;
+
+/**
+ * The refusal of every converter, with the models of this caller that the same body could be sent to. Nothing is sent:
+ * a request that nobody can answer has time for this.
+ */
+async function withAbleModels(
+  failure: Failure,
+  { models, providers }: Snapshot,
+  { alias, principal }: { alias: Pick<NamedModel, 'id' | 'type'>; principal: Principal },
+  conversation: Conversation,
+): Promise<Failure> {
+  if (failure.kind !== 'invalid-request') return failure;
+  const { needs } = conversation.body.facts;
+  const asking: Conversation = { ...conversation, media: () => nothingFetched };
+  const known = new Map<string, boolean>();
+  const canEncode = async (target: Target): Promise<boolean> => {
+    const place = `${providers.get(target.provider)?.connection.provider.id} ${dialectFor(target, conversation.dialect)}`;
+    const before = known.get(place);
+    if (before !== undefined) return before;
+    const can = known.size < triedMax && !isFailure(await prepareFor(target, asking));
+    known.set(place, can);
+    return can;
+  };
+  const able: NamedModel[] = [];
+  for (const other of models.list(principal)) {
+    if (other.id === alias.id || other.type !== alias.type) continue;
+    const [target] = other.candidates.filter((one) => unmetNeed(one.target, needs) === null).map((one) => one.target);
+    if (target !== undefined && (await canEncode(target))) able.push(other);
+  }
+  return orUse(failure, able);
 }

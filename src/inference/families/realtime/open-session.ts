@@ -16,7 +16,8 @@ import { openWebSocket } from '../../../upstream/transport/web-socket.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { noDescriptor } from '../../spine/attempts/attempt.ts';
 import { statusFault, transportFault } from '../../spine/attempts/attempt-faults.ts';
-import { type HeaderList, refuse } from '../../spine/sink.ts';
+import { PassingSink } from '../../spine/passing-sink.ts';
+import { type Failed, type HeaderList, refuse } from '../../spine/sink.ts';
 import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
 import { type HeldSession, holdSession, notRealtime, notTranscribing, type SessionCall } from './held-session.ts';
@@ -25,7 +26,6 @@ import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { type SessionEnd, SocketEnd } from './socket-end.ts';
 import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
-import { holdsTranscriptions, TranscriptionWays } from './transcription-ways.ts';
 
 export interface SocketCall extends SessionCall {
   /** Makes the caller's connection a WebSocket, paused, with these headers in the answer; null: it has left. */
@@ -240,4 +240,38 @@ function passedHeaders(headers: SessionCall['call']['callerHeaders']): string[] 
     const value = headers[name];
     return typeof value === 'string' && /^[\w=.,:; -]{1,200}$/.test(value) ? [name, value] : [];
   });
+}
+
+/** Providers that turned out to hold no sessions of transcriptions, until the configuration changes. */
+const lacking = new WeakSet<ConfiguredProvider>();
+
+/** Whether a provider holds sessions of transcriptions, by its type and as far as it has been asked. */
+function holdsTranscriptions(to: ConfiguredProvider | undefined): boolean {
+  return to?.connection.provider.realtime?.transcriptions !== undefined && !lacking.has(to);
+}
+
+/** Statuses of servers that took over a part of OpenAI's API, and have no such address. */
+const noAddress: ReadonlySet<number | null> = new Set([404, 405, 501]);
+
+/**
+ * The sink of an attempt to open a session: a refusal goes on, unless every provider that was asked has no such address.
+ */
+class TranscriptionWays extends PassingSink {
+  /** Each piece of speech has to be a call. */
+  isByCalls = false;
+  #attempts = 0;
+  #lacking = 0;
+
+  /** Notes how a provider refused a session. */
+  missed(to: ConfiguredProvider, { status, code }: Fault): void {
+    this.#attempts += 1;
+    if (!noAddress.has(status) || code === 'model_not_found') return;
+    this.#lacking += 1;
+    lacking.add(to);
+  }
+
+  override end(failed: Failed | null): void {
+    this.isByCalls = failed !== null && this.#attempts > 0 && this.#attempts === this.#lacking;
+    if (!this.isByCalls) this.next.end(failed);
+  }
 }
