@@ -28,13 +28,13 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
   const signature = `${prefix}kept_body_signature`;
 
   return {
-    async put(kept, ofWords) {
-      const bytes = kept.sealed.length + (ofWords?.length ?? 0);
+    async put(entry, ofWords) {
+      const bytes = entry.sealed.length + (ofWords?.length ?? 0);
       const sql = `INSERT INTO ${body} (${columns}, bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (request_id) DO NOTHING`;
-      const row = { sql, values: [...cells(kept), bytes], needed: true };
+      const row = { sql, values: [...cells(entry), bytes], needed: true };
       const beside = `INSERT INTO ${signature} (request_id, sealed) VALUES ($1, $2)`;
-      await write(ofWords === null ? [row] : [row, { sql: beside, values: [kept.requestId, ofWords] }]);
+      await write(ofWords === null ? [row] : [row, { sql: beside, values: [entry.requestId, ofWords] }]);
     },
     async find(requestId) {
       const [row] = await rows(`SELECT ${columns} FROM ${body} WHERE request_id = $1`, [requestId]);
