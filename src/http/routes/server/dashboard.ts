@@ -1,6 +1,6 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { Dashboard } from '../../dashboard/create-dashboard.ts';
-import type { Route } from '../../exchange.ts';
+import type { Exchange, Route } from '../../exchange.ts';
 import { scimRoutes } from './scim.ts';
 
 /** The dashboard's files and its sessions; `dashboard` is loaded with the first request. */
@@ -12,80 +12,46 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
     auth: 'none',
     handle: async (exchange) => (await dashboard()).pages(exchange),
   };
-  const session = { ...shared, path: '/dashboard/session', auth: 'session', endpoint: 'dashboard' } as const;
+  const session = (
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    summary: string,
+    answer: (loaded: Dashboard, exchange: Exchange) => ReturnType<Route['handle']>,
+  ): Route => ({
+    ...shared,
+    method,
+    path: `/dashboard/${path}`,
+    auth: 'session',
+    endpoint: 'dashboard',
+    summary,
+    handle: async (exchange) => answer(await dashboard(), exchange),
+  });
+  const login = 'Logs a browser in by `{"token"}` of a login link, `{"admin_key"}` or `{"key"}`, an API key.';
+  const look = 'Says what an invitation gives. `{"token"}` of its link.';
+  const accept =
+    'Accepts an invitation, once: `{"token", "name"}`. Logs the browser in, and gives the key of the new operator.';
+  const toOidc = 'Sends a browser to the OpenID provider. `to` is the page that it returns to.';
+  const fromOidc = 'Logs in a browser that returns from the OpenID provider.';
+  const toSaml = 'Sends a browser to the SAML identity provider. `to` is the page that it returns to.';
+  const fromSaml = 'Logs in a browser that returns from the SAML identity provider, with a form.';
+  const metadata = 'SAML metadata of this server, as a service provider.';
   return [
     ...scimRoutes(async (exchange) => (await dashboard()).scim(exchange)),
     { ...page, path: '/dashboard', summary: 'The dashboard, for browsers.' },
     { ...page, path: '/dashboard/*', summary: 'A page of the dashboard.' },
     { ...page, path: '/account', summary: 'The page for holders of an API key, for browsers.' },
     { ...page, path: '/account/*', summary: 'A file of that page.' },
-    {
-      ...session,
-      method: 'POST',
-      summary: 'Logs a browser in by `{"token"}` of a login link, `{"admin_key"}` or `{"key"}`, an API key.',
-      handle: async (exchange) => (await dashboard()).signIn.start(exchange),
-    },
-    {
-      ...session,
-      method: 'GET',
-      summary: 'Who is logged in, and the token that goes in x-culvert-csrf.',
-      handle: async (exchange) => (await dashboard()).signIn.read(exchange),
-    },
-    {
-      ...session,
-      method: 'DELETE',
-      summary: 'Logs a browser out.',
-      handle: async (exchange) => (await dashboard()).signIn.end(exchange),
-    },
-    {
-      ...session,
-      method: 'POST',
-      path: '/dashboard/invitation',
-      summary: 'Says what an invitation gives. `{"token"}` of its link.',
-      handle: async (exchange) => (await dashboard()).invitation.look(exchange),
-    },
-    {
-      ...session,
-      method: 'POST',
-      path: '/dashboard/invitation/accept',
-      summary:
-        'Accepts an invitation, once: `{"token", "name"}`. Logs the browser in, and gives the key of the new operator.',
-      handle: async (exchange) => (await dashboard()).invitation.accept(exchange),
-    },
-    {
-      ...session,
-      method: 'GET',
-      path: '/dashboard/oidc/start',
-      summary: 'Sends a browser to the OpenID provider. `to` is the page that it returns to.',
-      handle: async (exchange) => (await dashboard()).oidc.start(exchange),
-    },
-    {
-      ...session,
-      method: 'GET',
-      path: '/dashboard/oidc/callback',
-      summary: 'Logs in a browser that returns from the OpenID provider.',
-      handle: async (exchange) => (await dashboard()).oidc.callback(exchange),
-    },
-    {
-      ...session,
-      method: 'GET',
-      path: '/dashboard/saml/start',
-      summary: 'Sends a browser to the SAML identity provider. `to` is the page that it returns to.',
-      handle: async (exchange) => (await dashboard()).saml.start(exchange),
-    },
-    {
-      ...session,
-      method: 'POST',
-      path: '/dashboard/saml/acs',
-      summary: 'Logs in a browser that returns from the SAML identity provider, with a form.',
-      handle: async (exchange) => (await dashboard()).saml.consume(exchange),
-    },
-    {
-      ...session,
-      method: 'GET',
-      path: '/dashboard/saml/metadata',
-      summary: 'SAML metadata of this server, as a service provider.',
-      handle: async (exchange) => (await dashboard()).saml.metadata(exchange),
-    },
+    session('POST', 'session', login, ({ signIn }, exchange) => signIn.start(exchange)),
+    session('GET', 'session', 'Says who is logged in, and the token for x-culvert-csrf.', ({ signIn }, exchange) =>
+      signIn.read(exchange),
+    ),
+    session('DELETE', 'session', 'Logs a browser out.', ({ signIn }, exchange) => signIn.end(exchange)),
+    session('POST', 'invitation', look, ({ invitation }, exchange) => invitation.look(exchange)),
+    session('POST', 'invitation/accept', accept, ({ invitation }, exchange) => invitation.accept(exchange)),
+    session('GET', 'oidc/start', toOidc, ({ oidc }, exchange) => oidc.start(exchange)),
+    session('GET', 'oidc/callback', fromOidc, ({ oidc }, exchange) => oidc.callback(exchange)),
+    session('GET', 'saml/start', toSaml, ({ saml }, exchange) => saml.start(exchange)),
+    session('POST', 'saml/acs', fromSaml, ({ saml }, exchange) => saml.consume(exchange)),
+    session('GET', 'saml/metadata', metadata, ({ saml }, exchange) => saml.metadata(exchange)),
   ];
 }
