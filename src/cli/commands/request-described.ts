@@ -1,4 +1,4 @@
-import { type Row, rowTable, shown, shownTime } from '../rows.ts';
+import { type Column, type Row, rowTable, shown, shownTime } from '../rows.ts';
 import { aligned } from '../table.ts';
 
 interface DescribedRoute {
@@ -35,49 +35,27 @@ export function describedRequest(request: Row): string {
     ['rules', route.rules?.applied.join(', ') ?? ''],
   ];
   const lines = [aligned(facts.filter(([, value]) => value !== ''))];
-  const { verdicts = [], attempts = [], losses = [] } = route;
-  if (verdicts.length > 0) {
-    const columns = [
-      ['candidate', (row: Row) => row.target],
-      ['verdict', (row: Row) => row.verdict],
-    ] as const;
-    lines.push('', rowTable(verdicts, columns));
-  }
-  const found = route.rules?.classified ?? [];
-  if (found.length > 0) {
-    const classes = [
-      ['rule by examples', (row: Row) => row.rule],
-      ['nearest', (row: Row) => row.model ?? 'none clearly'],
-      ['similarity', (row: Row) => (typeof row.score === 'number' ? row.score.toFixed(2) : '')],
-      ['', (row: Row) => (row.observed === true ? 'observed only' : '')],
-    ] as const;
-    lines.push('', rowTable(found, classes));
-  }
-  const passed = route.rules?.passed ?? [];
-  if (passed.length > 0) {
-    const tried = [
-      ['rule that did not apply', (row: Row) => row.rule],
-      ['not true', (row: Row) => row.because],
-    ] as const;
-    lines.push('', rowTable(passed, tried));
-  }
-  const { feedback = [] } = request as { feedback?: readonly Row[] };
-  if (feedback.length > 0) {
-    const facts = [
-      ['metric', (row: Row) => row.metric],
-      ['value', (row: Row) => String(row.value)],
-      ['comment', (row: Row) => row.comment],
-    ] as const;
-    lines.push('', rowTable(feedback, facts));
-  }
+  const tableOf = (rows: readonly Row[] | undefined, ...columns: Column[]) => {
+    if (rows !== undefined && rows.length > 0) lines.push('', rowTable(rows, columns));
+  };
+  tableOf(route.verdicts, ['candidate', (row) => row.target], ['verdict', (row) => row.verdict]);
+  tableOf(
+    route.rules?.classified,
+    ['rule by examples', (row) => row.rule],
+    ['nearest', (row) => row.model ?? 'none clearly'],
+    ['similarity', (row) => (typeof row.score === 'number' ? row.score.toFixed(2) : '')],
+    ['', (row) => (row.observed === true ? 'observed only' : '')],
+  );
+  tableOf(route.rules?.passed, ['rule that did not apply', (row) => row.rule], ['not true', (row) => row.because]);
+  tableOf(
+    request.feedback as readonly Row[] | undefined,
+    ['metric', (row) => row.metric],
+    ['value', (row) => String(row.value)],
+    ['comment', (row) => row.comment],
+  );
+  const { attempts = [] } = route;
   lines.push('', attempts.length === 0 ? 'Nothing was sent to an upstream.' : attemptTable(attempts));
-  if (losses.length > 0) {
-    const columns = [
-      ['left out', (row: Row) => row.field],
-      ['because', (row: Row) => row.why],
-    ] as const;
-    lines.push('', rowTable(losses, columns));
-  }
+  tableOf(route.losses, ['left out', (row) => row.field], ['because', (row) => row.why]);
   return lines.join('\n');
 }
 
