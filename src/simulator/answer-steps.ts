@@ -7,17 +7,12 @@ export type Step = string | Uint8Array | number;
 export function* firstBytes(steps: Iterable<Step>, count: number): Generator<Step> {
   let left = count;
   if (left === 0) return;
-  for (const step of steps) {
-    if (typeof step === 'number') {
-      yield step;
-      continue;
-    }
-    const bytes = bytesOf(step);
-    if (bytes.length >= left) {
+  for (const bytes of inBytes(steps)) {
+    if (typeof bytes !== 'number' && bytes.length >= left) {
       yield bytes.subarray(0, left);
       return;
     }
-    left -= bytes.length;
+    if (typeof bytes !== 'number') left -= bytes.length;
     yield bytes;
   }
 }
@@ -35,16 +30,13 @@ export function* firstFrames(steps: Iterable<Step>, count: number): Generator<St
 }
 
 export function* dripped(steps: Iterable<Step>, pieceBytes: number, everyMs: number): Generator<Step> {
-  for (const step of steps) {
-    if (typeof step === 'number') {
-      yield step;
-      continue;
-    }
-    const bytes = bytesOf(step);
-    for (let at = 0; at < bytes.length; at += pieceBytes) {
-      yield bytes.subarray(at, at + pieceBytes);
-      yield everyMs;
-    }
+  for (const bytes of inBytes(steps)) {
+    if (typeof bytes === 'number') yield bytes;
+    else
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        yield bytes.subarray(at, at + pieceBytes);
+        yield everyMs;
+      }
   }
 }
 
@@ -62,12 +54,11 @@ export function* gzipped(steps: Iterable<Step>): Generator<Step> {
   let crc = 0;
   let sizeBytes = 0;
   yield gzipHead;
-  for (const step of steps) {
-    if (typeof step === 'number') {
-      yield step;
+  for (const bytes of inBytes(steps)) {
+    if (typeof bytes === 'number') {
+      yield bytes;
       continue;
     }
-    const bytes = bytesOf(step);
     crc = crc32(bytes, crc);
     sizeBytes += bytes.length;
     yield syncFlushed(bytes);
@@ -100,8 +91,8 @@ export function* endlessLine(start: string, sizeBytes: number): Generator<Step> 
   for (let sent = 0; sent < sizeBytes; sent += block.length) yield block;
 }
 
-function bytesOf(step: string | Uint8Array): Uint8Array {
-  return typeof step === 'string' ? Buffer.from(step) : step;
+function* inBytes(steps: Iterable<Step>): Generator<Uint8Array | number> {
+  for (const step of steps) yield typeof step === 'string' ? Buffer.from(step) : step;
 }
 
 function syncFlushed(bytes: Uint8Array): Buffer {

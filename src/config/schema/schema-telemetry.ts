@@ -115,6 +115,12 @@ const statementsSchema = z.strictObject({
   ),
 });
 
+/** Keys whose contents are recorded; false: none. */
+function keysOrNone() {
+  const error = 'expected false or a list of keys such as [dev/laptop]';
+  return z.union([z.literal(false), z.array(z.string().min(1)).max(100)], { error }).default(false);
+}
+
 /** Logs and metrics. */
 export const telemetrySchema = z
   .strictObject({
@@ -124,14 +130,9 @@ export const telemetrySchema = z
           .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
           .default('info')
           .describe('Least important level that is written.'),
-        bodies: z
-          .union([z.literal(false), z.array(z.string().min(1)).max(100)], {
-            error: 'expected false or a list of keys such as [dev/laptop]',
-          })
-          .default(false)
-          .describe(
-            'Keys (`account/name`) whose request and answer bodies of model calls are logged, for debugging: up to 64 KB of each, without credentials. Default: none.',
-          ),
+        bodies: keysOrNone().describe(
+          'Keys (`account/name`) whose request and answer bodies of model calls are logged, for debugging: up to 64 KB of each, without credentials. Default: none.',
+        ),
       })
       .prefault({})
       .describe('The log on standard output.'),
@@ -163,14 +164,9 @@ export const telemetrySchema = z
           .max(1)
           .default(1)
           .describe("Share of the traces that are recorded, 0 to 1. A caller's `traceparent` decides for its own."),
-        content: z
-          .union([z.literal(false), z.array(z.string().min(1)).max(100)], {
-            error: 'expected false or a list of keys such as [dev/laptop]',
-          })
-          .default(false)
-          .describe(
-            'Keys (`account/name`) whose messages and answers are in the spans of their conversations: up to 64 KB of each, without credentials. Default: none.',
-          ),
+        content: keysOrNone().describe(
+          'Keys (`account/name`) whose messages and answers are in the spans of their conversations: up to 64 KB of each, without credentials. Default: none.',
+        ),
       })
       .prefault({})
       .describe('OpenTelemetry, by OTLP. Culvert reads these keys at the start, and `content` at every reload too.'),
