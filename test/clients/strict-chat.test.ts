@@ -289,7 +289,7 @@ test("thoughts in Responses have a status, which the AI SDK's provider for xAI d
   assert.deepEqual(statuses, ['in_progress', 'completed', 'completed']);
 });
 
-test("Groq's SDKs, and the AI SDK's provider for it, get thoughts and usage where Groq has them", async () => {
+test("Groq's and OpenRouter's SDKs, and the AI SDK's providers for them, get thoughts and usage where these have them", async () => {
   for (const agent of ['Groq/JS 1.6.0', 'ai-sdk-groq/4.0.84 node.js/26', 'ai-sdk/groq/3.0.71 runtime/node.js/26']) {
     for (const model of ['openai', 'deepseek', 'anthropic']) {
       const response = await gateway.fetch('/v1/chat/completions', {
@@ -301,6 +301,16 @@ test("Groq's SDKs, and the AI SDK's provider for it, get thoughts and usage wher
       assert.doesNotMatch(text, /"reasoning_content"/, model);
       assert.match(text, /"choices":\[\],"usage":(\{.*\}),"x_groq":\{"usage":\1\}\}\n\ndata: \[DONE\]\n\n$/, model);
     }
+  }
+  const agents = ['ai-sdk/openrouter/2.1.0', 'speakeasy-sdk/typescript 0.3.1 2.7 1.0.0 @openrouter/sdk'];
+  for (const [agent, stream] of agents.flatMap((agent) => [false, true].map((stream) => [agent, stream] as const))) {
+    const response = await gateway.fetch('/v1/chat/completions', {
+      json: { model: 'anthropic', stream, messages: [question], reasoning_effort: 'low' },
+      headers: { 'user-agent': agent },
+    });
+    const text = await response.text();
+    assert.match(text, /"reasoning":"The user/);
+    assert.doesNotMatch(text, /"reasoning_content"/);
   }
   const json = { model: 'groq', stream: true, messages: [question] };
   const own = await gateway.fetch('/v1/chat/completions', { json, headers: { 'user-agent': 'Groq/Python 1.7.0' } });

@@ -147,7 +147,7 @@ test('DeepSeek and Moonshot get no turn of thoughts alone, as an interruption le
     assert.deepEqual(whole, [go, begun], model);
   }
   const { messages: kept } = await chat({ model: 'local', messages: [go, ...alone.slice(0, 1), go] });
-  assert.deepEqual(kept, [go, alone[0], go]);
+  assert.deepEqual(kept, [go, { ...alone[0], reasoning: 'Let me' }, go]);
 });
 
 const jpeg = '/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJ';

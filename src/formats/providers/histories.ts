@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue, jsonText, stringOr } from '../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue, jsonText, stringOr } from '../../kernel/json.ts';
 
 /* Messages of OpenAI's format as services take them that check what an earlier model wrote. */
 
@@ -60,6 +60,31 @@ function isThoughtAlone({ role, reasoning_content: thought, content, tool_calls:
     (value ?? '') === '' || (Array.isArray(value) && value.length === 0);
   // What DeepSeek is to go on with may be empty yet.
   return role === 'assistant' && !isEmpty(thought) && isEmpty(content) && isEmpty(calls) && prefix !== true;
+}
+
+/**
+ * For services that call thoughts `reasoning` and read no other name. Answers have both names here, and clients send back
+ * the one that they read. Null: no thought lacks it.
+ */
+export function withThoughtsAsReasoning(messages: readonly JsonValue[]): JsonValue[] | null {
+  return mended(messages, (message) => {
+    const { role, reasoning_content: thought, reasoning } = message;
+    return role !== 'assistant' || !hasText(thought) || hasText(reasoning)
+      ? message
+      : { ...message, reasoning: thought };
+  });
+}
+
+/** Mistral's models that think have thoughts as parts of the content. Null: no message has them elsewhere. */
+export function withThoughtsAsParts(messages: readonly JsonValue[]): JsonValue[] | null {
+  return mended(messages, (message) => {
+    const { reasoning_content: thought, ...rest } = message;
+    if (rest.role !== 'assistant' || !hasText(thought)) return message;
+    const parts = partsOf(rest.content).filter((part) => !isObject(part) || part.text !== '');
+    if (parts.some((part) => isObject(part) && part.type === 'thinking')) return message;
+    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: thought }] };
+    return { ...rest, content: [thinking, ...parts] };
+  });
 }
 
 /** OpenAI's newer word for the system's role, which other services refuse. Null: no message has it. */

@@ -16,7 +16,7 @@ export function dialectsReference(): string {
     '`openai-responses` (`POST /v1/responses`) or `gemini` (`POST /v1beta/models/{model}:generateContent` and',
     '`:streamGenerateContent?alt=sse`). So do providers, and [providers.md](providers.md) says which speaks what. If both',
     'sides speak the same format, bytes pass unchanged, and the provider judges them; [conversion.md](conversion.md) names',
-    'four faults that are mended. Culvert refuses only what it must read itself (the model, `stream`, the number of choices,',
+    'five faults that are mended. Culvert refuses only what it must read itself (the model, `stream`, the number of choices,',
     'limits of tokens, the shape of the conversation).',
     '',
     'A test asks a running gateway for each cell below: as a stream, whole, and whole over a target with `stream: false`. A',

@@ -78,10 +78,7 @@ class ChunkEncoder implements StreamEncoder {
       }
       case 'reasoning-delta':
         this.#prove(event);
-        return this.#emit(
-          event.choice,
-          `{"reasoning${this.#head.clientOf === 'groq' ? '' : '_content'}":${JSON.stringify(event.text)}}`,
-        );
+        return this.#emit(event.choice, `{"${thoughtName(this.#head)}":${JSON.stringify(event.text)}}`);
       case 'refusal-delta':
         return this.#emit(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
       case 'tool-call-start':
@@ -147,7 +144,7 @@ class ChunkEncoder implements StreamEncoder {
       return this.#older(choice, index, { name, arguments: '' });
     }
     const call = { index, id, ...tool, ...extraContentOf(event) };
-    if ((this.#head.clientOf ?? 'groq') !== 'groq' && tool.function !== undefined) {
+    if (/mistral|xai/.test(this.#head.clientOf ?? '') && tool.function !== undefined) {
       this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
       return '';
     }
@@ -301,6 +298,11 @@ export const finishReasons = {
   'tool-calls': 'tool_calls',
   'content-filter': 'content_filter',
 } as const satisfies Record<FinishReason, ChatFinishReason>;
+
+/** The member that its client reads thoughts in. */
+export function thoughtName({ clientOf }: AnswerHead): 'reasoning' | 'reasoning_content' {
+  return clientOf === 'groq' || clientOf === 'openrouter' ? 'reasoning' : 'reasoning_content';
+}
 
 /** Whether its caller offered tools as `functions`, and reads calls in that form alone. */
 export function isOfFunctions({ echo }: AnswerHead): boolean {

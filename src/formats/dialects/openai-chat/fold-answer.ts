@@ -10,6 +10,7 @@ import {
   isCustom,
   isOfFunctions,
   mediaWord,
+  thoughtName,
   wirePicture,
   wireUsage,
 } from './encode-answer.ts';
@@ -198,7 +199,7 @@ function wireChoice(index: number, choice: FoldedChoice, head: AnswerHead, lost:
   // The contract promises a text; only tool calls, a refusal or audio may replace it.
   if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
     message.content = '';
-  if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
+  if (choice.reasoning !== '') message[thoughtName(head)] = choice.reasoning;
   Object.assign(message, choice.proven);
   const [first] = calls;
   if (first !== undefined && isOfFunctions(head)) {

@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
+import {
+  hasText,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listIn,
+  parsedData,
+  stringOr,
+} from '../../../kernel/json.ts';
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts';
@@ -33,6 +41,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
     seen.readChunk(chunk, events);
     let content = false;
     let counted = false;
+    let thinks = false;
     let finished: string | null = null;
     let found: Fault | null = null;
     for (const event of events) {
@@ -45,6 +54,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       else if (isContent(event)) {
         content = true;
         sawCalls ||= event.type === 'tool-call-start';
+        thinks ||= event.type === 'reasoning-delta';
         seen.characters +=
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
@@ -53,6 +63,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       seen.finish(finished);
       if (sawCalls || finder.calls) seen.mendReasons(chunk, finder.calls);
     }
+    if (thinks) for (const choice of listIn(chunk.choices)) if (isObject(choice)) seen.mendThought(choice.delta);
     if (content) sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return fails(found);
@@ -101,9 +112,10 @@ function readWhole(
   if (names) seen.give(idsGivenIn(answer));
   for (const choice of answer.choices as JsonObject[]) {
     seen.finishReason ??= stringOr(choice.finish_reason, null);
-    const { content, tool_calls: calls } = (choice.message ?? {}) as JsonObject;
+    const { content, tool_calls: calls, reasoning } = (choice.message ?? {}) as JsonObject;
     if (typeof content === 'string') seen.characters += content.length;
     if (Array.isArray(calls) && calls.length > 0) seen.mendReason(choice);
+    if (reasoning !== undefined) seen.mendThought(choice.message);
   }
   return null;
 }
@@ -174,6 +186,16 @@ class SeenInPassing implements PassingFacts {
     const { finish_reason: reason } = choice;
     if (typeof reason !== 'string' || neutralFinishReason(reason) !== 'stop') return;
     choice.finish_reason = 'tool_calls';
+    this.mended = true;
+  }
+
+  /**
+   * Says a thought in `reasoning_content` too, which most clients read, where a message has it in `reasoning` alone: vLLM,
+   * OpenRouter, Groq and Together have that name.
+   */
+  mendThought(message: JsonValue | undefined): void {
+    if (!isObject(message) || (message.reasoning_content ?? '') !== '' || !hasText(message.reasoning)) return;
+    message.reasoning_content = message.reasoning;
     this.mended = true;
   }
 
@@ -288,6 +310,8 @@ class TextFinder {
     for (const key of contentKeys) {
       const length = lengthAfter(data, data.indexOf(key), key);
       if (length === 0) continue;
+      // It must be parsed to get the other name.
+      if (key === '"reasoning"') return -1;
       if (key !== '"arguments"' || (this.calls && !this.#oneIndex) || !data.includes('"tool_calls"')) return length;
       if (this.#oneIndex) return -1;
       this.calls = true;

@@ -1,7 +1,7 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { requiredForAny } from '../forced-calls.ts';
-import { inTurn, withAnswerMembers, withPicturesBehindResults } from '../histories.ts';
+import { inTurn, withAnswerMembers, withPicturesBehindResults, withThoughtsAsReasoning } from '../histories.ts';
 import { hintsForOpenAi, openAiLike, wordsOfMistral } from '../openai-like.ts';
 
 /** https://inference-docs.cerebras.ai/resources/openai: the omitted fields are a 400; a 429 says when by its own headers. */
@@ -17,7 +17,7 @@ export const cerebras = openAiLike({
     omitInChat: [...wordsOfOpenRouter, 'metadata', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
-    history: inTurn(withAnswerMembers('reasoning'), withPicturesBehindResults),
+    history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning'), withPicturesBehindResults),
     fits: [requiredForAny],
     fitsFormat: schemaOfJsonMode,
     nativeN: false,

@@ -3,7 +3,7 @@ import { unknownVoices } from '../../media/speech/voices.ts';
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh } from '../efforts.ts';
 import { requiredForAny } from '../forced-calls.ts';
-import { withAnswerMembers } from '../histories.ts';
+import { inTurn, withAnswerMembers, withThoughtsAsReasoning } from '../histories.ts';
 import {
   hintsForOpenAi,
   openAiBatches,
@@ -23,7 +23,7 @@ export const groq = openAiLike({
   quirks: {
     omitConverted: ['top_k'],
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
-    history: withAnswerMembers('reasoning', 'function_call'),
+    history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning', 'function_call')),
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     // "property 'prompt_cache_key' is unsupported".
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],

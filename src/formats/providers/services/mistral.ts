@@ -1,6 +1,13 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
-import { inTurn, withAnswerMembers, withoutNames, withShortCallIds, withSystemForDeveloper } from '../histories.ts';
+import {
+  inTurn,
+  withAnswerMembers,
+  withoutNames,
+  withShortCallIds,
+  withSystemForDeveloper,
+  withThoughtsAsParts,
+} from '../histories.ts';
 import { hintsForOpenAi, openAiBatches, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /** It continues texts by its endpoint for fill in the middle alone, which needs no suffix. */
@@ -11,6 +18,8 @@ const fimMembers = () => ({
   omit: ['user', 'logit_bias', 'frequency_penalty', 'presence_penalty'],
   rename: { seed: 'random_seed' },
 });
+
+const history = inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds);
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -48,7 +57,6 @@ export const mistral = openAiLike({
   // https://docs.mistral.ai/capabilities/reasoning
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
-    history: inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds),
     fitsFormat: schemaOfJsonMode,
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
@@ -58,6 +66,11 @@ export const mistral = openAiLike({
     models: [
       { pattern: /^mistral-large-4/, efforts: lowToHigh },
       { pattern: /^mistral-(small-(latest|26)|medium-3-5)/, efforts: ['none', 'high'] },
+      {
+        pattern: /^(magistral|mistral-(large-4|small-(latest|26)|medium-3-5))/,
+        history: inTurn(withThoughtsAsParts, history),
+      },
+      { pattern: /(?:)/, history },
     ],
     streamUsage: false,
     logprobs: false,

@@ -1,4 +1,5 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
+import { withThoughtsAsReasoning } from '../histories.ts';
 import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
 /** https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html: unknown fields are ignored. */
@@ -7,7 +8,7 @@ export const vllm = openAiLike({
   title: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
-  quirks: { systemFirst: true, fitsFormat: schemaOfJsonMode },
+  quirks: { systemFirst: true, history: withThoughtsAsReasoning, fitsFormat: schemaOfJsonMode },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: {
     ...openAiEmbeddings,

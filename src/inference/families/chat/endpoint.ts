@@ -92,6 +92,7 @@ export function chatEndpoint(
 const vendorsClients = [
   ['mistral', /^mistral-client-|^ai-sdk[-/]mistral\/|^python-httpx\/\S* no-store$/],
   ['groq', /^Groq\/|^ai-sdk[-/]groq\//],
+  ['openrouter', /^speakeasy-sdk\/.*\bopenrouter\b|\bai-sdk[-/]openrouter\//],
   ['xai', /^ai-sdk[-/]xai\//],
 ] as const;
 
@@ -171,7 +172,7 @@ function trialsOf(
     model: plan.alias.id,
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage: includeUsage || (stream && clientOf !== undefined),
-    clientOf: stream ? clientOf : undefined,
+    clientOf,
     answerModel,
     elapsedMs: () => services.clock.monotonicMs() - call.startedMs,
     ...(echo !== undefined && { echo }),
