@@ -41,7 +41,6 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
     seen.readChunk(chunk, events);
     let content = false;
     let counted = false;
-    let thinks = false;
     let finished: string | null = null;
     let found: Fault | null = null;
     for (const event of events) {
@@ -54,7 +53,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       else if (isContent(event)) {
         content = true;
         sawCalls ||= event.type === 'tool-call-start';
-        thinks ||= event.type === 'reasoning-delta';
+        if (event.type === 'reasoning-delta') seen.mendThoughts(chunk);
         seen.characters +=
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
@@ -63,7 +62,6 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       seen.finish(finished);
       if (sawCalls || finder.calls) seen.mendReasons(chunk, finder.calls);
     }
-    if (thinks) for (const choice of listIn(chunk.choices)) if (isObject(choice)) seen.mendThought(choice.delta);
     if (content) sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return fails(found);
@@ -197,6 +195,10 @@ class SeenInPassing implements PassingFacts {
     if (!isObject(message) || (message.reasoning_content ?? '') !== '' || !hasText(message.reasoning)) return;
     message.reasoning_content = message.reasoning;
     this.mended = true;
+  }
+
+  mendThoughts({ choices }: JsonObject): void {
+    for (const choice of listIn(choices)) if (isObject(choice)) this.mendThought(choice.delta);
   }
 
   /** Content of the chunk that was read is counted. */
