@@ -3,6 +3,7 @@ import type { PromptCaching } from '../formats/dialects/prompt-cache.ts';
 import type { ImageModelFacts } from '../formats/media/images/format.ts';
 import type { VideoFacts } from '../formats/media/videos/format.ts';
 import type { Price } from '../formats/neutral/price.ts';
+import type { ThinkTags } from '../formats/neutral/tagged-thoughts.ts';
 import type { Timestamps } from '../formats/neutral/transcript.ts';
 
 /** One provider + upstream model behind an alias, with everything resolved that a request needs to know. */
@@ -38,6 +39,8 @@ export interface Target {
   stream: boolean;
   /** A whole answer is requested as a stream in the caller's own format, too. */
   wholeByStream?: boolean;
+  /** Where its texts hold its thoughts; absent: they do not. */
+  thinkTags?: ThinkTags;
   /** How its requests use the cache of its provider; absent: nothing is done for it. */
   promptCaching?: PromptCaching;
   /** How it makes vectors; absent when its provider does not. */

@@ -75,6 +75,15 @@ export function withThoughtsAsReasoning(messages: readonly JsonValue[]): JsonVal
   });
 }
 
+/** For models that write thoughts into their texts, and go on from them. Null: no message has one elsewhere. */
+export function withThoughtsInTexts(messages: readonly JsonValue[]): JsonValue[] | null {
+  return mended(messages, (message) => {
+    const { reasoning_content: thought, ...rest } = message;
+    if (rest.role !== 'assistant' || !hasText(thought)) return message;
+    return { ...rest, content: joined(`<think>\n${thought}\n</think>`, rest.content ?? '') };
+  });
+}
+
 /** Mistral's models that think have thoughts as parts of the content. Null: no message has them elsewhere. */
 export function withThoughtsAsParts(messages: readonly JsonValue[]): JsonValue[] | null {
   return mended(messages, (message) => {

@@ -73,6 +73,7 @@ export function targetOf(
     body: source.body ?? {},
     data: simulated ? builtInData : dataFactsOf(config, source),
     ...promptCachingOf(configured, source, alias),
+    ...(source.think_tags !== undefined && { thinkTags: source.think_tags }),
     ...embeddingOf(connection, source, alias),
     ...imageOf(connection, source),
     ...videoOf(connection, source),

@@ -16,6 +16,7 @@ import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../../../formats/neutral/media-urls.ts';
 import { type ServerTurn, withServerTurn } from '../../../formats/neutral/server-turn.ts';
 import { providerTypes } from '../../../formats/providers/catalog.ts';
+import { inTurn, withThoughtsInTexts } from '../../../formats/providers/histories.ts';
 import type { BodyMembers, Provider, QuirksOfModel } from '../../../formats/providers/provider.ts';
 import { applyQuirks, quirksOf } from '../../../formats/providers/quirks.ts';
 import { anthropic } from '../../../formats/providers/services/anthropic.ts';
@@ -71,6 +72,8 @@ export interface EncodeOrder extends ForwardOrder {
   media?: FetchedMedia;
   /** Items that it names, by id; absent: it names none. */
   items?: Readonly<Record<string, JsonObject>> | undefined;
+  /** Thoughts of a chat go back in its texts, where the model writes them. Absent: apart from them. */
+  thoughts?: 'in the text';
   /** The provider's cache is to be used; absent: nothing is done for it. */
   promptCache?: PromptCacheOrder;
   /** This gateway runs its server tools; absent: the target does, or nobody. */
@@ -299,10 +302,13 @@ const modelFits = new WeakMap<Provider, Map<string, Partial<Record<DialectId, Mo
 /** Callers can make up models where a pattern lets them: at the bound the map begins anew. */
 const modelFitsMax = 1_000;
 
-/** The same object for each request to a model. */
-function fitOf({ provider: type, model, dialect }: EncodeOrder): ModelFit {
+/** The same object for each request to a model, unless its thoughts are in its texts. */
+function fitOf({ provider: type, model, dialect, thoughts }: EncodeOrder): ModelFit {
   const provider = providerTypes.get(type)!;
-  return modelFits.get(provider)?.get(model)?.[dialect] ?? newFit(provider, model, dialect);
+  const fit = modelFits.get(provider)?.get(model)?.[dialect] ?? newFit(provider, model, dialect);
+  if (thoughts === undefined || dialect !== 'openai-chat') return fit;
+  const { history = () => null } = fit.quirks;
+  return { ...fit, quirks: { ...fit.quirks, history: inTurn(withThoughtsInTexts, history) } };
 }
 
 function newFit(provider: Provider, model: string, dialect: DialectId): ModelFit {

@@ -4,6 +4,7 @@ import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
 import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
+import type { ThinkTags } from '../../../formats/neutral/tagged-thoughts.ts';
 import { bareName } from '../../../formats/providers/model-facts.ts';
 import type { Provider } from '../../../formats/providers/provider.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
@@ -26,7 +27,7 @@ import type {
   EncodeOrder,
   NeededMedia,
 } from './conversation-body.ts';
-import { ConvertedAnswer, StreamedSource, WholeSource } from './converted-answer.ts';
+import { ConvertedAnswer, StreamedSource, TaggedSource, WholeSource } from './converted-answer.ts';
 import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
 import { storingPassedBytes } from './passed-answers.ts';
@@ -80,9 +81,10 @@ export function conversationTrial<C extends Chunk>(
     const { usageOf, id: provider, listsThoughts } = job.providers.get(attempt.target.provider)!.connection.provider;
     const { facts } = conversation.body;
     const { clientOf } = conversation;
-    const isOdd =
-      listsThoughts?.(attempt.target.model, facts.needs.reasoning) || (facts.stream && clientOf !== undefined);
-    if (isOdd && provider !== clientOf) prepared.answer = 'converted';
+    const { model } = attempt.target;
+    const thinkTags = prepared.upstreamDialect.id === 'openai-chat' ? attempt.target.thinkTags : undefined;
+    const isOdd = listsThoughts?.(model, facts.needs.reasoning) || (facts.stream && clientOf !== undefined);
+    if (thinkTags !== undefined || (isOdd && provider !== clientOf)) prepared.answer = 'converted';
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)
     ) as AttemptSink;
@@ -102,7 +104,15 @@ export function conversationTrial<C extends Chunk>(
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       reader: (contentType, onGiven) => {
         const answerModel = name === undefined ? undefined : { dialect, name };
-        const options = { onGiven, usageOf, provider, choices, answerModel, taker: cachedForm?.takerOf(contentType) };
+        const options = {
+          onGiven,
+          usageOf,
+          provider,
+          choices,
+          answerModel,
+          thinkTags,
+          taker: cachedForm?.takerOf(contentType),
+        };
         return readerFor(facts, prepared, dialects[dialect], contentType, options);
       },
     };
@@ -152,6 +162,7 @@ export function prepareFor(
     child,
     items,
     turn: turnFor?.(target) ?? undefined,
+    ...(target.thinkTags !== undefined && { thoughts: 'in the text' as const }),
     ...(target.promptCaching !== undefined && {
       promptCache: { ...target.promptCaching, scope: JSON.stringify([job?.tenant, job?.query.alias]) },
     }),
@@ -218,7 +229,10 @@ function readerFor(
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
   callers: CallerDialect | (CallerDialect & UpstreamDialect),
   contentType: string,
-  passing: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel' | 'taker'> & { provider: string },
+  passing: Pick<PassingOptions, 'onGiven' | 'usageOf' | 'choices' | 'answerModel' | 'taker'> & {
+    provider: string;
+    thinkTags: ThinkTags | undefined;
+  },
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
   const comesStreamed = isEventStream(contentType) || (streamed && isAmbiguous(contentType));
@@ -244,5 +258,10 @@ function readerFor(
   const source = comesStreamed
     ? new StreamedSource(upstreamDialect, options, contentType)
     : new WholeSource(upstreamDialect, options);
-  return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
+  const { thinkTags: tags } = passing;
+  return new ConvertedAnswer(tags === undefined ? source : new TaggedSource(source, tags), {
+    inputTokensEstimate,
+    onGiven,
+    callersToolNames,
+  });
 }

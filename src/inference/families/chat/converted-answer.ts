@@ -2,6 +2,7 @@ import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../../../for
 import { contentChars, type NeutralEvent, standsForContent } from '../../../formats/neutral/event.ts';
 import type { CallersToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { TaggedThoughts, type ThinkTags } from '../../../formats/neutral/tagged-thoughts.ts';
 import { estimatedTokens, type Usage } from '../../../formats/neutral/usage.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { createSplitter, type SseReader } from '../../../upstream/transport/sse-reader.ts';
@@ -130,7 +131,30 @@ export interface EventSource {
   push(chunk: Buffer): readonly NeutralEvent[];
   finish(): readonly NeutralEvent[];
   /** Decoder of a stream; it knows how many lines were skipped as unreadable. */
-  readonly decoder?: StreamDecoder;
+  readonly decoder?: StreamDecoder | undefined;
+}
+
+/** A source whose texts hold thoughts. */
+export class TaggedSource implements EventSource {
+  readonly #source: EventSource;
+  readonly #thoughts: TaggedThoughts;
+
+  constructor(source: EventSource, tags: ThinkTags) {
+    this.#source = source;
+    this.#thoughts = new TaggedThoughts(tags);
+  }
+
+  get decoder(): StreamDecoder | undefined {
+    return this.#source.decoder;
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    return this.#thoughts.pass(this.#source.push(chunk));
+  }
+
+  finish(): readonly NeutralEvent[] {
+    return this.#thoughts.pass(this.#source.finish());
+  }
 }
 
 export class StreamedSource implements EventSource {
