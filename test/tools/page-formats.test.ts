@@ -14,6 +14,13 @@ const shop = `<!doctype html><html lang="en"><head><title>Kettle</title><base hr
 <img src="a.png" srcset="a-2x.png 2x, https://img.example/a,3.png 3x" alt="A kettle"><img src="data:image/gif;base64,R0lG">
 <picture><source srcset="b.webp"><img src="b.png" alt=""></picture><video poster="film.jpg"></video></main></body></html>`;
 
+/** Pictures as sites have them that load them late. */
+const late = `<!doctype html><html><head><title>Late</title></head><body><main><h1>Late</h1>
+<p>Pictures of this page come when somebody scrolls to them, and until then a placeholder has their place.</p>
+<p><img data-src="one.png" src="data:image/gif;base64,R0lG" alt="One"> <img data-lazy-src="two.png" src="blank.svg" alt="Two">
+<img srcset="three.png 1x, three-2x.png 2x" alt="Three"> <img data-srcset="four.png 480w" alt="Four"> <img alt="None">
+<img src="data:image/gif;base64,R0lG" alt="Inlined"></p></main></body></html>`;
+
 interface Page {
   images?: string[];
   attributes?: unknown;
@@ -28,6 +35,7 @@ interface Page {
 async function startShop(t: TestContext) {
   return startAwkwardSite(t, {
     '/shop': (response) => response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(shop),
+    '/late': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(late),
     '/pdf': (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('Only words.'),
   });
 }
@@ -83,6 +91,18 @@ const price = {
   additionalProperties: false,
 };
 const kettle = { name: 'Kettle', price: 19.9 };
+
+test('pictures that are loaded late are in the markdown, not their placeholders', async (t) => {
+  const { site, gateway } = await startWith(t, []);
+  const { data } = await scrape(gateway, { url: `${site.url}/late`, formats: ['markdown', 'images'] });
+  const pictures = [...data.markdown!.matchAll(/!\[(\w*)\]\(([^)]*)\)/g)].map(([, alt, url]) => [alt, url]);
+  assert.deepEqual(
+    pictures,
+    ['one', 'two', 'three', 'four'].map((name) => [name[0]!.toUpperCase() + name.slice(1), `${site.url}/${name}.png`]),
+    data.markdown,
+  );
+  assert.ok(data.images!.includes(`${site.url}/two.png`));
+});
 
 test('a page comes with its pictures and with values of its attributes', async (t) => {
   const { site, gateway } = await startWith(t, []);

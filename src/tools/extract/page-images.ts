@@ -1,10 +1,12 @@
-import type { PageDocument } from './page-document.ts';
+import type { PageDocument, PageElement } from './page-document.ts';
 import { absoluteLink, firstLinks, linksMax, onlyFirst } from './plain-text.ts';
 
+/** Where scripts keep the address of a picture until somebody scrolls to it; `src` has a placeholder meanwhile, or nothing. */
+const lazy = ['data-src', 'data-lazy-src', 'data-original'] as const;
 /** Attributes with one address of a picture, and with several. */
 const single = [
   ['img[src]', 'src'],
-  ['img[data-src]', 'data-src'],
+  ...lazy.map((name) => [`img[${name}]`, name] as const),
   ['input[type="image"][src]', 'src'],
   ['video[poster]', 'poster'],
   ['meta[property="og:image"]', 'content'],
@@ -15,6 +17,15 @@ const several = [
   ['img[srcset]', 'srcset'],
   ['source[srcset]', 'srcset'],
 ] as const;
+
+/** The address of the picture that a reader will see; null: none. */
+export function pictureIn(image: PageElement): string | null {
+  for (const name of [...lazy, 'src'] as const) {
+    const address = image.getAttribute(name)?.trim() ?? '';
+    if (address !== '' && !/^data:/i.test(address)) return address;
+  }
+  return candidatesIn(image.getAttribute('srcset') ?? image.getAttribute('data-srcset') ?? '')[0] ?? null;
+}
 
 /** Addresses of the pictures that a page shows, each once. Inlined ones have none. A cut list adds a warning. */
 export function pageImages(document: PageDocument, base: string, warnings: string[]): string[] {

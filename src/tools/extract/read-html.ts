@@ -7,7 +7,7 @@ import { mainContentOf } from './main-content.ts';
 import { withoutUnread } from './page-blocks.ts';
 import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
-import { pageImages } from './page-images.ts';
+import { pageImages, pictureIn } from './page-images.ts';
 import { absoluteLink, firstLinks, linksMax, onlyFirst, tidyLine } from './plain-text.ts';
 import { removeBlocks } from './remove-blocks.ts';
 import { textBlocksOf } from './text-blocks.ts';
@@ -156,6 +156,10 @@ const addressed = [
 
 /** Makes addresses absolute. Removes those that are not http(s) (scripts, inlined pictures) and event handlers. */
 function makeAbsolute(root: PageElement, base: string): void {
+  for (const image of root.querySelectorAll('img')) {
+    const address = pictureIn(image);
+    if (address !== null) image.setAttribute('src', address);
+  }
   for (const [name, attribute] of addressed) {
     for (const element of root.querySelectorAll(`${name}[${attribute}]`)) {
       const value = element.getAttribute(attribute) ?? '';
