@@ -1,5 +1,6 @@
 import { shardOf } from './embedded/shards/shard-of.ts';
 import { moveTenant } from './move-tenant.ts';
+import { fromTexts, type TextPage } from './page-texts.ts';
 import type { Owner, TenantSummary, VectorStore } from './vector-store.ts';
 import type { StoredBytes, StoreMethod, WorkerDriver } from './worker-messages.ts';
 import type { WorkerThread } from './worker-thread.ts';
@@ -29,7 +30,7 @@ export function createThreadStore(
     query: ofTenant('query'),
     queryGroups: ofTenant('queryGroups'),
     neighbours: ofTenant('neighbours'),
-    scroll: ofTenant('scroll'),
+    scroll: async (tenant, ...args) => fromTexts(await ask<TextPage>(threadOf(tenant), 'scroll', tenant, ...args)),
     count: ofTenant('count'),
     facet: ofTenant('facet'),
     indexPayload: ofTenant('indexPayload'),

@@ -6,9 +6,10 @@ import { freeMemory } from '../kernel/free-memory.ts';
 import { yieldToMainThread } from '../kernel/priority.ts';
 import { createWorkTurns } from '../kernel/sharing/work-turns.ts';
 import type { EmbeddedStore } from './embedded/embedded-store.ts';
+import { asTexts } from './page-texts.ts';
 import { withLanguages } from './text/languages.ts';
 import type { Embedded } from './vector-engine.ts';
-import type { Owner, VectorStore } from './vector-store.ts';
+import type { Owner, Page, VectorStore } from './vector-store.ts';
 import { type PreparedCall, prepareCall, type UnrankedAnswer } from './wire/prepare-call.ts';
 import {
   type FromWorker,
@@ -171,7 +172,8 @@ async function answer(message: Request): Promise<{ result: unknown; transfer: Ar
     }
     case 'store': {
       const method = store[message.method] as (...args: unknown[]) => Promise<unknown>;
-      return { result: await method.apply(store, message.args), transfer: [] };
+      const result = await method.apply(store, message.args);
+      return { result: message.method === 'scroll' ? asTexts(result as Page) : result, transfer: [] };
     }
     case 'close': {
       // The thread ends at this answer: answers to earlier messages must have been sent.

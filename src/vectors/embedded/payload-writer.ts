@@ -1,5 +1,6 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { parseExact } from '../exact-json.ts';
 import { deleteByPath, mergePayload } from '../filter/payload-change.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointId } from '../point.ts';
@@ -64,7 +65,7 @@ export class PayloadWriter {
   change(slot: number, change: PayloadChange): void {
     const { cid, memory } = this.#open;
     const row = this.#tables.points.row(cid, slot);
-    const changed = change(row.payload === null ? {} : (JSON.parse(row.payload) as JsonObject));
+    const changed = change(row.payload === null ? {} : (parseExact(row.payload) as JsonObject));
     const payload = changed === null ? null : this.#textOf(changed, row.id);
     this.bytes += payloadBytes(payload) - payloadBytes(row.payload);
     this.#tables.points.setPayload(cid, slot, row.id, payload);
@@ -91,7 +92,7 @@ export function payloadBytes(payload: string | null): number {
 }
 
 function objectOf(text: string): JsonObject {
-  const value: unknown = JSON.parse(text);
+  const value = parseExact(text);
   if (!isObject(value)) throw new FailureError(invalid('payload', 'payload: expected an object'));
   return value;
 }

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
+import { hasMembers, parseExact } from '../exact-json.ts';
 import type { KeyStep } from './key-path.ts';
 
 /**
@@ -26,7 +27,7 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
 function mergeAt(value: JsonValue, steps: readonly KeyStep[], depth: number, changes: JsonObject): JsonValue {
   const step = steps[depth];
   if (step === undefined || step.kind === 'key') {
-    const object = objectIn(value);
+    const object = hasMembers(value) ? value : {};
     if (step === undefined) mergeMembers(object, changes);
     else setMember(object, step.name, mergeAt(memberOf(object, step.name), steps, depth + 1, changes));
     return object;
@@ -42,7 +43,7 @@ function mergeMembers(object: JsonObject, changes: JsonObject): void {
   for (const [name, value = null] of Object.entries(changes)) {
     if (value === null) delete object[name];
     // A copy for each place: several may be set at once, and later changes must reach one of them alone.
-    else setMember(object, name, typeof value === 'object' ? structuredClone(value) : value);
+    else setMember(object, name, typeof value === 'object' ? (parseExact(JSON.stringify(value)) as JsonValue) : value);
   }
 }
 
@@ -50,7 +51,7 @@ function deleteAt(value: JsonValue, steps: readonly KeyStep[], depth: number): v
   const step = steps[depth];
   const last = depth === steps.length - 1;
   if (step?.kind === 'key') {
-    if (!isObject(value)) return;
+    if (!hasMembers(value)) return;
     if (last) delete value[step.name];
     else deleteAt(memberOf(value, step.name), steps, depth + 1);
   } else if (step !== undefined && Array.isArray(value)) {

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { hasMembers } from '../exact-json.ts';
 import type { Want } from '../point.ts';
 import type { KeyPath, KeyStep } from './key-path.ts';
 import { setMember } from './payload-change.ts';
@@ -46,7 +47,7 @@ function selectMembers(
 ): JsonValue {
   if (Array.isArray(value))
     return value.map((element) => select(each, element)).filter((element) => element !== undefined);
-  if (!isObject(value)) return value;
+  if (!hasMembers(value)) return value;
   const selected: JsonObject = {};
   for (const [name, member = null] of Object.entries(value)) {
     const part = select({ kind: 'key', name }, member);

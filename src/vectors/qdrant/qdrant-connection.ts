@@ -1,9 +1,10 @@
 import { FailureError } from '../../kernel/failure.ts';
-import { isObject, parsedJson } from '../../kernel/json.ts';
+import { isObject } from '../../kernel/json.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createTransport } from '../../upstream/transport/send.ts';
 import type { UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
+import { parseExact } from '../exact-json.ts';
 
 /** Requests to Qdrant. */
 export interface Connection {
@@ -131,8 +132,16 @@ function routeOf(way: QdrantWay | undefined): UpstreamRoute | undefined {
   return { id: 'qdrant', proxy: proxy === null ? 'off' : { ...proxy, origin: new URL(proxy.origin) }, ca, cert, key };
 }
 
+function parsedAnswer(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function resultOf(status: number, text: string): unknown {
-  const answer = parsedJson(text);
+  const answer = parsedAnswer(text);
   if (status >= 200 && status < 300 && isObject(answer) && answer.result !== undefined) return answer.result;
   if (status === 401 || status === 403) {
     throw overloaded(`Qdrant refuses the key of vectors.api_key (HTTP ${status})`);

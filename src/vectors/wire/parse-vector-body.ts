@@ -4,6 +4,7 @@ import { isObject, type JsonObject, repeatedName, scanJson } from '../../kernel/
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';
+import { keepPayloadDigits } from '../exact-json.ts';
 import { measureNesting } from './measure-nesting.ts';
 
 /** The body of a call: a JSON object that can be read in one way only. Throws a FailureError (400). */
@@ -25,6 +26,7 @@ export function parseBody(body: Uint8Array): JsonObject {
       refuseBody(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
     }
   }
+  keepPayloadDigits(value, text);
   return value;
 }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { parseExact } from '../../exact-json.ts';
 import { payloadSelector } from '../../filter/payload-select.ts';
 import type { StoredPoint, VectorValue, Want } from '../../point.ts';
 import type { OpenCollection } from '../open-collection.ts';
@@ -57,7 +58,7 @@ function addVectors(point: StoredPoint, slot: number, selected: readonly VectorR
 }
 
 function parsePayload(text: string): JsonObject {
-  const value: unknown = JSON.parse(text);
+  const value = parseExact(text);
   if (!isObject(value)) throw new DamagedRows('a payload');
   return value;
 }
