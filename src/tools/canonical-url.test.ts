@@ -40,12 +40,16 @@ test('what is no page of the web has no canonical URL', () => {
   assert.equal(canonicalUrl(`https://example.org/${'a'.repeat(9_000)}`), null);
 });
 
-test('scheme, www and the last slash do not make another page, its query does', () => {
+test('scheme, www, the last slash and the name of a folder’s page do not make another page, its query does', () => {
   const key = (text: string) => samePageKey(canonicalUrl(text)!);
   assert.equal(key('http://www.example.org/a/'), key('https://example.org/a'));
   assert.equal(key('https://example.org/?a=1'), key('https://example.org?a=1'));
   assert.notEqual(key('https://example.org/a?x=1'), key('https://example.org/a?x=2'));
   assert.notEqual(key('https://example.org/A'), key('https://example.org/a'));
+  assert.equal(key('https://example.org/index.html'), key('https://example.org'));
+  assert.equal(key('https://example.org/a/index.php?x=1'), key('https://example.org/a?x=1'));
+  assert.notEqual(key('https://example.org/a/my-index.html'), key('https://example.org/a'));
+  assert.notEqual(key('https://example.org/index.php/b'), key('https://example.org/b'));
 });
 
 test('a domain holds its own hosts and no neighbour', () => {

@@ -32,11 +32,11 @@ export function canonicalUrl(text: string, base?: string): string | null {
 }
 
 /**
- * The key under which URLs of one page are equal, though engines name it differently: scheme, `www.` and the slash at
- * the end do not count.
+ * The key under which URLs of one page are equal, though engines and links name it differently: scheme, `www.`, the
+ * slash at the end and the file name of a folder's page do not count.
  */
 export function samePageKey(canonical: string): string {
-  return canonical.replace(/^https?:\/\/(?:www\.)?/, '').replace(/\/(?=$|\?)/, '');
+  return canonical.replace(/^https?:\/\/(?:www\.)?/, '').replace(/\/(?:index\.(?:html?|php))?(?=$|\?)/, '');
 }
 
 /** Whether the URL's host is `domain` or below it. `domain`: a host name in lower case. */
