@@ -8,12 +8,14 @@ import type {
   Result,
   Tool,
 } from '@modelcontextprotocol/sdk/types.js';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 
 /*
  * The members of results that we and the formats of models read. The first wrong one ends the look: the schemas of the
- * SDK list all faults of all elements, for which an answer of 1 MB took minutes. Other members pass as they came.
+ * SDK list all faults of all elements, for which an answer of 1 MB took minutes. Other members pass as they came, but
+ * not as null, and schemas are schemas of objects: clients refuse a whole list for one of its tools, and our list has
+ * the tools of all servers.
  */
 
 interface Page<T> {
@@ -22,7 +24,40 @@ interface Page<T> {
 }
 
 export function toolsOf(result: Result): Page<Tool> {
-  return pageOf<Tool>(result, 'tools', (one) => isText(one.name) && isObject(one.inputSchema) && isDescribed(one));
+  const { items, nextCursor } = pageOf<Tool>(result, 'tools', (one) => isText(one.name) && isDescribed(one));
+  return { items: items.map(withSchemas), nextCursor };
+}
+
+function withSchemas(tool: Tool): Tool {
+  const { inputSchema, outputSchema, ...others } = tool as unknown as Record<string, JsonValue | undefined>;
+  const input = objectSchema(objectIn(inputSchema));
+  // Nothing is checked against a schema that is none.
+  const output = isObject(outputSchema) && outputSchema.type === 'object' ? objectSchema(outputSchema) : undefined;
+  if (input === inputSchema && output === outputSchema) return tool;
+  return { ...others, inputSchema: input, ...(output !== undefined && { outputSchema: output }) } as unknown as Tool;
+}
+
+function objectSchema(schema: JsonObject): JsonObject {
+  const { type, properties, required, ...others } = schema;
+  const known = isObject(properties) ? Object.entries(properties) : [];
+  const isRight =
+    type === 'object' &&
+    (properties === undefined || isObject(properties)) &&
+    known.every(([, value]) => isObject(value)) &&
+    (required === undefined || (Array.isArray(required) && required.every(isText)));
+  if (isRight) return schema;
+  return {
+    ...others,
+    type: 'object',
+    properties: Object.fromEntries(known.map(([name, value]) => [name, objectIn(value)])),
+    ...(Array.isArray(required) && { required: required.filter(isText) }),
+  };
+}
+
+/** Optional members that a server writes as null. */
+function withoutNulls<T extends JsonObject>(one: T): T {
+  if (!Object.values(one).includes(null)) return one;
+  return Object.fromEntries(Object.entries(one).filter(([, value]) => value !== null)) as T;
 }
 
 export function promptsOf(result: Result): Page<Prompt> {
@@ -38,12 +73,14 @@ export function templatesOf(result: Result): Page<ResourceTemplate> {
 }
 
 export function toolResultOf(result: Result): CallToolResult {
-  const { content = [], structuredContent, isError } = result as JsonObject;
+  const members = withoutNulls(result as JsonObject);
+  const { content = [], structuredContent, isError } = members;
   const isRight =
     isListOf(content, isPart) &&
     (structuredContent === undefined || isObject(structuredContent)) &&
     (isError === undefined || typeof isError === 'boolean');
-  return isRight ? ({ ...result, content } as CallToolResult) : refuse();
+  if (!isRight) return refuse();
+  return { ...members, content: (content as JsonObject[]).map(withoutNulls) } as unknown as CallToolResult;
 }
 
 export function promptOf(result: Result): GetPromptResult {
@@ -57,8 +94,9 @@ export function contentsOf(result: Result): ReadResourceResult {
 
 function pageOf<T>(result: Result, member: string, is: (one: JsonObject) => boolean): Page<T> {
   const { [member]: items, nextCursor } = result as JsonObject;
-  if (!isListOf(items, is) || !isTextOrNone(nextCursor)) return refuse();
-  return { items: items as T[], nextCursor: nextCursor ?? undefined };
+  if (!Array.isArray(items) || !items.every(isObject) || !isTextOrNone(nextCursor)) return refuse();
+  const listed = items.map(withoutNulls);
+  return listed.every(is) ? { items: listed as unknown as T[], nextCursor: nextCursor ?? undefined } : refuse();
 }
 
 /** A part of a result or a prompt. Kinds that are newer than this code pass. */
