@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { DefuddleClass } from 'defuddle/node';
 import { mainContentOf } from './main-content.ts';
 import { documentOf } from './page-document.ts';
 import { writeText } from './write-text.ts';
@@ -102,4 +103,15 @@ test('a lead that is called a teaser stays, a teaser that leads elsewhere does n
     <div class="news-text">${prose(5)}</div><div class="teaser"><p>Elsewhere ${sentence(60)} <a href="/a">More</a></p></div></div></body></html>`);
   assert.match(text, /At first/);
   assert.doesNotMatch(text, /Elsewhere/);
+});
+
+test('a long page of links is not read by Defuddle, whose time grows with their square, and all of it is given', (t) => {
+  const parse = t.mock.method(DefuddleClass.prototype, 'parse');
+  const links = Array.from({ length: 3_000 }, (_, at) => `<div><a href="/articles/of/${at}">All about ${at}</a></div>`);
+  const page = (some: readonly string[]) => `<html><body><h1>Links</h1>${some.join('')}</body></html>`;
+  const text = textOf(page(links));
+  assert.equal(parse.mock.callCount(), 0);
+  for (const at of [0, 1_500, 2_999]) assert.match(text, new RegExp(`All about ${at}$`, 'm'));
+  textOf(page(links.slice(0, 50)));
+  assert.equal(parse.mock.callCount(), 1, 'a short one is');
 });

@@ -20,6 +20,8 @@ const linksShareMax = 0.3;
 const teaserLinksShare = 0.15;
 /** Smaller content is worth another look. */
 const scrapSize = 100;
+/** In a longer page that is Readability's: Defuddle takes 10 s for 10,000 links in a `div` each, and finds the same. */
+const defuddleCharsMax = 150_000;
 
 /**
  * The main content of a page, in a separate document; null when nothing looks like it. `chars`: of the whole page. It
@@ -33,7 +35,7 @@ export function mainContentOf(document: PageDocument, chars: number, url: string
   const named = orNull(() => byNames(document));
   let chosen = named === null || wide === null ? (named ?? wide) : chosenOf(named, wide);
   if (chosen === null || chosen.size < scrapSize) {
-    const other = known ?? orNull(() => byDefuddle(document, chars, url));
+    const other = known ?? (chars > defuddleCharsMax ? wide : orNull(() => byDefuddle(document, chars, url)));
     if (other !== null && other.size > 2 * (chosen?.size ?? 0)) chosen = other;
   }
   if (chosen === null) return null;
