@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { adminKey, overUpstreams, testKey } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
-import { culvertBin, type Lifetime, temporaryFolder } from '../start-process.ts';
+import { type Lifetime, runCommand, temporaryFolder } from '../start-process.ts';
 import { s3Keys, s3Missing, startS3 } from '../start-s3.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -98,15 +97,10 @@ async function step(url: string, from: unknown): Promise<Pass> {
   return (await answer.json()) as Pass;
 }
 
-function culvert(config: string, ...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [culvertBin, 'secret', ...args, '--config', config, '--json'],
-    {
-      encoding: 'utf8',
-    },
-  );
-  return { status, stderr, json: JSON.parse(stdout || 'null') };
+async function culvert(config: string, ...args: string[]) {
+  const options = { cwd: dirname(config) };
+  const { code, stdout, stderr } = await runCommand(['secret', ...args, '--config', config, '--json'], options);
+  return { status: code, stderr, json: JSON.parse(stdout || 'null') };
 }
 
 /** Servers over one storage, each in the place of the last one. */
@@ -136,17 +130,17 @@ test('everything in the data folder is sealed anew, also after a kill, and the e
     body: JSON.stringify(provider),
   });
   assert.equal(added.status, 201);
-  assert.equal(culvert(first.file, 'status').json.needed, false);
+  assert.equal((await culvert(first.file, 'status')).json.needed, false);
 
   const rotated = await fetch(`${first.url}/admin/v1/secret/rotate`, { method: 'POST', headers: admin, body: '{}' });
   assert.equal(rotated.status, 200);
-  const before = culvert(first.file, 'status');
+  const before = await culvert(first.file, 'status');
   assert.deepEqual([before.status, before.json.needed], [1, true]);
   await step(first.url, null);
 
   const second = await restarted({}, 'SIGKILL');
   await isAsBefore(second.url, made);
-  const { json, stderr } = culvert(second.file, 'reseal', '--forget');
+  const { json, stderr } = await culvert(second.file, 'reseal', '--forget');
   assert.equal(json.earlier, 'forgotten', stderr);
   assert.ok(
     json.kinds.every(({ lost }: { lost: number }) => lost === 0),
@@ -158,7 +152,8 @@ test('everything in the data folder is sealed anew, also after a kill, and the e
   await isAsBefore(second.url, made);
   const third = await restarted({});
   await isAsBefore(third.url, made);
-  assert.deepEqual([culvert(third.file, 'status').status, culvert(third.file, 'status').json.needed], [0, false]);
+  const last = await culvert(third.file, 'status');
+  assert.deepEqual([last.status, last.json.needed], [0, false]);
 });
 
 test('earlier secrets are not forgotten where another one came since the pass', async (t) => {
@@ -222,7 +217,7 @@ test('a configured secret is replaced over PostgreSQL and a bucket while request
   const made = await make(first.url);
   const endUpload = await beginUpload(first.url);
   const second = await restarted({ secret: fresh, earlier_secrets: [old] });
-  const looked = culvert(second.file, 'status');
+  const looked = await culvert(second.file, 'status');
   assert.deepEqual([looked.status, looked.json.needed], [1, true]);
   const { kinds } = looked.json as Pass;
   assert.ok(kinds.find(({ kind }) => kind === 'files')!.earlier >= fileBytes / 2 ** 20, JSON.stringify(kinds));
@@ -252,9 +247,9 @@ test('a configured secret is replaced over PostgreSQL and a bucket while request
   ] as const)
     await step(second.url, { part: place[0], behind: place[1] });
   // Objects of a file that still comes stay as they are, and count.
-  assert.equal(culvert(second.file, 'reseal').json.needed, true);
+  assert.equal((await culvert(second.file, 'reseal')).json.needed, true);
   const uploaded = await endUpload(second.url);
-  assert.equal(culvert(second.file, 'reseal').json.needed, false);
+  assert.equal((await culvert(second.file, 'reseal')).json.needed, false);
   const third = await restarted({ secret: fresh });
   assert.match(await read(third.url, uploaded), /^a{1048576}the end$/);
   await isAsBefore(third.url, made);
