@@ -18,6 +18,7 @@ test('a place that was made up is refused by every list, and names its field', a
     ['/v1/batches', ['after']],
     ['/v1/files', ['after_id', 'before_id', 'page'], anthropic],
     ['/v1/messages/batches', ['after_id', 'before_id'], anthropic],
+    ['/v1/models', ['after_id', 'before_id'], anthropic],
     ...['files', 'batches', 'cachedContents'].map((name): (typeof lists)[number] => [`/v1beta/${name}`, ['pageToken']]),
   ];
   for (const [path, fields, headers] of lists) {

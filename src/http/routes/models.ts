@@ -5,13 +5,13 @@ import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
 import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import { invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Capabilities, Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
-import { shownPage } from './list-page.ts';
+import { notOfList, shownPage } from './list-page.ts';
 
 /** `GET /v1/models`, `GET /v1/models/{id}` and `GET /v1/model/info`: what this key may use, in OpenAI's shape or, by its headers, Anthropic's or Google's. */
 export function modelRoutes(services: Services): Route[] {
@@ -44,7 +44,7 @@ function listModels(services: Services, exchange: Exchange): void {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
   const page = anthropicPage(aliases, new URLSearchParams(exchange.search));
-  if ('message' in page) return refuse(exchange.client, invalid(page.param, page.message), []);
+  if (isFailure(page)) return refuse(exchange.client, page, []);
   const data = page.aliases.map((alias) => anthropicEntry(services, alias));
   writeJson(exchange, 200, { object: 'list', ...shownPage(data, page.hasMore) });
 }
@@ -218,17 +218,15 @@ const pageMax = 1_000;
 function anthropicPage(
   aliases: readonly Alias[],
   query: URLSearchParams,
-): { aliases: readonly Alias[]; hasMore: boolean } | { param: string; message: string } {
+): { aliases: readonly Alias[]; hasMore: boolean } | Failure {
   const limit = Number(query.get('limit') ?? 20);
   if (!Number.isInteger(limit) || limit < 1 || limit > pageMax) {
-    return { param: 'limit', message: `limit must be a whole number from 1 to ${pageMax}.` };
+    return invalid('limit', `limit must be a whole number from 1 to ${pageMax}.`);
   }
-  const indexOf = (id: string | null) => aliases.findIndex((alias) => alias.id === id);
-  const before = query.get('before_id');
-  if (before !== null) {
-    const end = Math.max(0, indexOf(before));
-    return { aliases: aliases.slice(Math.max(0, end - limit), end), hasMore: end > limit };
-  }
-  const start = indexOf(query.get('after_id')) + 1;
-  return { aliases: aliases.slice(start, start + limit), hasMore: aliases.length > start + limit };
+  const name = query.has('before_id') ? 'before_id' : 'after_id';
+  const id = query.get(name);
+  const at = aliases.findIndex((alias) => alias.id === id);
+  if (id !== null && at === -1) return notOfList(name, id);
+  if (name === 'before_id') return { aliases: aliases.slice(Math.max(0, at - limit), at), hasMore: at > limit };
+  return { aliases: aliases.slice(at + 1, at + 1 + limit), hasMore: aliases.length > at + 1 + limit };
 }
