@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { listening } from '../listening.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
@@ -15,6 +16,49 @@ test('a forwarded stream that finished but left [DONE] out gets it from us', asy
   const text = await (await gateway.fetch('/v1/chat/completions', { json: body })).text();
   assert.match(text, /"finish_reason":"stop"/);
   assert.ok(text.endsWith('data: [DONE]\n\n'), text.slice(-200));
+});
+
+test("OpenAI's SDK puts a forwarded stream together that has no role, or no finish reason", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+  const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }] as const;
+  for (const asked of [{}, { n: 2 }, { stream_options: { include_usage: true } }, { tools: [...tools] }]) {
+    for (const omitted of ['start', 'finish', 'start,finish']) {
+      upstream.script('/v1/chat/completions', [`omit=${omitted}${'tools' in asked ? ';call=f' : ''}`]);
+      const messages = [{ role: 'user', content: 'Hello' }] as const;
+      const stream = client.chat.completions.stream({ model: 'chat', messages: [...messages], ...asked });
+      const { choices, usage } = await stream.finalChatCompletion();
+      const name = `${omitted} ${JSON.stringify(asked)}`;
+      assert.equal(choices.length, 'n' in asked ? 2 : 1, name);
+      assert.equal(usage !== undefined, 'stream_options' in asked, name);
+      for (const { message, finish_reason: reason } of choices) {
+        assert.equal(message.role, 'assistant', name);
+        assert.equal(reason, 'tools' in asked ? 'tool_calls' : 'stop', name);
+        if (!('tools' in asked)) assert.match(message.content ?? '', /Hello/, name);
+      }
+    }
+  }
+});
+
+test("Anthropic's SDK puts a forwarded stream together that has no names of events, or no counts", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'anthropic', base_url: upstream.url, api_key: 'secret' } },
+    models: { chat: { targets: ['up/mock/ok'] } },
+  });
+  const client = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+  for (const fault of ['omit=names', 'omit=usage', 'omit=names,usage', 'omit=names;drip=7/1ms']) {
+    upstream.script('/v1/messages', [fault]);
+    const messages = [{ role: 'user', content: 'Hello' }] as const;
+    const stream = client.messages.stream({ model: 'chat', max_tokens: 100, messages: [...messages] });
+    const { content, stop_reason: reason, usage } = await stream.finalMessage();
+    assert.match(JSON.stringify(content), /Hello/, fault);
+    assert.equal(reason, 'end_turn', fault);
+    assert.ok(usage.output_tokens > 0, fault);
+  }
 });
 
 for (const text of ['', 'Let me look.']) {

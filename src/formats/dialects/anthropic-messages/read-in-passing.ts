@@ -70,20 +70,19 @@ export function readInPassing(): PassingReader {
           ? firstContent()
           : nothing;
       case 'message_start':
-        if (isObject(event.message)) {
-          takeUsage(event.message.usage);
-          takeStop(event.message);
-          seen.answeredAs = stringOr(event.message.model, null);
-          given.push(...answerGiven(event.message));
-        }
-        return nothing;
+        if (!isObject(event.message)) return nothing;
+        takeUsage(event.message.usage);
+        takeStop(event.message);
+        seen.answeredAs = stringOr(event.message.model, null);
+        given.push(...answerGiven(event.message));
+        return isObject(event.message.usage) ? nothing : withCounts(event, event.message, noCounts);
       case 'message_delta':
         takeUsage(event.usage);
         if (isObject(event.delta)) {
           takeStop(event.delta);
           given.push(...containerGiven(event.delta));
         }
-        return nothing;
+        return isObject(event.usage) ? nothing : withCounts(event, event, { output_tokens: seen.outputTokensSeen });
       default:
         return fails(faultOfError(event));
     }
@@ -94,6 +93,7 @@ export function readInPassing(): PassingReader {
     step({ event, data }) {
       if (failed || data === '') return nothing;
       const type = event === '' || event === 'message' ? typeIn(data) : event;
+      if (event === '' && type) return named(type, this.step({ event: type, data }), data);
       switch (type) {
         case 'content_block_delta':
           textChars += Math.max(0, data.length - deltaFrameChars);
@@ -138,6 +138,19 @@ export function readInPassing(): PassingReader {
 function answerGiven(message: JsonObject): GivenId[] {
   const messageId: GivenId[] = typeof message.id === 'string' ? [{ id: message.id, nameable: 'if-kept' }] : [];
   return [...messageId, ...containerGiven(message)];
+}
+
+/** The event with its name, by which alone Anthropic's SDKs and Claude Code know it. */
+function named(type: string, verdict: PassingVerdict, data: string): PassingVerdict {
+  return { ...verdict, before: `event: ${type}\n`, data: verdict.data ?? data.replaceAll('\n', ' ') };
+}
+
+const noCounts = { input_tokens: 0, output_tokens: 0 };
+
+/** The event with counts in `place`: without them Anthropic's SDKs throw. */
+function withCounts(event: JsonObject, place: JsonObject, usage: JsonObject): PassingVerdict {
+  place.usage = usage;
+  return { ...nothing, data: JSON.stringify(event) };
 }
 
 /** For servers that leave out the `event:` line; null when the data cannot be read. */

@@ -32,6 +32,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
   const seen = new SeenInPassing(usageOf, choices);
   let sawContent = false;
   let sawCalls = false;
+  let sawRole = false;
 
   function parse(data: string): PassingVerdict {
     const chunk = parsedData(data);
@@ -62,6 +63,8 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       seen.finish(finished);
       if (sawCalls || finder.calls) seen.mendReasons(chunk, finder.calls);
     }
+    if (!sawContent) sawRole ||= data.includes('"role"');
+    if (content && !sawRole) seen.addRoles(chunk);
     if (content) sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return fails(found);
@@ -77,9 +80,13 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
 
   function end(): PassingVerdict {
     if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
-    if (!seen.isWholeWhenMarked()) return fails(fault('truncated', 'the stream ended before the answer was finished'));
-    seen.ended = true;
-    return nothing;
+    seen.ended = seen.allHaveReason();
+    if (seen.ended) return nothing;
+    // The usage has come and no content since: nothing was cut.
+    seen.ended = seen.countedAt === seen.characters;
+    return seen.ended
+      ? { ...nothing, before: seen.missingReasons(finder.calls), data: '[DONE]' }
+      : fails(fault('truncated', 'the stream ended before the answer was finished'));
   }
 
   return {
@@ -87,7 +94,9 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       if (seen.failed || data === '') return nothing;
       if (isEndMark(data)) return end();
       if (isForeign(event)) return nothing;
-      const length = sawContent ? finder.textLength(data) : -1;
+      // Each choice needs a role.
+      const isPlain = sawContent && (sawRole || (choices ?? 1) === 1);
+      const length = isPlain ? finder.textLength(data) : -1;
       if (length < 0) return parse(data);
       seen.characters += length;
       return contentOnly;
@@ -131,6 +140,10 @@ class SeenInPassing implements PassingFacts {
   given: GivenId[] | undefined = undefined;
   /** The chunk or the whole answer that was read last is not as it came. */
   mended = false;
+  /** Indexes of choices that got their role from us. */
+  #withRole: Set<JsonValue | undefined> | undefined = undefined;
+  /** The chunk that was parsed last. */
+  #last: JsonObject = {};
   /** Tracks the choices that began and finished in parsed chunks; a whole answer needs none. */
   #reader: ChunkReader | null = null;
   readonly #usageOf: UsageOf;
@@ -153,11 +166,38 @@ class SeenInPassing implements PassingFacts {
 
   readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
     this.mended = false;
+    this.#last = chunk;
     if (this.#reader === null) {
       this.#reader = new ChunkReader(this.#usageOf, this.#choices);
       this.#reader.unnumbered = (piece, place) => this.#number(piece, place);
     }
     this.#reader.read(chunk, events);
+  }
+
+  /** OpenAI's SDKs throw at the end of a stream in which nobody has a role. */
+  addRoles({ choices }: JsonObject): void {
+    for (const choice of listIn(choices)) {
+      if (!isObject(choice) || !isObject(choice.delta) || this.#withRole?.has(choice.index)) continue;
+      this.#withRole ??= new Set();
+      this.#withRole.add(choice.index);
+      choice.delta.role = 'assistant';
+      this.mended = true;
+    }
+  }
+
+  /** Chunks with the reasons that are missing at `[DONE]`, without which clients take an answer for a cut one. */
+  missingReasons(unparsedCalls: boolean): string {
+    const events: NeutralEvent[] = [];
+    this.#reader?.finishAll(events);
+    const { usage: _, ...head } = this.#last;
+    return events
+      .filter((event) => event.type === 'finish')
+      .map(({ choice: index, reason }) => {
+        const called = reason === 'tool-calls' || (index === 0 && unparsedCalls);
+        const end = { index, delta: {}, finish_reason: called ? 'tool_calls' : 'stop' };
+        return `data: ${JSON.stringify({ ...head, choices: [end] })}\n\n`;
+      })
+      .join('');
   }
 
   /** Clients join the pieces of calls by their index alone, or throw where it is missing. */
@@ -211,9 +251,9 @@ class SeenInPassing implements PassingFacts {
     return this.#reader?.hasStarted() ?? false;
   }
 
-  /** At `[DONE]`: every choice has said a reason, or the usage has come and no content since. */
-  isWholeWhenMarked(): boolean {
-    return (this.#reader?.allHaveReason() ?? false) || this.countedAt === this.characters;
+  /** Every choice has said a reason. */
+  allHaveReason(): boolean {
+    return this.#reader?.allHaveReason() ?? false;
   }
 
   /** At the end of the bytes: no text came behind the last reason. */
