@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /** Part of ECMAScript 2026, which the compiler's library lacks. */
-const { rawJSON, isRawJSON } = JSON as unknown as {
+const { rawJSON, isRawJSON } = JSON as typeof JSON & {
   rawJSON(text: string): JsonObject;
   isRawJSON(value: unknown): boolean;
 };

@@ -1,7 +1,7 @@
 import type { PageDocument, PageElement } from './page-document.ts';
 import { absoluteLink, firstLinks, linksMax, onlyFirst } from './plain-text.ts';
 
-/** Where scripts keep the address of a picture until somebody scrolls to it; `src` has a placeholder meanwhile, or nothing. */
+/** Attributes that hold the address of a picture until a reader scrolls to it; `src` has a placeholder meanwhile, or nothing. */
 const lazy = ['data-src', 'data-lazy-src', 'data-original'] as const;
 /** Attributes with one address of a picture, and with several. */
 const single = [

@@ -8,7 +8,7 @@ import type {
   Result,
   Tool,
 } from '@modelcontextprotocol/sdk/types.js';
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 
 /*
@@ -29,12 +29,14 @@ export function toolsOf(result: Result): Page<Tool> {
 }
 
 function withSchemas(tool: Tool): Tool {
-  const { inputSchema, outputSchema, ...others } = tool as unknown as Record<string, JsonValue | undefined>;
+  const { inputSchema, outputSchema, ...others }: Record<string, unknown> = tool;
   const input = objectSchema(objectIn(inputSchema));
   // Nothing is checked against a schema that is none.
   const output = isObject(outputSchema) && outputSchema.type === 'object' ? objectSchema(outputSchema) : undefined;
   if (input === inputSchema && output === outputSchema) return tool;
-  return { ...others, inputSchema: input, ...(output !== undefined && { outputSchema: output }) } as unknown as Tool;
+  const members: Record<string, unknown> = { ...others, inputSchema: input };
+  if (output !== undefined) members.outputSchema = output;
+  return members as Tool;
 }
 
 function objectSchema(schema: JsonObject): JsonObject {
@@ -80,7 +82,8 @@ export function toolResultOf(result: Result): CallToolResult {
     (structuredContent === undefined || isObject(structuredContent)) &&
     (isError === undefined || typeof isError === 'boolean');
   if (!isRight) return refuse();
-  return { ...members, content: (content as JsonObject[]).map(withoutNulls) } as unknown as CallToolResult;
+  const checked: Record<string, unknown> = { ...members, content: (content as JsonObject[]).map(withoutNulls) };
+  return checked as CallToolResult;
 }
 
 export function promptOf(result: Result): GetPromptResult {
@@ -96,7 +99,9 @@ function pageOf<T>(result: Result, member: string, is: (one: JsonObject) => bool
   const { [member]: items, nextCursor } = result as JsonObject;
   if (!Array.isArray(items) || !items.every(isObject) || !isTextOrNone(nextCursor)) return refuse();
   const listed = items.map(withoutNulls);
-  return listed.every(is) ? { items: listed as unknown as T[], nextCursor: nextCursor ?? undefined } : refuse();
+  if (!listed.every(is)) return refuse();
+  const checked: unknown[] = listed;
+  return { items: checked as T[], nextCursor: nextCursor ?? undefined };
 }
 
 /** A part of a result or a prompt. Kinds that are newer than this code pass. */

@@ -254,7 +254,8 @@ class ChunkEncoder implements StreamEncoder {
     const annotations = this.#annotations?.get(choice);
     if (annotations !== undefined) frames += this.#emit(choice, `{"annotations":${JSON.stringify(annotations)}}`);
     const { inChoice, beside } = filters === undefined ? noFilters : filterTexts(filters);
-    const end = `,"logprobs":null,"finish_reason":"${finishReasonOf(reason, this.#head)}"${inChoice}}]${beside}`;
+    const word = reason === 'tool-calls' ? finishReasonOf(reason, this.#head) : finishReasons[reason];
+    const end = `,"logprobs":null,"finish_reason":"${word}"${inChoice}}]${beside}`;
     sent.finished = true;
     if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', `${end}}\n\n`);
     const before = this.#unended;

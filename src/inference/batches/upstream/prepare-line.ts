@@ -39,7 +39,7 @@ export interface PreparedLine {
   body: string;
   /** How many of the vendor's lines it counts as: an input each of an embedding. */
   weight: number;
-  /** Of one batch there. */
+  /** Limits of one batch there. */
   limits: Pick<BatchFacts, 'linesMax' | 'bytesMax'>;
   costMilli: number;
   expected: ExpectedUse;
