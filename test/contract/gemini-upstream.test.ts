@@ -68,6 +68,7 @@ interface Sent {
   contents: { parts: { thoughtSignature?: string; inlineData?: object }[] }[];
   generationConfig?: { seed?: number };
   safetySettings?: object[];
+  tools?: [{ functionDeclarations: { parametersJsonSchema?: object }[] }];
 }
 /** The parts of one turn of the last request. */
 const sentParts = (turn: number) => lastBody().contents[turn]?.parts ?? [];
@@ -168,6 +169,37 @@ test('structured output keeps to its schema', async () => {
   });
   assert.equal(typeof JSON.parse(answer.choices[0]!.message.content!).city, 'string');
   assert.deepEqual(lastBody().generationConfig, { responseMimeType: 'application/json', responseJsonSchema: schema });
+});
+
+test('a tool that takes nothing has no schema, which Google would refuse, and every other has its whole one', async () => {
+  const inert = { $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Now', description: 'The time.' };
+  const city = { type: 'string' };
+  const shapes: [object | undefined, object?][] = [
+    [undefined],
+    [{}],
+    [{ type: 'object' }],
+    [{ type: 'object', properties: {}, required: [], additionalProperties: false, ...inert }],
+    ...[
+      { type: 'object', additionalProperties: true },
+      { type: 'object', properties: {}, anyOf: [{ properties: { city } }] },
+      { type: 'object', $ref: '#/$defs/place', $defs: { place: { properties: { city } } } },
+      { type: 'object', properties: { city }, additionalProperties: false, ...inert },
+    ].map((schema): [object, object] => [schema, schema]),
+    [{ properties: { city } }, { type: 'object', properties: { city } }],
+  ];
+  await client.chat.completions.create({
+    model: 'flash',
+    messages: [user('hi')],
+    tools: shapes.map(([parameters], at) => ({
+      type: 'function',
+      function: { name: `f${at}`, ...(parameters !== undefined && { parameters: parameters as never }) },
+    })),
+  });
+  const [{ functionDeclarations }] = lastBody().tools!;
+  assert.deepEqual(
+    functionDeclarations.map(({ parametersJsonSchema: schema }) => schema),
+    shapes.map(([, schema]) => schema),
+  );
 });
 
 test('several choices are asked one by one', async () => {

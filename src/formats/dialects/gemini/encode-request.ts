@@ -188,7 +188,7 @@ function takesSomething(schema: JsonObject): boolean {
   if (isObject(schema.properties) && Object.keys(schema.properties).length > 0) return true;
   const inert = new Set(['type', 'properties', 'required', '$schema', 'title', 'description']);
   return Object.entries(schema).some(
-    ([key, value]) => value !== undefined && !inert.has(key) && !(key === 'additionalProperties' && value === false),
+    ([key, value]) => !inert.has(key) && !(key === 'additionalProperties' && value === false),
   );
 }
 
