@@ -35,7 +35,7 @@ const drainBytesMax = 1024 * 1024;
 export function hasLargeUnreadBody({ request, dropsBody }: Pick<Exchange, 'request' | 'dropsBody'>): boolean {
   // A caller that is still sending would see the reset and not the answer.
   if (dropsBody) return false;
-  if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
+  if (request.complete) return false;
   const length = request.headers['content-length'];
   return length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) > drainBytesMax;
 }

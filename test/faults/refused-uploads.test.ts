@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
@@ -56,6 +57,30 @@ for (const [name, [path, headers, status]] of Object.entries(cases)) {
     assert.match(await sendsAll(path, headers), new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 }
+
+/** The head of the answer to a request whose body does not come. */
+async function headBeforeBody(method: string, header: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(`${method} /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n`);
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return bytes.toString();
+}
+
+test('a refused body of up to 1 MiB leaves the connection open for the next request, a larger one does not', async () => {
+  const mib = 1024 * 1024;
+  for (const [header, kept] of [
+    [`content-length: ${mib}`, true],
+    [`content-length: ${mib + 1}`, false],
+    ['transfer-encoding: chunked', false],
+  ] as const) {
+    for (const method of ['POST', 'PUT', 'GET']) {
+      const head = await headBeforeBody(method, header);
+      assert.match(head, /^HTTP\/1\.1 40[15] /);
+      assert.equal(!/\r\nconnection: close\r\n/i.test(head), kept, `${method} ${header}: ${head}`);
+    }
+  }
+});
 
 test('a caller that stops sending is not waited for', async () => {
   // Its side stays open, so that it would be held for as long as it likes.
