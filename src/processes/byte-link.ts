@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { deserialize, serialize } from 'node:v8';
-import { createLink, type Link, type Offers } from './process-link.ts';
+import { createLink, type Link, type Offers } from '../kernel/threads/link.ts';
 
 /** Before each message: its length. */
 const headBytes = 4;

@@ -1,5 +1,5 @@
 import { addTo } from '../kernel/sharing/elsewhere.ts';
-import type { Link } from './process-link.ts';
+import type { Link } from '../kernel/threads/link.ts';
 import type { WorkerOffers } from './worker-seat.ts';
 
 type WorkerLink = Pick<Link<WorkerOffers>, 'notify'>;

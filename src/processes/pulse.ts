@@ -1,7 +1,7 @@
 import type { SeenProcess } from '../books/metering/replicas.ts';
 import { every } from '../kernel/every.ts';
 import { endedShownMs } from '../kernel/limits.ts';
-import type { Link } from './process-link.ts';
+import type { Link } from '../kernel/threads/link.ts';
 import type { WorkerOffers } from './worker-seat.ts';
 
 /** Each worker is asked for its facts so often, one question at a time. */

@@ -1,9 +1,9 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Readable } from 'node:stream';
 import { commandVariable, culvert } from '../kernel/command-form.ts';
+import { createLink, type Link } from '../kernel/threads/link.ts';
 import { type Log, writeLines } from '../observe/log.ts';
 import { type HeldPort, holdPort } from './held-port.ts';
-import { createLink, type Link } from './process-link.ts';
 import { type Given, type PrimaryOffers, type WorkerOffers, workerVariable } from './worker-seat.ts';
 
 /** A spare that died is not replaced sooner: its next one may die of the same. */

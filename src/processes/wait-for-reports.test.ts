@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import type { Link } from './process-link.ts';
+import type { Link } from '../kernel/threads/link.ts';
 import { bodiesAt, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
 import type { WorkerOffers } from './worker-seat.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BodiesByRequest } from '../admin/parts.ts';
+import type { Link } from '../kernel/threads/link.ts';
 import { withinMs } from '../kernel/within-ms.ts';
-import type { Link } from './process-link.ts';
 import type { WorkerOffers } from './worker-seat.ts';
 
 /** A worker that takes longer is not waited for: what it has to say is in the books a little later. */

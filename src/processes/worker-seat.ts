@@ -11,12 +11,12 @@ import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import type { ShareCalls } from '../kernel/sharing/running-calls.ts';
 import type { ShortTexts } from '../kernel/sharing/short-texts.ts';
+import { createLink, type Link } from '../kernel/threads/link.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { isBootOver, serverOf } from './boot-names.ts';
 import { createKnownDeaths } from './known-deaths.ts';
-import { createLink, type Link } from './process-link.ts';
 
 /** Setup that a worker starts with. */
 export interface Given {

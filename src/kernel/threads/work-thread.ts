@@ -1,5 +1,6 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import { BriefMap } from '../brief.ts';
+import { type Failure, FailureError } from '../failure.ts';
 import { withLargeYoungGeneration } from './young-generation.ts';
 
 interface Waiting {
@@ -10,6 +11,7 @@ interface Waiting {
 interface Answered {
   result?: never;
   error?: string;
+  failure?: Failure;
 }
 
 /** The thread ended, by a crash or because it was ended, before it answered. */
@@ -17,7 +19,7 @@ export class ThreadLost extends Error {}
 
 /** One worker thread that answers orders, started at the first of them. A crash fails the orders it had alone. */
 export interface WorkThread {
-  /** Sends `order(id)`; the thread answers once, with `{ id, result }` or `{ id, error }`. Rejects when it cannot. */
+  /** Sends `order(id)`; the thread answers once, with `{ id, result }`, `{ id, error }` or `{ id, failure }`. Rejects when it cannot. */
   ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
   /** Starts the thread before its first order; nothing happens where it runs, or when it is closed. */
   start(): void;
@@ -34,6 +36,8 @@ export interface WorkThread {
 export interface WorkThreadOptions {
   workerData?: unknown;
   resourceLimits?: ResourceLimits;
+  /** `usual`: it reads no bodies or pages. */
+  heap?: 'usual';
   /** Called for messages that answer no order. */
   onMessage?(): void;
   /** The thread has ended, or is being ended; what it was asked has been rejected. */
@@ -42,7 +46,7 @@ export interface WorkThreadOptions {
 
 /** `entry` is the thread's own file; `name` is for messages. */
 export function createWorkThread(entry: URL, name: string, options: WorkThreadOptions = {}): WorkThread {
-  const { onMessage, onLost, ...workerOptions } = options;
+  const { onMessage, onLost, heap, ...workerOptions } = options;
   const waiting = new BriefMap<Waiting>();
   let worker: Worker | null = null;
   let lastId = 0;
@@ -50,7 +54,8 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
 
   function running(): Worker {
     if (worker !== null) return worker;
-    const started = withLargeYoungGeneration(() => new Worker(entry, workerOptions));
+    const start = () => new Worker(entry, workerOptions);
+    const started = heap === 'usual' ? start() : withLargeYoungGeneration(start);
     started.on('message', (message: Answered & { id?: number }) => {
       if (message.id === undefined) {
         // One that is being ended says nothing of its successor.
@@ -111,8 +116,9 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
   };
 }
 
-function settle(waiting: BriefMap<Waiting>, id: number, { result, error }: Answered): void {
+function settle(waiting: BriefMap<Waiting>, id: number, { result, error, failure }: Answered): void {
   const order = waiting.take(String(id));
-  if (error !== undefined) order?.reject(new Error(error));
+  if (failure !== undefined) order?.reject(new FailureError(failure));
+  else if (error !== undefined) order?.reject(new Error(error));
   else order?.resolve(result as never);
 }

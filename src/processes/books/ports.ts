@@ -4,9 +4,9 @@ import type { Ledger } from '../../books/metering/ledger.ts';
 import type { RecordStore } from '../../books/metering/record-store.ts';
 import type { StatementBook } from '../../books/metering/statement-book.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
+import type { Link } from '../../kernel/threads/link.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksOffers } from '../books-offers.ts';
-import type { Link } from '../process-link.ts';
 
 type Answer<F> = F extends (...args: never[]) => infer R ? R : never;
 

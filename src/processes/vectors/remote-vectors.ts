@@ -1,12 +1,13 @@
 import type { Duplex } from 'node:stream';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import type { Link } from '../../kernel/threads/link.ts';
+import { remoteOf } from '../../kernel/threads/remote.ts';
 import { createBodyMemory } from '../../vectors/body-memory.ts';
 import type { Prepared, RankTexts } from '../../vectors/vector-engine.ts';
 import type { VectorStore } from '../../vectors/vector-store.ts';
 import type { StoreMethod } from '../../vectors/worker-messages.ts';
 import type { VectorWorkers } from '../../vectors/worker-pool.ts';
 import { createByteLink } from '../byte-link.ts';
-import type { Link } from '../process-link.ts';
 import type { SentPrepared, VectorsOffers } from './vectors-offers.ts';
 
 /** Calls that were paid are reported with the next call, and after this time without one. */
@@ -69,7 +70,7 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
       return trouble;
     },
     takeUpImages() {},
-    store: remoteStore((method, args) => host().ask('store', method, args)),
+    store: remoteOf<VectorStore>((method, args) => host().ask('store', method as StoreMethod, args)),
     async close() {},
   };
 }
@@ -98,14 +99,4 @@ function createPayments(report: (paid: number[]) => void) {
 
 function failureOf(error: unknown): Failure {
   return error instanceof FailureError ? error.failure : unreachable;
-}
-
-/** Every method crosses as it is: its arguments and answers are data. */
-function remoteStore(ask: (method: StoreMethod, args: unknown[]) => Promise<unknown>): VectorStore {
-  return new Proxy({} as VectorStore, {
-    get:
-      (_, method: StoreMethod) =>
-      (...args: unknown[]) =>
-        ask(method, args),
-  });
 }

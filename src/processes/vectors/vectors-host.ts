@@ -1,12 +1,12 @@
 import type { Duplex } from 'node:stream';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import type { Link } from '../../kernel/threads/link.ts';
 import type { Log } from '../../observe/log.ts';
 import type { BodyMemory } from '../../vectors/body-memory.ts';
 import type { Prepared, VectorCall } from '../../vectors/vector-engine.ts';
 import { createVectorWorkers, type VectorWorkers } from '../../vectors/worker-pool.ts';
 import { createByteLink } from '../byte-link.ts';
-import type { Link } from '../process-link.ts';
 import type { VectorsAskers, VectorsOffers } from './vectors-offers.ts';
 
 /** Bodies above this are copied into memory that threads share: to give each its own costs a collection. */

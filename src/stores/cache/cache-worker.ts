@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/priority.ts';
 import { createSealer, type Sealer } from '../../kernel/seal.ts';
-import { threadPort } from '../../kernel/threads/thread-port.ts';
+import { answerOrders } from '../../kernel/threads/thread-port.ts';
 import { openCacheFile, type WrittenEntry } from './cache-file.ts';
 import type { GatheredEntry } from './gathered-writes.ts';
 import { sealContext, sealPurpose } from './seal-context.ts';
@@ -14,16 +14,11 @@ const cache = openCacheFile(file, bounds, (why) => {
   remade = why;
 });
 
-threadPort().on('message', (call: CacheCall) => {
-  const { id } = call;
-  try {
-    const answer = done(call);
-    const generation = call.method === 'close' ? 0 : cache.generation();
-    threadPort().postMessage({ id, result: { answer, generation, remade } satisfies CacheEnd });
-    remade = null;
-  } catch (error) {
-    threadPort().postMessage({ id, error: error instanceof Error ? error.message : String(error) });
-  }
+answerOrders((call: CacheCall): CacheEnd => {
+  const answer = done(call);
+  const end = { answer, generation: call.method === 'close' ? 0 : cache.generation(), remade };
+  remade = null;
+  return end;
 });
 
 function done(call: CacheCall): unknown {

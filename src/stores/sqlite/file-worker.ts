@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { yieldToMainThread } from '../../kernel/priority.ts';
-import { threadPort } from '../../kernel/threads/thread-port.ts';
+import { answerOrders } from '../../kernel/threads/thread-port.ts';
 import { laterMigrations } from './culvert-schema.ts';
 import { damageOf } from './integrity.ts';
 import { migrateWithCopy, openMigrated } from './migrations.ts';
@@ -17,10 +17,4 @@ const works = {
   },
 };
 
-threadPort().on('message', ({ id, file, work }: { id: number; file: string; work: keyof typeof works }) => {
-  try {
-    threadPort().postMessage({ id, result: works[work](file) });
-  } catch (error) {
-    threadPort().postMessage({ id, error: String(error) });
-  }
-});
+answerOrders(({ file, work }: { id: number; file: string; work: keyof typeof works }) => works[work](file));

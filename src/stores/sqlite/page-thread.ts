@@ -1,4 +1,4 @@
-import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { callThread } from '../../kernel/threads/remote.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
@@ -12,13 +12,6 @@ export interface PageFile {
   bounds: PageBounds;
 }
 
-/** A call of the store; answered once, with the same `id`. */
-export type PageCall = {
-  [Name in keyof Pages]: { id: number; method: Name; args: Parameters<Pages[Name]> };
-}[keyof Pages];
-
-export type PageEnd = { ok: true; answer: unknown } | { ok: false; failure: Failure };
-
 /**
  * Pages in `pages.db`, in a thread that starts at the first call: the index of their words takes 2 ms a page, and its
  * merging tens of ms, for which every request would wait. A lost thread fails its calls; the next call starts another.
@@ -28,14 +21,9 @@ export function createSqlitePageThread(file: string, bounds: PageBounds = pageBo
   const thread = createWorkThread(entry, 'thread of kept pages', { workerData: { file, bounds } satisfies PageFile });
   let used = false;
 
-  async function call<Name extends keyof Pages>(
-    method: Name,
-    ...args: Parameters<Pages[Name]>
-  ): Promise<Awaited<ReturnType<Pages[Name]>>> {
+  function call<Name extends keyof Pages>(method: Name, ...args: Parameters<Pages[Name]>) {
     used = true;
-    const end = await thread.ask<PageEnd>((id) => ({ message: { id, method, args }, transfer: [] }));
-    if (!end.ok) throw new FailureError(end.failure);
-    return end.answer as Awaited<ReturnType<Pages[Name]>>;
+    return callThread<Awaited<ReturnType<Pages[Name]>>>(thread, method, args);
   }
 
   return {

@@ -1,5 +1,5 @@
-import { BriefMap } from '../kernel/brief.ts';
-import { type Failure, FailureError } from '../kernel/failure.ts';
+import { BriefMap } from '../brief.ts';
+import { type Failure, FailureError } from '../failure.ts';
 
 /** Functions that one end of a link offers to the other. Arguments and results are cloned on their way. */
 export type Offers = object;
@@ -7,7 +7,7 @@ export type Offers = object;
 type Args<F> = F extends (...args: infer A) => unknown ? A : never;
 type Result<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
 
-/** The offers of the other process, over messages: one for all that a turn of the loop says, in its order. */
+/** The offers of another process or thread, over messages: one for all that a turn of the loop says, in its order. */
 export interface Link<Theirs extends Offers> {
   /**
    * Calls `name` there. Rejects with what it threw (a FailureError as such, of others the message), and when the other
@@ -21,7 +21,7 @@ export interface Link<Theirs extends Offers> {
   /** Questions without an answer. */
   readonly pending: number;
   /** Rejects what waits, and all later questions. */
-  closed(why: string): void;
+  closed(why: string | Failure): void;
 }
 
 /** Arrays, because every name of a member would be sent with each. `id` 0: nobody waits for an answer. */
@@ -39,7 +39,7 @@ interface Waiting {
 export function createLink<Theirs extends Offers>(send: (message: object) => void, ours: Offers): Link<Theirs> {
   const waiting = new BriefMap<Waiting>();
   let lastId = 0;
-  let over: string | null = null;
+  let over: string | Failure | null = null;
   let outgoing: LinkMessage[] = [];
 
   /** A process that is about to end cannot be sent to; its end rejects what waits. */
@@ -77,12 +77,12 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
     if (one[0] === 'ask') return answer(one[1], one[2], one[3]);
     const asker = waiting.take(String(one[1]));
     if (one[0] === 'answer') asker?.resolve(one[2]);
-    else asker?.reject(one[3] === null ? new Error(one[2]) : new FailureError(one[3]));
+    else asker?.reject(errorOf(one[3] ?? one[2]));
   }
 
   return {
     ask(name, ...args) {
-      if (over !== null) return Promise.reject(new Error(over));
+      if (over !== null) return Promise.reject(errorOf(over));
       return new Promise((resolve, reject) => {
         lastId += 1;
         waiting.set(String(lastId), { resolve: (result) => resolve(result as never), reject });
@@ -99,10 +99,14 @@ export function createLink<Theirs extends Offers>(send: (message: object) => voi
     },
     closed(why) {
       over = why;
-      for (const one of waiting.values()) one.reject(new Error(why));
+      for (const one of waiting.values()) one.reject(errorOf(why));
       waiting.clear();
     },
   };
+}
+
+function errorOf(why: string | Failure): Error {
+  return typeof why === 'string' ? new Error(why) : new FailureError(why);
 }
 
 /** Answers questions by what is offered. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FailureError } from '../kernel/failure.ts';
-import { createLink } from './process-link.ts';
+import { FailureError } from '../failure.ts';
+import { createLink } from './link.ts';
 
 const refusal = { kind: 'quota-unavailable', message: 'Nothing was run.' } as const;
 
