@@ -315,7 +315,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "accountFilter('$5')",
     "accountFilter('$6')",
   ],
-  'src/stores/ledger/statement-book.ts': ['table'],
+  'src/stores/ledger/statement-book.ts': ['closedShape.columns', 'statementShape.insert(table)', 'table'],
   'src/stores/postgres/schema.ts': ['each', 'names', 'table', 'triggers'],
   'src/stores/sqlite/culvert-schema.ts': ['before', 'event', 'id', 'kind', 'kinds', 'table'],
   'src/stores/ledger/ledger-sums.ts': ['schema', "where.join(' AND ')"],
