@@ -2,8 +2,8 @@ import { type Fault, type FaultClass, fault } from '../../formats/neutral/outcom
 import type { Clock } from '../../kernel/clock.ts';
 import { isObject, parsedJson } from '../../kernel/json.ts';
 import { retryAfterMs } from '../../routing/retry-after.ts';
-import type { TransportError } from '../../upstream/transport/transport-error.ts';
-import type { Transport, UpstreamCall, UpstreamHeaders } from '../../upstream/transport/upstream-call.ts';
+import type { Transport, UpstreamHeaders } from '../../upstream/transport/upstream-call.ts';
+import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';
 import type { EngineRequest, EngineSettings, SearchEngine, SearchQuery } from './search-engine.ts';
 
@@ -34,7 +34,7 @@ export async function queryEngine(
     };
     return faultOfAnswer(driver, answer, parts.clock.wallMs(), (message) => parts.scrub(message, known));
   }
-  const decoded = driver.decode(parsedJson(answer.body.toString('utf8')), query);
+  const decoded = driver.decode(parsedJson(answer.bytes.toString('utf8')), query);
   if (decoded === null) return fault('malformed', 'its answer does not follow its API', 200);
   const warnings = decoded.warning === undefined ? [] : [decoded.warning];
   return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
@@ -50,8 +50,8 @@ function faultOfAnswer(
   wallMs: number,
   clean: (message: string) => string,
 ): Fault {
-  const { status, headers, body } = answer;
-  const text = messageIn(body.subarray(0, errorBytesMax).toString('utf8'));
+  const { status, headers, bytes } = answer;
+  const text = messageIn(bytes.subarray(0, errorBytesMax).toString('utf8'));
   const known = engine.faultOfStatus?.(status, text) ?? null;
   const words = clean(text);
   const message = known?.message ?? (words === '' ? `answered ${status}` : `answered ${status}: ${words}`);
@@ -95,68 +95,35 @@ const answerBytesMax = 4 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 
 type EngineAnswer =
-  | { kind: 'answer'; status: number; headers: UpstreamHeaders; body: Buffer }
+  | { kind: 'answer'; status: number; headers: UpstreamHeaders; bytes: Buffer }
   | { kind: 'failed'; class: FaultClass; message: string };
 
 /** One exchange with an engine; follows no redirect. Never rejects: what does not come in `timeoutMs` is a stall. */
-function askEngine(
+async function askEngine(
   transport: Transport,
   { method, url, headers, body }: EngineRequest,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<EngineAnswer> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let head: { status: number; headers: UpstreamHeaders } | null = null;
-    let call: UpstreamCall | null = null;
-    const end = (answer: EngineAnswer) => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', leave);
-      resolve(answer);
-    };
-    const giveUp = (why: FaultClass, message: string) => {
-      call?.abort();
-      end({ kind: 'failed', class: why, message });
-    };
-    const leave = () => giveUp('cancelled', 'the caller no longer waits for it');
-    const timer = setTimeout(
-      () => giveUp('stall_first_token', `timed out after ${Math.round(timeoutMs / 100) / 10} s`),
-      timeoutMs,
-    );
-    if (signal.aborted) return leave();
-    signal.addEventListener('abort', leave, { once: true });
-    call = transport.send(
-      {
-        origin: url.origin,
-        path: url.pathname + url.search,
-        method,
-        headers: Object.entries(headers).flat(),
-        body,
-        connectTimeoutMs,
-        headersTimeoutMs: timeoutMs,
-        bodyTimeoutMs: timeoutMs,
-      },
-      {
-        headers(status, received) {
-          head = { status, headers: received };
-        },
-        data(chunk) {
-          bytes += chunk.length;
-          chunks.push(chunk);
-          if (bytes > answerBytesMax) giveUp('malformed', `its answer is larger than ${answerBytesMax} bytes`);
-        },
-        ended() {
-          if (head === null) giveUp('transient', 'it gave no answer');
-          else end({ kind: 'answer', ...head, body: Buffer.concat(chunks, bytes) });
-        },
-        failed: (error) => giveUp(classOf(error), error.message),
-      },
-    );
-  });
-}
-
-function classOf({ kind }: TransportError): FaultClass {
-  if (kind === 'headers-timeout' || kind === 'connect-timeout') return 'stall_first_token';
-  return kind === 'decode' ? 'malformed' : 'transient';
+  const failed = (why: FaultClass, message: string) => ({ kind: 'failed', class: why, message }) as const;
+  const request = { origin: url.origin, path: url.pathname + url.search, method, body };
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(timeoutMs))]);
+  const bounds = { connectTimeoutMs, bytesMax: answerBytesMax, deadline };
+  try {
+    const answer = await wholeAnswer(transport, { ...request, headers: Object.entries(headers).flat() }, bounds);
+    return answer.status === 0 ? failed('transient', 'it gave no answer') : { kind: 'answer', ...answer };
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    if (signal.aborted) return failed('cancelled', 'the caller no longer waits for it');
+    switch (error.kind) {
+      case 'timed-out':
+        return failed('stall_first_token', `timed out after ${Math.round(timeoutMs / 100) / 10} s`);
+      case 'too-large':
+        return failed('malformed', `its answer is larger than ${answerBytesMax} bytes`);
+      case 'connect-timeout':
+        return failed('stall_first_token', error.message);
+      default:
+        return failed(error.kind === 'decode' ? 'malformed' : 'transient', error.message);
+    }
+  }
 }
