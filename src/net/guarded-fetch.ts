@@ -140,7 +140,7 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
     };
     const cookie = cookies.headerFor(url, headers.cookie);
     if (cookie !== null) headers.cookie = cookie;
-    const response = await answerFrom(url, verdict.addresses, headers, options.guard, signal);
+    const response = await answerFrom(url, verdict.addresses, { method: 'GET', headers }, options.guard, signal);
     const status = response.statusCode ?? 0;
     await cookies.take(url, response.headers['set-cookie'] ?? []);
     const { location } = response.headers;
@@ -197,11 +197,11 @@ function conditionsFor({ href }: URL, known: KnownCopy | null | undefined): Reco
   };
 }
 
-/** Resolves with the response's head; its body has not been read. */
-function answerFrom(
+/** Connects to one of the checked addresses alone, and resolves with the response's head; its body has not been read. */
+export function answerFrom(
   url: URL,
   addresses: readonly Address[],
-  headers: Record<string, string>,
+  { method, headers, body }: { method: 'GET' | 'POST'; headers: Readonly<Record<string, string>>; body?: Buffer },
   guard: FetchGuard,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
@@ -209,7 +209,7 @@ function answerFrom(
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: portOf(url),
     path: url.pathname + url.search,
-    method: 'GET',
+    method,
     // A new socket: one that is kept could have been connected for another check.
     agent: false,
     signal,
@@ -221,7 +221,7 @@ function answerFrom(
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options, resolve);
     request.on('error', reject);
     // An unrequested 101 ends it with neither answer nor error.
-    request.on('close', () => reject(new Error('closed')));
+    request.on('close', () => reject(new Error('the connection was closed without an answer')));
     request.on('socket', (socket) => {
       socket.once('connect', () => {
         const { remoteAddress } = socket;
@@ -229,7 +229,7 @@ function answerFrom(
         request.destroy(new Refused('blocked', 'its address is not on the public Internet'));
       });
     });
-    request.end();
+    request.end(body);
   });
 }
 

@@ -6,7 +6,7 @@ import type { Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
 import type { EntryRecords } from './entry-records.ts';
-import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { guardAddresses } from './send-elsewhere.ts';
 import { shownStanding, standingFields } from './shown-standing.ts';
 import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
@@ -58,12 +58,7 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
       },
       change: {
         summary: 'Changes the stored settings of an agent.',
-        guardOf: (patch) => (before, after) => {
-          const marks = agentMarks();
-          for (const member of movedAddresses(marks, before, after)) {
-            refuseUnreadSecrets(marks, member, before, after, patch);
-          }
-        },
+        guardOf: guardAddresses(agentMarks),
       },
       remove: { summary: 'Removes the stored settings of an agent.' },
     }),

@@ -10,7 +10,7 @@ import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
 import type { EntryRecords } from './entry-records.ts';
-import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { guardAddresses } from './send-elsewhere.ts';
 import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
@@ -59,12 +59,7 @@ export function guardOperations(parts: AdminParts, records: Records, entryRecord
       add: { summary: 'Creates a guard, as under `guards` in culvert.yaml.', body: newGuard },
       change: {
         summary: 'Changes the stored settings of a guard. Running requests finish as they began.',
-        guardOf: (patch) => (before, after) => {
-          const marks = guardMarks();
-          for (const address of movedAddresses(marks, before, after)) {
-            refuseUnreadSecrets(marks, address, before, after, patch);
-          }
-        },
+        guardOf: guardAddresses(guardMarks),
       },
       remove: {
         summary: 'Removes a stored guard that nothing names.',

@@ -7,8 +7,7 @@ import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
 import type { EntryRecords } from './entry-records.ts';
 import { type ShownServer, shownSchema, shownServers } from './mcp-server-shown.ts';
-import type { Members } from './merge-patch.ts';
-import { movedAddresses, refuseUnreadSecrets } from './send-elsewhere.ts';
+import { guardAddresses } from './send-elsewhere.ts';
 import { entryNamed, listByName } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
@@ -36,7 +35,7 @@ export function mcpServerOperations(parts: AdminParts, entryRecords: EntryRecord
       },
       change: {
         summary: 'Changes the stored settings of an MCP server. Its sessions end, and running calls with them.',
-        guardOf: (patch) => (before, after) => refuseToSendElsewhere(before, after, patch),
+        guardOf: guardAddresses(mcpServerMarks),
       },
       remove: {
         summary: 'Removes the stored settings of an MCP server. Its sessions end.',
@@ -52,11 +51,6 @@ export function mcpServerOperations(parts: AdminParts, entryRecords: EntryRecord
     }),
     ...mcpLoginOperations(parts, show),
   ];
-}
-
-function refuseToSendElsewhere(before: Members, after: Members, patch: Members): void {
-  const marks = mcpServerMarks();
-  for (const member of movedAddresses(marks, before, after)) refuseUnreadSecrets(marks, member, before, after, patch);
 }
 
 const begunSchema = z.object({

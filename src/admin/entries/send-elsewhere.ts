@@ -11,6 +11,14 @@ export function movedAddresses({ addresses }: DefinitionMarks, before: Members, 
   return [...new Set([...was.keys(), ...is.keys()])].filter((path) => was.get(path) !== is.get(path));
 }
 
+/** For changes of stored entries: no address that a patch changes gets secrets that nobody may read. */
+export function guardAddresses(marksOf: () => DefinitionMarks) {
+  return (patch: Members) => (before: Members, after: Members) => {
+    const marks = marksOf();
+    for (const moved of movedAddresses(marks, before, after)) refuseUnreadSecrets(marks, moved, before, after, patch);
+  };
+}
+
 /**
  * Secrets that nobody may read must not be sent to an address that the changer chooses: refuses a patch that changes
  * the address `member` and does not send each secret anew, or remove it. An address within an object, such as
