@@ -224,8 +224,28 @@ test('a removed user is in no group, and lookups by names and addresses ignore c
   assert.equal(await found('Users', 'displayName eq "zoe@example.org"'), 0);
   assert.equal(await found('Users', 'userName eq "ZOE@example.org"'), 1);
   const stays = await newUser('yves@example.org');
+  const later = String((json.meta as Json).lastModified);
+  for (const [filter, count] of [
+    ['userName sw "ZOE@" and active eq true', 1],
+    ['userName sw "zoe@" and active eq False', 0],
+    ['userName eq "zoe@example.org" or userName eq "yves@example.org"', 2],
+    // "and" before "or".
+    ['userName eq "yves@example.org" or userName eq "zoe@example.org" and displayName pr', 2],
+    ['(userName eq "yves@example.org" or userName sw "zoe") and displayName pr', 1],
+    ['userName co "ZOE" and not (displayName co "zo\u00eb")', 0],
+    ['urn:ietf:params:scim:schemas:core:2.0:User:userName ew "oe@example.org"', 1],
+    ['emails[type eq "work" and value sw "zoe.o"]', 1],
+    ['emails[type eq "home"].value eq "zoe.o@example.org"', 0],
+    ['emails co "zoe.o@" and externalId ne "x"', 1],
+    [`meta.lastModified ge "${later}" and userName sw "zoe"`, 1],
+    [`id eq "${String(json.id).toUpperCase()}"`, 0],
+  ] as const)
+    assert.equal(await found('Users', filter), count, filter);
   const group = await newGroup('Team Zoo', [String(json.id), stays]);
   assert.equal(await found('Groups', 'displayName eq "team zoo"'), 1);
+  // As Entra ID looks whether a group has a member.
+  assert.equal(await found('Groups', `id eq "${group}" and members eq "${stays}"`), 1);
+  assert.equal(await found('Groups', `members[value eq "usr_nobody"]`), 0);
   assert.equal((await scim('DELETE', `/Users/${json.id}`)).status, 204);
   const { members } = (await scim('GET', `/Groups/${group}`)).json;
   assert.deepEqual(
@@ -241,7 +261,17 @@ test('the server describes itself, and refuses what it does not understand in th
   assert.equal((await scim('GET', '/Schemas')).json.totalResults, 2);
   const id = await newUser('dora@example.org');
   for (const [method, path, body, status, type] of [
-    ['GET', '/Users?filter=userName%20co%20%22a%22', undefined, 400, 'invalidFilter'],
+    ...[
+      'userName',
+      'userName co',
+      'userName co a',
+      'userName is "a"',
+      '(userName pr',
+      'userName pr)',
+      'not userName pr',
+    ].map((filter) => ['GET', `/Users?filter=${encodeURIComponent(filter)}`, undefined, 400, 'invalidFilter'] as const),
+    ['GET', `/Users?filter=${'('.repeat(1_025)}`, undefined, 400, 'invalidFilter'],
+    ['GET', '/Users?filter=a%20toString%20%22a%22', undefined, 400, 'invalidFilter'],
     ['GET', '/Users?startIndex=x', undefined, 400, 'invalidValue'],
     ['POST', '/Users', {}, 400, 'invalidValue'],
     ['POST', '/Users', { userName: 7 }, 400, 'invalidValue'],

@@ -16,6 +16,7 @@ import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { resourceTypes, schemas, serviceProviderConfig } from './describe-scim.ts';
+import { filterOf } from './filter.ts';
 
 export interface ScimDoorParts extends ScimParts {
   /** Null: no directory is configured. */
@@ -113,7 +114,10 @@ function described(type: string, base: string): object {
 }
 
 function listOf(rows: readonly ScimRow[], query: URLSearchParams, base: string): object {
-  const matched = matching(rows, query.get('filter'));
+  const filter = query.get('filter');
+  const accepts = filter === null ? null : filterOf(filter);
+  const whole = new URLSearchParams();
+  const matched = accepts === null ? rows : rows.filter((row) => accepts(shown(row, base, whole)));
   const start = Math.max(1, wholeIn(query, 'startIndex') ?? 1);
   const count = Math.min(pageMax, Math.max(0, wholeIn(query, 'count') ?? pageMax));
   const page = matched.slice(start - 1, start - 1 + count).map((row) => shown(row, base, query));
@@ -136,37 +140,7 @@ function wholeIn(query: URLSearchParams, name: string): number | null {
   return /^-?\d{1,9}$/.test(text) ? Number(text) : refuse(invalid(name, `${name}: expected a whole number`));
 }
 
-/** `userName eq "anna@example.org"`: what directories look for before they create. */
-const filterForm = /^\s*([A-Za-z.]+(?:\[type eq "work"\]\.value)?)\s+eq\s+"((?:[^"\\]|\\.){0,512})"\s*$/i;
-
-function matching(rows: readonly ScimRow[], filter: string | null): readonly ScimRow[] {
-  if (filter === null) return rows;
-  const [, attribute = '', text = ''] = filterForm.exec(filter.slice(0, 1_024)) ?? [];
-  const value = text.replaceAll(/\\(.)/g, '$1');
-  const lower = value.toLowerCase();
-  switch (attribute.toLowerCase()) {
-    case 'username':
-      return rows.filter(({ kind, name }) => kind === 'user' && name === lower);
-    case 'displayname':
-      return rows.filter(({ kind, name, data }) =>
-        kind === 'group' ? name === lower : userOf(data).displayName?.toLowerCase() === lower,
-      );
-    case 'externalid':
-      return rows.filter(({ data }) => data.externalId === value);
-    case 'id':
-      return rows.filter(({ id }) => id === value);
-    case 'emails.value':
-    case 'emails[type eq "work"].value':
-      return rows.filter(
-        ({ kind, data }) =>
-          kind === 'user' && userOf(data).emails.some((email) => String(email.value).toLowerCase() === lower),
-      );
-    default:
-      return refuse(invalid('filter', 'filter: expected userName, displayName, externalId or id, eq, and a text'));
-  }
-}
-
-function shown(row: ScimRow, base: string, query: URLSearchParams): object {
+function shown(row: ScimRow, base: string, query: URLSearchParams): JsonObject {
   const { id, kind, data, createdMs, updatedMs } = row;
   const type = kind === 'user' ? 'User' : 'Group';
   const meta = {
