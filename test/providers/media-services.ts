@@ -53,6 +53,24 @@ const services: Readonly<Record<string, Service>> = {
     if (pathname !== '/tts/bytes' || !isObject(body.output_format) || !isObject(body.voice)) return null;
     return body.output_format.container === 'mp3' && body.voice.mode === 'id' && body.transcript ? sound('mp3') : null;
   },
+  elevenlabs({ body, headers }, { pathname }) {
+    if (headers['xi-api-key'] === undefined || !isObject(body)) return null;
+    if (pathname.startsWith('/v1/text-to-speech/')) return body.text ? sound('mp3') : null;
+    if (pathname !== '/v1/speech-to-text') return null;
+    if (body.file === undefined || body.model_id !== 'scribe_v2' || body.tag_audio_events !== 'false') return null;
+    const speaker_id = body.diarize === 'true' ? { speaker_id: 'speaker_0' } : {};
+    const times = said.split(' ').map((text, i, all) => ({ text, start: i / all.length, end: (i + 1) / all.length }));
+    const words = times.flatMap(({ text, start, end }, i) => [
+      ...(i === 0 ? [] : [{ text: ' ', type: 'spacing', start, end: start, ...speaker_id }]),
+      { text, type: 'word', start, end, ...speaker_id },
+    ]);
+    return json({
+      language_code: 'eng',
+      text: said,
+      audio_duration_secs: 1,
+      ...(body.timestamps_granularity === 'word' && { words }),
+    });
+  },
   fish({ body, headers }, { pathname }) {
     if (!isObject(body)) return null;
     if (pathname === '/v1/asr') {
@@ -141,6 +159,7 @@ export function tokenFor(apiKey: string): string {
 export const ownModels: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   deepgram: { speech: 'aura-2', transcription: 'nova-3' },
   cartesia: { speech: 'sonic-2', transcription: 'ink-whisper' },
+  elevenlabs: { speech: 'eleven_v3', transcription: 'scribe_v2' },
   fish: { speech: 's1', transcription: 'asr' },
   fal: { image: 'fal-ai/flux/dev' },
   replicate: { image: 'black-forest-labs/flux-dev' },

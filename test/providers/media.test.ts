@@ -86,7 +86,7 @@ for (const provider of types) {
   });
 }
 
-for (const type of ['deepgram', 'fish']) {
+for (const type of ['deepgram', 'elevenlabs', 'fish']) {
   test(`${type}: a transcript with its times`, async () => {
     const provider = types.find(({ id }) => id === type)!;
     const file = await toFile(toneWav, 'tone.wav');
@@ -105,6 +105,6 @@ for (const type of ['deepgram', 'fish']) {
       ...wish,
       response_format: 'diarized_json',
     })) as unknown as { segments: { speaker: string }[] };
-    assert.equal(told.segments[0]!.speaker, '0');
+    assert.equal(told.segments[0]!.speaker, type === 'deepgram' ? '0' : 'speaker_0');
   });
 }

@@ -15,10 +15,11 @@ import { geminiSpeech } from './speak-gemini.ts';
 import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
 import { googleChatSpeech, liteLlmSpeech, openRouterSpeech } from './speak-proven-chat.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
+import { teiRerankSpeech } from './speak-rerank-tei.ts';
 import { vertexContentSpeech, vertexListSpeech, vertexMessagesSpeech, vertexPredictSpeech } from './speak-vertex.ts';
 import { whisperCppSpeech } from './speak-whispercpp.ts';
 
-/** By the path's end; the longer before the shorter. Our own `/rerank` comes behind these. */
+/** By the path's end; the longer before the shorter. */
 const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   ['/openrouter/v1/chat/completions', openRouterSpeech],
   ['/litellm/v1/chat/completions', liteLlmSpeech],
@@ -27,6 +28,7 @@ const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   // Writer.
   ['/chat', chatSpeech],
   ['/v2/rerank', cohereRerankSpeech],
+  ['/rerank', teiRerankSpeech],
   ['/v2/embed', cohereEmbedSpeech],
   ['/api/embed', ollamaEmbedSpeech],
   ['/embed', teiEmbedSpeech],

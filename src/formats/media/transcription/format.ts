@@ -5,7 +5,14 @@ import type { Timestamps, Transcript, TranscriptionRequest, TranscriptionTask } 
 import type { Usage } from '../../neutral/usage.ts';
 
 /** The formats in which upstreams are asked to write down speech. */
-export type TranscriptionDialectId = 'openai' | 'whisper-cpp' | 'gemini' | 'deepgram' | 'fish' | 'assemblyai';
+export type TranscriptionDialectId =
+  | 'openai'
+  | 'whisper-cpp'
+  | 'gemini'
+  | 'deepgram'
+  | 'elevenlabs'
+  | 'fish'
+  | 'assemblyai';
 
 /** One of them. Pure: no I/O, no clock, no chance. */
 export interface TranscriptionDialect {

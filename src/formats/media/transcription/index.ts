@@ -1,5 +1,6 @@
 import { assemblyAiTranscription } from './assemblyai.ts';
 import { deepgramTranscription } from './deepgram.ts';
+import { elevenLabsTranscription } from './elevenlabs.ts';
 import { fishTranscription } from './fish.ts';
 import type { TranscriptionDialect, TranscriptionDialectId } from './format.ts';
 import { geminiTranscription } from './gemini.ts';
@@ -12,6 +13,7 @@ export const transcriptionDialects: Readonly<Record<TranscriptionDialectId, Tran
   'whisper-cpp': whisperCppTranscription,
   gemini: geminiTranscription,
   deepgram: deepgramTranscription,
+  elevenlabs: elevenLabsTranscription,
   fish: fishTranscription,
   assemblyai: assemblyAiTranscription,
 };

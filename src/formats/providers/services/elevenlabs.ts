@@ -3,13 +3,13 @@ import { openAiLike } from '../openai-like.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 
-/** https://elevenlabs.io/docs: speech only. Its premade voices go by ids; any other of the account does too. */
+/** https://elevenlabs.io/docs: speech and transcripts. Its premade voices go by ids; any other of the account does too. */
 export const elevenLabs: Provider = {
   ...openAiLike({
     id: 'elevenlabs',
     title: 'ElevenLabs',
     baseUrl: 'https://api.elevenlabs.io/v1',
-    baseSuffixes: ['/text-to-speech'],
+    baseSuffixes: ['/text-to-speech', '/speech-to-text'],
     envKey: 'ELEVENLABS_API_KEY',
     auth: 'xi-api-key',
     paths: { chat: null, responses: null, models: '/models' },
@@ -34,6 +34,12 @@ export const elevenLabs: Provider = {
       speed: 'taken',
       instructions: 'not taken',
     },
+    transcription: {
+      format: 'elevenlabs',
+      paths: { transcribe: '/speech-to-text', translate: null },
+      timestamps: 'words',
+      diarizes: /./,
+    },
     errors: [
       { status: 401, code: /quota_exceeded/, class: 'quota_exhausted' },
       { status: 400, code: /voice_not_found/, class: 'caller_fault' },
@@ -42,11 +48,12 @@ export const elevenLabs: Provider = {
   listModels,
 };
 
-/** `[{model_id, can_do_text_to_speech}]` */
+/** `[{model_id, can_do_text_to_speech}]`: those that speak; its models of transcripts are in no list. */
 function listModels(body: unknown): DiscoveredModel[] {
   if (!Array.isArray(body)) return [];
-  return body.slice(0, listedModelsMax).flatMap((row: unknown) => {
+  const speaking = body.slice(0, listedModelsMax).flatMap((row: unknown) => {
     const id = isObject(row) && row.can_do_text_to_speech === true ? row.model_id : undefined;
     return typeof id === 'string' && /^\w{1,100}$/.test(id) ? [{ id, type: 'speech' as const }] : [];
   });
+  return [...speaking, ...['scribe_v2', 'scribe_v1'].map((id) => ({ id, type: 'transcription' as const }))];
 }
