@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { AudioFormat, SpeechRequest } from '../../neutral/speech.ts';
+import type { Usage } from '../../neutral/usage.ts';
 import type { VoiceFacts } from './voices.ts';
 
 /** The formats in which upstreams are asked to speak. */
@@ -12,6 +13,17 @@ export interface SpeechDialect {
   encode(order: SpeechOrder): EncodedSpeech;
   /** `bytes`: the body is the sound; `gemini`: it is base64 inside JSON or events of it. */
   answer: 'bytes' | 'gemini';
+}
+
+/** Contents of an event, or of a whole answer. */
+export interface SoundEvent {
+  /** Null when there is none in it. */
+  sound: Buffer | null;
+  /** Samples a second; null when it does not say. */
+  rateHz: number | null;
+  /** Why it said no more; null while it goes on. */
+  finish: string | null;
+  usage: Usage | null;
 }
 
 export interface SpeechOrder {
@@ -51,6 +63,8 @@ export interface SpeechFacts {
   /** GET below the base URL that lists more of them, as OpenAI-like servers do. */
   voiceList?: string;
   /** Without it sound is stretched here. */
+  /** OpenAI's format only: models that send sound in events, the last of which says what it costs; absent: none. */
+  events?: RegExp | undefined;
   speed: 'taken' | 'not taken';
   instructions: 'taken' | 'not taken';
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
-import { lossesOf, type SpeechDialect } from './format.ts';
+import { lossesOf, type SoundEvent, type SpeechDialect } from './format.ts';
 
 /**
  * https://ai.google.dev/gemini-api/docs/speech-generation: a conversation that answers in audio, as PCM in base64.
@@ -27,19 +27,8 @@ export const geminiSpeech: SpeechDialect = {
   },
 };
 
-/** Contents of one event, or of the whole answer. */
-export interface GeminiSound {
-  /** Null when there is none in it. */
-  sound: Buffer | null;
-  /** Samples a second; null when it does not say. */
-  rateHz: number | null;
-  /** Why it said no more; null while it goes on. */
-  finish: string | null;
-  usage: Usage | null;
-}
-
 /** A Fault when the event says that there is no speech to come. */
-export function readGeminiSound(event: JsonValue): GeminiSound | Fault {
+export function readGeminiSound(event: JsonValue): SoundEvent | Fault {
   if (!isObject(event)) return fault('malformed', 'sent an event that is not an object');
   const [candidate] = listIn(event.candidates);
   const blocked = isObject(event.promptFeedback) ? event.promptFeedback.blockReason : undefined;

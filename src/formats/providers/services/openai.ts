@@ -62,6 +62,8 @@ export const openai = openAiLike({
   videosElsewhere: openAiVideos,
   speech: {
     ...openAiSpeech,
+    // Their sound costs by the token, which the events alone report. tts-1 has none.
+    events: /^gpt-/,
     voices: [
       { models: /^tts-1/, names: olderVoices, standard: sameStandardVoices },
       { names: [...olderVoices, 'ballad', 'verse', 'marin', 'cedar'], standard: sameStandardVoices },
@@ -78,7 +80,7 @@ export const openai = openAiLike({
   realtime: { ...openAiRealtime, transcriptions: '/realtime?intent=transcription' },
   // https://platform.openai.com/docs/guides/batch
   batches: openAiBatches('/chat/completions', '/responses', '/embeddings', '/completions', '/moderations'),
-  speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
+  speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices', events: undefined },
   tooLong: [
     // vLLM, DeepSeek and OpenRouter took over the words.
     /maximum context length (?:is|of) (?<most>\d+) tokens.*?(?:resulted in|requested|contains|has)(?: about)?(?: at least)?(?: a total of)? (?<sent>\d+)/is,

@@ -1,8 +1,11 @@
 import { errorInside } from '../../../formats/dialects/forwarded/read-whole.ts';
-import { type GeminiSound, readGeminiSound } from '../../../formats/media/speech/gemini.ts';
+import type { SoundEvent } from '../../../formats/media/speech/format.ts';
+import { readGeminiSound } from '../../../formats/media/speech/gemini.ts';
+import { readOpenAiSound } from '../../../formats/media/speech/openai.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { AudioFormat } from '../../../formats/neutral/speech.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';
+import type { JsonValue } from '../../../kernel/json.ts';
 import { upstreamBodyBytesMax } from '../../../kernel/limits.ts';
 import { createSseSplitter, type SseEvent } from '../../../upstream/transport/sse-reader.ts';
 import { type AnswerReader, parseAnswer, WholeBody } from '../../spine/answer-reader.ts';
@@ -116,22 +119,34 @@ function formatOf(start: Buffer, requested: AudioFormat): AudioFormat | null {
 
 /** For Gemini's answer: PCM in base64, in events or in one object. */
 export function readGeminiAnswer(contentType: string): SoundReader {
-  return new GeminiAnswer(contentType.startsWith('text/event-stream') ? 'events' : 'whole');
+  return new SoundEvents(contentType.startsWith('text/event-stream') ? 'events' : 'whole', 'pcm', readGeminiSound);
 }
 
-class GeminiAnswer implements SoundReader {
+/** For OpenAI's: the sound itself, or events with pieces of it in base64. */
+export function readOpenAiAnswer(contentType: string, requested: AudioFormat): SoundReader {
+  return contentType.startsWith('text/event-stream')
+    ? new SoundEvents('events', requested, readOpenAiSound)
+    : readSoundBytes(contentType, requested);
+}
+
+type ReadEvent = (event: JsonValue) => SoundEvent | Fault;
+
+class SoundEvents implements SoundReader {
   contentEvents = 0;
   malformedLines = 0;
   readonly done = false;
   usage: Usage | null = null;
   fault: Fault | null = null;
-  came: { format: AudioFormat; rateHz: number | null } = { format: 'pcm', rateHz: null };
+  came: { format: AudioFormat; rateHz: number | null };
+  readonly #read: ReadEvent;
   /** Not every model sends it in pieces: one event may hold all. */
   readonly #splitter: ReturnType<typeof createSseSplitter> | null;
   readonly #body: WholeBody = new WholeBody();
   #finish: string | null = null;
 
-  constructor(comes: 'events' | 'whole') {
+  constructor(comes: 'events' | 'whole', format: AudioFormat, read: ReadEvent) {
+    this.came = { format, rateHz: null };
+    this.#read = read;
     this.#splitter = comes === 'events' ? createSseSplitter({ eventBytesMax: upstreamBodyBytesMax }) : null;
   }
 
@@ -183,7 +198,7 @@ class GeminiAnswer implements SoundReader {
   }
 
   #take(value: unknown): Buffer | null {
-    const read = errorInside(value) ?? readGeminiSound(value as Parameters<typeof readGeminiSound>[0]);
+    const read = errorInside(value) ?? this.#read(value as JsonValue);
     if (isFault(read)) {
       this.fault = read;
       return null;
@@ -191,12 +206,12 @@ class GeminiAnswer implements SoundReader {
     this.usage = read.usage ?? this.usage;
     this.#finish = read.finish ?? this.#finish;
     if (read.sound === null || read.sound.length === 0) return null;
-    if (this.contentEvents === 0) this.came = { format: 'pcm', rateHz: read.rateHz };
+    if (this.contentEvents === 0) this.came = { ...this.came, rateHz: read.rateHz };
     this.contentEvents += 1;
     return read.sound;
   }
 }
 
-function isFault(read: GeminiSound | Fault): read is Fault {
+function isFault(read: SoundEvent | Fault): read is Fault {
   return 'class' in read;
 }

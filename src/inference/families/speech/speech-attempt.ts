@@ -13,7 +13,7 @@ import { engineTimers, followEngine } from '../../spine/attempts/follow-engine.t
 import { otherFormat, otherFormatsMax, refusesFormat } from '../../spine/attempts/refused-formats.ts';
 import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
 import type { Job, PreparedBody } from '../../spine/job.ts';
-import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
+import { readGeminiAnswer, readOpenAiAnswer, type SoundReader } from './read-sound.ts';
 import type { SpeechServices } from './services.ts';
 import { type SoundForm, SpeechAnswer } from './speech-answer.ts';
 import { bestToConvert, conversionOf, type SpeechPlan, type SpeechSource } from './speech-way.ts';
@@ -141,7 +141,7 @@ class SpeechTrial implements Trial {
     const { attempt } = this.#answer;
     const { body, losses } = prepared(this.#job, request, plan, this.#source, attempt.target, (contentType) => {
       const { answer } = speechDialects[facts.format];
-      reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
+      reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readOpenAiAnswer(contentType, plan.ask);
       speechAnswer.open(requested);
       return reader;
     });
