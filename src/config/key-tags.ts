@@ -3,7 +3,7 @@ import { z } from 'zod';
 const tag = z
   .string()
   .regex(
-    /^[\p{L}\p{N}](?:[\p{L}\p{N} ._@/:-]{0,62}[\p{L}\p{N}._@/:-])?$/u,
+    /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N} ._@/:-]{0,62}[\p{L}\p{M}\p{N}._@/:-])?$/u,
     'expected 1 to 64 letters, digits, ._@/:- or spaces between them',
   );
 

@@ -29,7 +29,7 @@ export interface IssuedKey {
 
 /** No `/`: `account/name` must split in one way only, since it owns vector data. */
 const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
-const namePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@/-]{0,63}$/u;
+const namePattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@/-]{0,63}$/u;
 
 /** Null when it may be an account's id. */
 export function accountIdProblem(id: string): Failure | null {

@@ -11,7 +11,7 @@ export interface Operator {
 }
 
 /** Form of a name. */
-export const operatorNamePattern = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,99}$/u;
+export const operatorNamePattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@+-]{0,99}$/u;
 export const operatorNameExpected =
   'expected 1 to 100 letters, digits, spaces or ._@+-, beginning with a letter or digit';
 
