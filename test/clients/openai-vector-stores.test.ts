@@ -243,6 +243,30 @@ test('a long text is cut as asked, and its pieces give it again', async () => {
   assert.ok(found.every(({ content }) => content[0]!.text.length <= 400));
 });
 
+test('texts in the charset of Windows, in UTF-16, and about other charsets are read as they were written', async () => {
+  const store = await newStore();
+  const files: Record<string, [Buffer, string]> = {
+    'windows.txt': [Buffer.from('Größe: 5 m', 'latin1'), 'Größe: 5 m'],
+    'utf16.txt': [Buffer.from('\ufeffGröße', 'utf16le'), 'Größe'],
+    'about.md': [
+      Buffer.from('Write <meta charset="shift_jis"> for Größe.'),
+      'Write <meta charset="shift_jis"> for Größe.',
+    ],
+  };
+  for (const [name, [bytes, text]] of Object.entries(files)) {
+    const file = await toFile(bytes, name, { type: 'text/plain' });
+    const { id, status } = await vectorStores.files.uploadAndPoll(store, file, { pollIntervalMs });
+    assert.equal(status, 'completed');
+    const content = await vectorStores.files.content(id, { vector_store_id: store });
+    assert.deepEqual(
+      content.data.map((part) => part.text),
+      [text],
+      name,
+    );
+    await vectorStores.files.delete(id, { vector_store_id: store });
+  }
+});
+
 test('files of a store are listed by pages and by state; those without text fail with a reason', async () => {
   const store = await newStore();
   const zip = await client.files.create({

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import { decodePage } from '../../tools/extract/decode-page.ts';
 import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
 import { pageKindOf } from '../../tools/extract/page-kind.ts';
 import type { FileError } from './store-facts.ts';
@@ -56,11 +58,9 @@ function declaredType(mediaType: string | null): string {
   return mediaType === null || mediaType.startsWith('application/octet-stream') ? '' : mediaType;
 }
 
+/** UTF-8 whatever the file says of pages, such as one about HTML; else as pages are read. */
 function textOf(content: Uint8Array): { text: string } | FileError {
-  // UTF-8, or UTF-16 by its mark.
-  const isUtf16 = (content[0] === 0xff && content[1] === 0xfe) || (content[0] === 0xfe && content[1] === 0xff);
-  const label = !isUtf16 ? 'utf-8' : content[0] === 0xff ? 'utf-16le' : 'utf-16be';
-  return bounded(new TextDecoder(label).decode(content));
+  return bounded(isUtf8(content) ? new TextDecoder().decode(content) : decodePage(content, ''));
 }
 
 function bounded(read: string): { text: string } | FileError {
