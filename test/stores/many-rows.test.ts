@@ -18,7 +18,7 @@ import { drivers } from './drivers.ts';
 
 /** The tables, and the statements that run over them with their values. */
 function noting(tables: ClosableTables) {
-  const ran: { text: string; values: readonly unknown[] }[] = [];
+  const ran: { text: string; values: readonly unknown[]; found?: number }[] = [];
   const textOf = (sql: Parameters<ClosableTables['rows']>[0]) => (typeof sql === 'string' ? sql : sql.text);
   const noted: ClosableTables = {
     ...tables,
@@ -35,8 +35,9 @@ function noting(tables: ClosableTables) {
   function* notedWork<T>(work: Work<T>): Work<T> {
     for (let step = work.next(); ; ) {
       if (step.done === true) return step.value;
-      ran.push({ text: textOf(step.value.sql), values: step.value.values });
-      step = work.next(yield step.value);
+      const answer = yield step.value;
+      ran.push({ text: textOf(step.value.sql), values: step.value.values, found: answer.rows.length });
+      step = work.next(answer);
     }
   }
   /** Steps of SQLite's plans of all that ran. */
@@ -226,3 +227,39 @@ test('sqlite: upkeep of files and batches looks for its rows by indexes', async 
   for (const step of steps) assert.doesNotMatch(step, /^SCAN (stored_file|batch|line)(?!.* USING .*batch_with_lines)/);
   await batches.close();
 });
+
+for (const driver of drivers) {
+  test(`${driver.name}: 25,000 keys are read by pages, and each has its secrets`, {
+    skip: driver.skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const tables = await store.tables();
+    const { prefix } = tables;
+    const numbers = 'WITH RECURSIVE n (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 25000)';
+    // Ids in another order than that of their ages.
+    const id = `'k' || CAST(at * 7919 % 25000 AS TEXT)`;
+    const steps = [
+      `INSERT INTO ${prefix}account (id, name, plan, status, created_ms) ${numbers}
+        SELECT 'a' || CAST(at AS TEXT), 'A', 'default', 'active', at FROM n`,
+      `INSERT INTO ${prefix}api_key (id, account, name, tenant, prefix, kind, created_ms) ${numbers}
+        SELECT ${id}, 'a' || CAST(at AS TEXT), 'n', 't', 'p', 'user', at FROM n`,
+      `INSERT INTO ${prefix}api_key_secret (hash, key_id, until_ms) ${numbers}
+        SELECT 'h' || ${id}, ${id}, NULL FROM n UNION ALL SELECT 'old' || ${id}, ${id}, at FROM n WHERE at % 5 = 0`,
+    ];
+    await tables.write(steps.map((sql) => ({ sql, values: [] })));
+    const { noted, ran } = noting(tables);
+    const { accounts, keys } = await createAccountStore({ ...noted, quick: tables, keys: noted }).load();
+    assert.ok(Math.max(...ran.map(({ found = 0 }) => found)) < 15_000, JSON.stringify(ran.map(({ found }) => found)));
+    assert.equal(new Set(accounts.map(({ id: account }) => account)).size, 25_000);
+    assert.equal(keys.length, 25_000);
+    for (const [index, key] of keys.entries()) {
+      const at = index + 1;
+      const own = { hash: `h${key.id}`, untilMs: null };
+      assert.deepEqual(
+        { createdMs: key.createdMs, secrets: key.secrets },
+        { createdMs: at, secrets: at % 5 === 0 ? [own, { hash: `old${key.id}`, untilMs: at }] : [own] },
+      );
+    }
+  });
+}

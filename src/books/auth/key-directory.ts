@@ -54,8 +54,6 @@ export interface Declared {
 
 /** Entry of a presented secret, found by its hash. */
 export interface KeyEntry {
-  /** The stored digest, for the constant-time comparison. */
-  digest: Buffer;
   kind: 'user' | 'admin';
   /** Name of an `admin`. */
   operator: Operator;
@@ -165,21 +163,20 @@ export function patchDirectory(
   putOthers(entries, declared, stored, accounts);
 }
 
-type SharedEntry = Omit<KeyEntry, 'digest' | 'untilMs'>;
-
 function entryOf(
   kind: KeyEntry['kind'],
   key: Identity,
   { defaultPlan }: Declared,
   accounts: ReadonlyMap<string, AccountFacts>,
   operator = adminOperator,
-): SharedEntry {
+): KeyEntry {
   const account = accounts.get(key.account);
   return {
     kind,
     operator,
     suspended: account?.status === 'suspended',
     expiresMs: key.expiresMs ?? never,
+    untilMs: never,
     addresses: key.ips === null ? null : createAddressGate(key.ips),
     principal: {
       keyId: key.id,
@@ -189,13 +186,14 @@ function entryOf(
       ...principalFacts(account, defaultPlan),
       allowedModels: key.models,
       limits: key.limits,
-      guards: [...(account?.guards ?? []), ...key.guards],
+      guards: guardsOf(account?.guards ?? [], key.guards),
     },
   };
 }
 
-function put(entries: Map<string, KeyEntry>, hash: string, untilMs: number | null, entry: SharedEntry): void {
-  entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? never });
+/** Most keys have none of their own, and share the list of their account. */
+function guardsOf(ofAccount: readonly string[], own: readonly string[]): readonly string[] {
+  return own.length === 0 ? ofAccount : [...ofAccount, ...own];
 }
 
 function putStored(
@@ -207,7 +205,7 @@ function putStored(
   if (key.revokedMs !== null) return;
   // One principal for all secrets of a key, so that state kept for a caller survives a rotation.
   const entry = entryOf(key.kind, storedIdentity(key), declared, accounts);
-  for (const secret of key.secrets) put(entries, secret.hash, secret.untilMs, entry);
+  for (const { hash, untilMs } of key.secrets) entries.set(hash, untilMs === null ? entry : { ...entry, untilMs });
 }
 
 /** Puts operators and the file in: they decide where one of them has the secret of a stored key. */
@@ -219,17 +217,17 @@ function putOthers(
 ): void {
   for (const operator of stored.operators) {
     if (operator.hash === null) continue;
-    put(entries, operator.hash, null, entryOf('admin', adminIdentity, declared, accounts, operatorOf(operator)));
+    entries.set(operator.hash, entryOf('admin', adminIdentity, declared, accounts, operatorOf(operator)));
   }
   // After the stored ones: the file is what the operator sees, so it decides.
   const blocks = blocksIn(stored);
   for (const key of keysInForce(declared, stored)) {
     if (blocks.has(key.hash)) entries.delete(key.hash);
-    else put(entries, key.hash, null, entryOf('user', declaredIdentity(key), declared, accounts));
+    else entries.set(key.hash, entryOf('user', declaredIdentity(key), declared, accounts));
   }
   // Last: a secret that is both must not open /v1.
   if (declared.adminKey === null) return;
-  put(entries, hashKey(declared.adminKey), null, entryOf('admin', adminIdentity, declared, accounts));
+  entries.set(hashKey(declared.adminKey), entryOf('admin', adminIdentity, declared, accounts));
 }
 
 export function operatorOf({ name, role, accounts }: OperatorRow): Operator {
@@ -243,7 +241,7 @@ type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | '
 
 function storedIdentity(key: KeyRow): Identity {
   // Checked by keyLimitsSchema before it was stored.
-  return { ...key, limits: key.limits as KeyLimitsConfig | null };
+  return key as KeyRow & { limits: KeyLimitsConfig | null };
 }
 
 function declaredIdentity(key: DeclaredKey): Identity {

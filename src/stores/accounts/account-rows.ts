@@ -194,8 +194,11 @@ export function namesColumn(names: readonly string[]): string | null {
   return names.length === 0 ? null : JSON.stringify(names);
 }
 
+/** One for all rows without names, of which there may be a million. */
+const noNames: readonly string[] = [];
+
 function namesIn(text: string | null): readonly string[] {
-  return text === null ? [] : (JSON.parse(text) as string[]);
+  return text === null ? noNames : (JSON.parse(text) as string[]);
 }
 
 function fromJson(text: string | null): unknown {

@@ -72,30 +72,43 @@ function* storedIn(tables: SqlTables): Work<Stored> {
 
 /** Accounts with one of `ids`; null: all. */
 function* accountsOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<AccountRow[]> {
-  return (yield* rowsOf<AccountColumns>(tables, 'account', 'id', ids)).map(accountOf);
+  return yield* rowsOf(tables, 'account', ids, (rows: AccountColumns[]) => rows.map(accountOf));
 }
 
 function* keysOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<KeyRow[]> {
-  const rows = yield* rowsOf<KeyColumns>(tables, 'api_key', 'id', ids);
+  const { prefix, oneOf } = tables;
+  const condition = ids === null ? 'key_id >= $1 AND key_id <= $2' : oneOf('key_id', '$1');
   // The one that lasts first.
-  const order = 'ORDER BY key_id, until_ms DESC NULLS FIRST, hash';
-  const secrets = secretsByKey(yield* rowsOf<SecretColumns>(tables, 'api_key_secret', 'key_id', ids, order));
-  return rows.map((row) => keyOf(row, secrets.get(row.id) ?? []));
+  const secretsOf = `SELECT * FROM ${prefix}api_key_secret WHERE ${condition} ORDER BY key_id, until_ms DESC NULLS FIRST, hash`;
+  return yield* rowsOf(tables, 'api_key', ids, function* (rows: KeyColumns[]) {
+    const [first, last] = [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''];
+    const found = yield* read(secretsOf, ids === null ? [first, last] : [[...ids]]);
+    const secrets = secretsByKey(found as unknown as SecretColumns[]);
+    return rows.map((row) => keyOf(row, secrets.get(row.id) ?? []));
+  });
 }
 
-function* rowsOf<Columns>(
+/** Rows of the database that are in memory at a time, besides what is made of them. */
+const rowsAtOnce = 10_000;
+
+/** What `made` makes of the rows with one of `ids`; null: of all, page by page. */
+function* rowsOf<Columns extends { id: string }, Row>(
   { prefix, oneOf }: SqlTables,
   table: string,
-  column: string,
   ids: ReadonlySet<string> | null,
-  order = '',
-): Work<Columns[]> {
+  made: (rows: Columns[]) => Row[] | Work<Row[]>,
+): Work<Row[]> {
   if (ids?.size === 0) return [];
-  const condition = ids === null ? '' : `WHERE ${oneOf(column, '$1')}`;
-  return (yield* read(
-    `SELECT * FROM ${prefix}${table} ${condition} ${order}`,
-    ids === null ? [] : [[...ids]],
-  )) as Columns[];
+  const condition = ids === null ? 'id > $1 ORDER BY id LIMIT $2' : oneOf('id', '$1');
+  const text = `SELECT * FROM ${prefix}${table} WHERE ${condition}`;
+  const all: Row[] = [];
+  for (let last = ''; ; ) {
+    const rows = (yield* read(text, ids === null ? [last, rowsAtOnce] : [[...ids]])) as unknown as Columns[];
+    const some = made(rows);
+    for (const row of Array.isArray(some) ? some : yield* some) all.push(row);
+    if (ids !== null || rows.length < rowsAtOnce) return all;
+    last = rows.at(-1)?.id ?? last;
+  }
 }
 
 type FewRows = Omit<Stored, 'accounts' | 'keys'>;
