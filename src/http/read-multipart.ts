@@ -79,6 +79,8 @@ export async function readMultipart(
   if (ended !== 'complete') {
     parser.destroy();
     await upload.release();
+    // What is left is read for nobody: the connection would serve no other request before.
+    setImmediate(() => exchange.request.resume());
     return ended;
   }
   return upload;

@@ -12,9 +12,11 @@ const lookEveryMs = 250;
  * Closes the connection of `request` some time after its answer instead of at once, and reads what of the body still comes.
  * Where bytes are unread, a close is a reset, and a caller that is still sending would see that and not its answer.
  */
-export function readOnAfterAnswer({ socket }: IncomingMessage): void {
-  // Node calls it when the last answer of a connection is out, and reads the body from then on.
+export function readOnAfterAnswer(request: IncomingMessage): void {
+  const { socket } = request;
+  // Node calls it when the last answer of a connection is out, and reads the body from then on, unless it was begun.
   socket.destroySoon = () => {
+    request.resume();
     if (socket.writable) socket.end();
     let { bytesRead } = socket;
     let [passedMs, idleMs] = [0, 0];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
+import { answerTo } from '../send-bytes.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -17,18 +18,20 @@ const port = Number(new URL(gateway.url).port);
 const sentBytes = 24 * 1024 * 1024;
 
 /** The answer's first line, read after the whole body was sent; an error of the connection instead. */
-function sendsAll(path: string, headers: readonly string[]): Promise<string> {
+function sendsAll(path: string, headers: readonly string[], framing: 'length' | 'chunks'): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.pause();
-    const head = [`POST ${path} HTTP/1.1`, 'host: x', ...headers, `content-length: ${sentBytes}`];
+    const inChunks = framing === 'chunks';
+    const length = inChunks ? 'transfer-encoding: chunked' : `content-length: ${sentBytes}`;
+    const head = [`POST ${path} HTTP/1.1`, 'host: x', ...headers, length];
     socket.write(`${head.join('\r\n')}\r\n\r\n`);
     const piece = Buffer.alloc(64 * 1024, 'x');
     let left = sentBytes;
     const send = () => {
       while (left > 0) {
         left -= piece.length;
-        if (!socket.write(piece)) return;
+        if (!socket.write(inChunks ? `${piece.length.toString(16)}\r\n${piece}\r\n` : piece)) return;
       }
       socket.off('drain', send);
       let answer = '';
@@ -53,9 +56,11 @@ const cases = {
 } as const;
 
 for (const [name, [path, headers, status]] of Object.entries(cases)) {
-  test(`${name}: a caller that still sends its body gets the answer, not a reset`, async () => {
-    assert.match(await sendsAll(path, headers), new RegExp(`^HTTP/1\\.1 ${status} `));
-  });
+  for (const framing of ['length', 'chunks'] as const) {
+    test(`${name}: a caller that still sends its body gets the answer, not a reset (${framing})`, async () => {
+      assert.match(await sendsAll(path, headers, framing), new RegExp(`^HTTP/1\\.1 ${status} `));
+    });
+  }
 }
 
 /** The head of the answer to a request whose body does not come. */
@@ -100,3 +105,26 @@ test('a caller that stops sending is not waited for', async () => {
   });
   assert.ok(await promise);
 });
+
+const part = (name: string, value: string) =>
+  `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const file = (bytes: number) => part('file"; filename="a.wav', 'x'.repeat(bytes));
+const forms = {
+  'too many parts': part('a', 'b').repeat(65) + file(900_000),
+  'a part without a name': part('', 'b').replace('name=""', 'x=""') + file(900_000),
+  'a field that is too long': part('model', 'm'.repeat(300_000)) + file(600_000),
+  'one file too many': file(10) + file(900_000),
+};
+
+for (const [name, form] of Object.entries(forms)) {
+  test(`a form with ${name}: its connection serves the next request`, async () => {
+    const body = `${form}--x--\r\n`;
+    const head = (first: string, more: string) => `${first} HTTP/1.1\r\nhost: x\r\n${asKey}\r\n${more}\r\n`;
+    const type = `content-type: multipart/form-data; boundary=x\r\ncontent-length: ${body.length}\r\n`;
+    const upload = head('POST /v1/audio/transcriptions', type) + body;
+    const { statuses } = await answerTo(gateway.url, upload + head('GET /v1/models', 'connection: close\r\n'), {
+      patienceMs: 10_000,
+    });
+    assert.deepEqual(statuses, [400, 200]);
+  });
+}
