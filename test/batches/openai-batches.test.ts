@@ -199,3 +199,26 @@ test('batches of one key do not exist for another', async () => {
   assert.deepEqual(listed, listed.toSorted().toReversed());
   assert.deepEqual((await stranger.batches.list()).data, []);
 });
+
+test('a batch that is begun again with the same Idempotency-Key is the first one', async () => {
+  const { input_file_id, id: before } = await beginBatch(client, [chatLine('once')]);
+  const begin = async (key: string, fields: JsonObject = {}) => {
+    const json = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h', ...fields };
+    const answer = await gateway.fetch('/v1/batches', { json, headers: { 'idempotency-key': key } });
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as JsonObject };
+  };
+  assert.equal((await begin('batch-1', { completion_window: 'soon' })).status, 400, 'a refusal leaves the key free');
+  const first = await begin('batch-1');
+  const again = await begin('batch-1');
+  assert.deepEqual([first.status, again.status], [200, 200]);
+  assert.deepEqual(again.body, first.body);
+  assert.equal(again.headers.get('x-culvert-idempotent-replay'), first.headers.get('x-culvert-request-id'));
+  assert.equal((await begin('batch-1', { metadata: { a: 'b' } })).status, 409);
+  assert.equal((await begin('x'.repeat(256))).status, 400);
+  const other = await begin('batch-2');
+  const { data } = await client.batches.list();
+  assert.deepEqual(
+    data.filter((batch) => batch.input_file_id === input_file_id).map(({ id }) => id),
+    [other.body.id, first.body.id, before],
+  );
+});
