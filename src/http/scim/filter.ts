@@ -106,7 +106,8 @@ function valuesAt(value: JsonValue, path: readonly string[]): JsonValue[] {
       if (!isObject(one)) return [];
       const key = Object.keys(one).find((member) => member.toLowerCase() === name);
       const inner = key === undefined ? undefined : one[key];
-      return inner === undefined ? [] : inner;
+      if (inner === undefined) return [];
+      return Array.isArray(inner) ? inner : [inner];
     });
   }
   return found;

@@ -82,8 +82,8 @@ function* keysOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<KeyRo
   const secretsOf = `SELECT * FROM ${prefix}api_key_secret WHERE ${condition} ORDER BY key_id, until_ms DESC NULLS FIRST, hash`;
   return yield* rowsOf(tables, 'api_key', ids, function* (rows: KeyColumns[]) {
     const [first, last] = [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''];
-    const found = yield* read(secretsOf, ids === null ? [first, last] : [[...ids]]);
-    const secrets = secretsByKey(found as unknown as SecretColumns[]);
+    const found: unknown[] = yield* read(secretsOf, ids === null ? [first, last] : [[...ids]]);
+    const secrets = secretsByKey(found as SecretColumns[]);
     return rows.map((row) => keyOf(row, secrets.get(row.id) ?? []));
   });
 }
@@ -103,7 +103,8 @@ function* rowsOf<Columns extends { id: string }, Row>(
   const text = `SELECT * FROM ${prefix}${table} WHERE ${condition}`;
   const all: Row[] = [];
   for (let last = ''; ; ) {
-    const rows = (yield* read(text, ids === null ? [last, rowsAtOnce] : [[...ids]])) as unknown as Columns[];
+    const found: unknown[] = yield* read(text, ids === null ? [last, rowsAtOnce] : [[...ids]]);
+    const rows = found as Columns[];
     const some = made(rows);
     for (const row of Array.isArray(some) ? some : yield* some) all.push(row);
     if (ids !== null || rows.length < rowsAtOnce) return all;
