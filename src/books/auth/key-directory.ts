@@ -191,9 +191,9 @@ function entryOf(
   };
 }
 
-/** Most keys have none of their own, and share the list of their account. */
-function guardsOf(ofAccount: readonly string[], own: readonly string[]): readonly string[] {
-  return own.length === 0 ? ofAccount : [...ofAccount, ...own];
+/** Keys without guards, which most are, share the list of their account. */
+function guardsOf(ofAccount: readonly string[], ofKey: readonly string[]): readonly string[] {
+  return ofKey.length === 0 ? ofAccount : [...ofAccount, ...ofKey];
 }
 
 function putStored(

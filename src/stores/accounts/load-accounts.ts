@@ -91,7 +91,7 @@ function* keysOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<KeyRo
 /** Rows of the database that are in memory at a time, besides what is made of them. */
 const rowsAtOnce = 10_000;
 
-/** What `made` makes of the rows with one of `ids`; null: of all, page by page. */
+/** Reads the rows with one of `ids` and gives them to `made`; null: all, page by page. */
 function* rowsOf<Columns extends { id: string }, Row>(
   { prefix, oneOf }: SqlTables,
   table: string,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { formBody } from './form-body.ts';
@@ -14,7 +14,7 @@ export const elevenLabsTranscription: TranscriptionDialect = {
     const { keywords, languages, rest } = hintsOf(request);
     const takesKeywords = !/^scribe_v1/.test(model);
     const language = bareLanguage(request) ?? (languages.length === 1 ? (languages[0] ?? null) : null);
-    const own: Record<string, unknown> = {
+    const members: JsonObject = {
       model_id: model,
       timestamps_granularity: needsTimes(request) ? 'word' : 'none',
       // Others write down what is said, and no laughter.
@@ -24,7 +24,7 @@ export const elevenLabsTranscription: TranscriptionDialect = {
       ...(request.temperature !== null && { temperature: request.temperature }),
       ...order.body,
     };
-    const fields = Object.entries(own).map(([name, value]) => ({ name, value: String(value) }));
+    const fields = Object.entries(members).map(([name, value]) => ({ name, value: jsonText(value) }));
     if (takesKeywords) fields.push(...keywords.map((value) => ({ name: 'keyterms', value })));
     return {
       path: pathFor(order),
