@@ -110,7 +110,10 @@ async function judge({ file, start, end, text, seenAt }) {
 async function noteRuns() {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-run-groups-'));
   const unnoted = testFiles.filter((test) => !notes.has(test));
-  const { paths, members } = groupsOf(unnoted, root, folder, new Set(), notedTogether);
+  const isUnit = (test) => test.startsWith('src/');
+  const others = unnoted.filter((test) => !isUnit(test));
+  const { paths, members } = groupsOf(others, root, folder, new Set(), notedTogether);
+  paths.push(...unnoted.filter(isUnit));
   console.log(`${unnoted.length} test files without a note of what they run`);
   const worker = async () => {
     for (let path = paths.shift(); path !== undefined; path = paths.shift()) {

@@ -3,12 +3,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Folders whose files start or measure a world of their own, or need too little of the gateway to load it. */
-const apart =
-  /^(src|test\/(browser|bundle|conformance|deploy|docs|engines|gates|processes|telemetry|vector-conformance))\//;
-/** Marks of a file that changes or measures its whole process, or needs programs that take the cores for themselves. */
+/** Folders whose files start a world of their own, or need too little of the gateway to load it beside others. */
+const inTurn = /^(src|test\/(bundle|deploy|docs|engines|processes|telemetry|vector-conformance))\//;
+/** Marks of a file that measures time, or needs programs that take the cores for themselves. */
+const wantsPeace =
+  /assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools/;
+/** Folders and marks of files that change or measure their whole process. */
+const apart = /^test\/(browser|conformance|gates)\//;
 const wantsAProcess =
-  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools|alone in its process/;
+  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|alone in its process/;
 /** When to give up, and a clock for something else: what they read says nothing of the machine. */
 const deadlines = /performance\.now\(\) (\+ [\d_]+|< \w+Ms\b)|monotonicMs: \(\) => performance\.now\(\)/g;
 const filesAGroup = 16;
@@ -26,39 +29,50 @@ const unitFilesAGroup = 64;
  * group, by the path of its program.
  */
 export function groupsOf(files, root, folder, units, filesMax = filesAGroup) {
+  const sharing = files.filter((file) => !units.has(file) && !apart.test(file) && !hasMark(file, root, wantsAProcess));
+  const takesTurns = (file) => inTurn.test(file) || hasMark(file, root, wantsPeace);
+  const beside = sharing.filter((file) => !takesTurns(file));
+  const browsers = files.filter((file) => inBrowser.test(file) && !hasMark(file, root, wantsAProcess, wantsPeace));
+  const waiting = [
+    ...split('browsers', browsers, filesMax, { first: ['test/browser/open-page.ts'] }),
+    ...split('in-turn', sharing.filter(takesTurns), filesMax),
+  ];
+  const working = [
+    ...split('suites', beside, filesMax, { atOnce: filesAtOnce }),
+    ...split('units', [...units].filter((file) => files.includes(file)).sort(), unitFilesAGroup),
+  ];
   const members = new Map();
-  const together = files.filter((file) => !units.has(file) && mayShare(file, root));
-  group('suites', together, filesMax, filesAtOnce);
-  const alike = files.filter((file) => units.has(file));
-  group('units', alike, unitFilesAGroup, 1);
-  const browsers = files.filter((file) => inBrowser.test(file) && !measures(file, root));
-  group('browsers', browsers, filesMax, 1, ['test/browser/open-page.ts']);
-  const alone = files.filter((file) => !units.has(file) && !together.includes(file) && !browsers.includes(file));
-  return { paths: [...members.keys(), ...alone], members };
-
-  /** All of the same size, so that no process is made for a few. `first` is loaded before them, so its hooks are of all. */
-  function group(kind, its, filesMax, atOnce, first = []) {
-    const size = Math.ceil(its.length / Math.ceil(its.length / filesMax));
-    for (let at = 0; at < its.length; at += size) {
-      const some = its.slice(at, at + size);
-      const name = `${kind}-${String(at / size).padStart(2, '0')}-from-${dirname(some[0]).replaceAll('/', '-')}`;
-      const program = join(folder, `${name}.test.mjs`);
-      writeFileSync(program, programOf(some, root, atOnce, first));
-      members.set(program, some);
-    }
+  for (const [at, { kind, some, atOnce = 1, first = [] }] of spread(waiting, working).entries()) {
+    // Node runs them by their names.
+    const name = `${String(at).padStart(2, '0')}-${kind}-from-${dirname(some[0]).replaceAll('/', '-')}`;
+    const program = join(folder, `${name}.test.mjs`);
+    writeFileSync(program, programOf(some, root, atOnce, first));
+    members.set(program, some);
   }
+  const grouped = new Set([...members.values()].flat());
+  return { paths: [...members.keys(), ...files.filter((file) => !grouped.has(file))], members };
 }
 
-function mayShare(file, root) {
-  return file.startsWith('test/') && !apart.test(file) && !measures(file, root);
+/** Groups of the same size, so that no process is made for a few. `first` is loaded before them, so its hooks are of all. */
+function split(kind, files, filesMax, more = {}) {
+  const size = Math.ceil(files.length / Math.ceil(files.length / filesMax));
+  return Array.from({ length: Math.ceil(files.length / size) || 0 }, (_, at) => {
+    return { kind, some: files.slice(at * size, (at + 1) * size), ...more };
+  });
 }
 
-function measures(file, root) {
-  return wantsAProcess.test(textOf(file, root).replaceAll(deadlines, ''));
+/** Those that mostly wait, as tests in turn do, among those that work: together they would leave cores idle. */
+function spread(waiting, working) {
+  const each = Math.ceil(working.length / waiting.length) || 1;
+  return [
+    ...waiting.flatMap((group, at) => [group, ...working.slice(at * each, (at + 1) * each)]),
+    ...working.slice(waiting.length * each),
+  ];
 }
 
-function textOf(file, root) {
-  return readFileSync(join(root, file), 'utf8');
+function hasMark(file, root, ...marks) {
+  const text = readFileSync(join(root, file), 'utf8').replaceAll(deadlines, '');
+  return marks.some((mark) => mark.test(text));
 }
 
 /** Each file is a suite, so its hooks are of its own tests, and what it started ends with them. */
