@@ -67,6 +67,8 @@ function selfCheck(assembled: typeof kernelBytes): string | null {
 
 /** Bytes alike, or as floats so near that only the order of adding can be why. */
 function sameFloats(memory: LinearMemory, twin: LinearMemory): boolean {
+  // Nearly always. Word by word, they take 6 ms of a start.
+  if (Buffer.from(memory.buffer).equals(Buffer.from(twin.buffer))) return true;
   const [a, b] = [new Float32Array(memory.buffer), new Float32Array(twin.buffer)];
   const [c, d] = [new Uint32Array(memory.buffer), new Uint32Array(twin.buffer)];
   return c.every((word, i) => word === d[i] || Math.abs(a[i]! - b[i]!) <= 1e-5 * Math.abs(b[i]!));
