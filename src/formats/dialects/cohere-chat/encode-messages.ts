@@ -28,7 +28,8 @@ export interface EncodedMessages {
 export function encodeMessages(messages: readonly NeutralMessage[], encoding: Encoding): EncodedMessages {
   const documents: JsonObject[] = [];
   let documentsSeen = 0;
-  const sayable = messages.map((message, i): NeutralMessage => {
+  const sayable = messages.map(({ name, ...message }, i): NeutralMessage => {
+    if (name !== undefined) lose(encoding, `messages[${message.place ?? i}].name`, 'unsupported');
     const parts = message.parts.flatMap((part) => sayablePart(part, `messages[${message.place ?? i}].content`));
     return { ...message, role: message.role === 'developer' ? 'system' : message.role, parts };
   });
