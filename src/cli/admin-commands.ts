@@ -56,7 +56,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         arguments: [['<name>', 'its name']],
         example: 'culvert plans show pro',
         call: 'GET /plans/{name}',
-        exact: true,
+        as: 'exact',
         // As YAML, ready for culvert.yaml.
         describe: async (plan, name) => (await import('yaml')).stringify({ [name]: definitionOf(plan) }).trimEnd(),
       }),

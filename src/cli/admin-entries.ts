@@ -1,9 +1,9 @@
 import type { AdminMethod } from '../admin/admin-api.ts';
-import type { AdminFlags, AdminQuery } from './admin-client.ts';
+import type { AdminClient, AdminFlags, AdminQuery } from './admin-client.ts';
 import type { ArgumentEntry, CommandEntry, OptionEntry } from './command-table.ts';
 import { adminOptions } from './options.ts';
 import type { CliParts } from './parts.ts';
-import { listForm, print, printExact, printJson } from './print.ts';
+import { listForm, note, print, printExact, printJson, printSecret } from './print.ts';
 import { type Column, list, type Row } from './rows.ts';
 
 /** Every command over the admin API takes these options last. Its key is never on a command line. */
@@ -47,42 +47,57 @@ export function lists<Flags = unknown>(entry: ListEntry<Flags>): CommandEntry {
 interface CallEntry<Reply, Flags> {
   description: string;
   example: string;
-  /** Each is a `{name}` of the path. */
+  /** Each is a `{name}` of the path, from the first on. */
   arguments?: readonly ArgumentEntry[];
+  /** The id that the first of them names. Default: as it is. */
+  idOf?(admin: AdminClient, named: string): Promise<string>;
+  /** Refuses before the call. */
+  check?(admin: AdminClient, flags: Flags, ...names: string[]): Promise<void>;
   /** The method, and the path below `/admin/v1`. */
   call: `${AdminMethod} /${string}`;
   options?: readonly OptionEntry[];
   query?(flags: Flags): AdminQuery;
-  /** Default: no body. */
-  body?(flags: Flags, ...names: string[]): unknown;
-  /** The reply for people, a line each; programs get it as JSON. */
-  describe(reply: Reply, name: string): string | readonly string[] | Promise<string>;
-  /** The lines are pasted or read by programs, so they stay as wide as they are. */
-  exact?: true;
+  /** Default: no body. `given`: the arguments; one that may come several times is a list. */
+  body?(flags: Flags, ...given: string[]): unknown;
+  /** The reply for people, a line each; programs get it as JSON. `id`: as `idOf` gives it. */
+  describe(reply: Reply, id: string, flags: Flags, ...given: string[]): string | readonly string[] | Promise<string>;
+  /**
+   * `exact`: the lines are pasted or read by programs, so they stay as wide as they are. `secret`: its key is alone on
+   * standard output. `note`: nothing is there, but on `--json`.
+   */
+  as?: 'exact' | 'secret' | 'note';
   /** Whether the command has succeeded. Default: it has. */
   ok?(reply: Reply): boolean;
 }
 
 /** A command that is one call of the admin API. */
 export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flags>): CommandEntry {
-  const { call, query, body, describe, exact, ok = () => true, ...rest } = entry;
+  const { call, query, body, describe, as, idOf, check, ok = () => true, ...rest } = entry;
   const [method, path] = call.split(' ') as [AdminMethod, string];
   return overAdmin({
     ...rest,
     async work() {
-      const { adminCall } = await import('./admin-client.ts');
+      const { withAdmin } = await import('./admin-client.ts');
       return async (...given: unknown[]) => {
-        const names = given.slice(0, -2) as string[];
+        const [first = '', ...others] = given.slice(0, -2) as string[];
         const [flags, parts] = given.slice(-2) as [AdminFlags & Flags, CliParts];
-        const sent = { query: query?.(flags) ?? {}, body: body?.(flags, ...names) };
-        const reply = (await adminCall(flags, parts, method, filled(path, names), sent)) as Reply;
-        if (listForm(flags) === 'json') printJson(reply);
-        else for (const line of [await describe(reply, names[0] ?? '')].flat()) (exact ? printExact : print)(line);
-        return ok(reply) ? 0 : 1;
+        const sent = { query: query?.(flags) ?? {}, body: body?.(flags, first, ...others) };
+        return withAdmin(flags, parts, async (admin) => {
+          await check?.(admin, flags, first, ...others);
+          const id = idOf === undefined ? first : await idOf(admin, first);
+          const reply = (await admin.request(method, filled(path, [id, ...others]), sent)) as Reply;
+          const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
+          if (as === 'secret') printSecret(flags, reply as Row, (await describedAs()).join('\n'));
+          else if (as === 'note' ? flags.json === true : listForm(flags) === 'json') printJson(reply);
+          else for (const line of await describedAs()) printers[as ?? 'lines'](line);
+          return ok(reply) ? 0 : 1;
+        });
       };
     },
   });
 }
+
+const printers = { lines: print, exact: printExact, note };
 
 /** The path with the arguments in the places of its `{names}`. */
 export function filled(path: string, names: readonly string[]): string {

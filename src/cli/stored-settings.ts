@@ -41,7 +41,7 @@ export function showsSettings(path: `/${string}`, what: string, example: string)
     arguments: [['<name>', 'its name']],
     example,
     call: `GET ${path}/{name}`,
-    exact: true,
+    as: 'exact',
     describe: async ({ settings, definition }) => (await import('yaml')).stringify(settings ?? definition).trimEnd(),
   });
 }

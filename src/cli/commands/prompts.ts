@@ -38,7 +38,7 @@ export const prompts: CommandBody = {
       arguments: [['<name>', 'its name']],
       example: 'culvert prompts show reply',
       call: 'GET /prompts/{name}',
-      exact: true,
+      as: 'exact',
       describe: async ({ labels, versions }) => (await import('yaml')).stringify({ labels, versions }).trimEnd(),
     }),
     add: calls<Row, TextFlags>({

@@ -8,7 +8,7 @@ import { futureInstantMs } from '../../instant-option.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson, printReply } from '../../print.ts';
 import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../../rows.ts';
-import { checkPlan, keyColumns } from './keys.ts';
+import { checkPlan, guardsShown, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
 const accountsMax = 100_000;
@@ -66,14 +66,16 @@ export const accounts: CommandBody = {
       body: () => ({ status: 'active' }),
       describe: (_account, id) => `Account '${id}' is active.`,
     }),
-    guards: overAdmin({
+    guards: calls({
       description: 'set the guards of an account; they apply from the next request on',
       arguments: [
         ['<id>', 'its id'],
         ['[guards...]', 'names of guards; without one it has none besides those of its plan'],
       ],
       example: 'culvert accounts guards acme pii',
-      work: () => guardAccount,
+      call: 'PATCH /accounts/{id}',
+      body: (_flags, _id, guards) => ({ guards }),
+      describe: (_account, id, _flags, _id, guards) => `Account '${id}' has ${guardsShown(guards)}.`,
     }),
     'extra-budget': overAdmin({
       description: 'let an account use more than its limits allow, until a time',
@@ -101,14 +103,19 @@ export const accounts: CommandBody = {
       example: 'culvert accounts budgets acme user=5/month tag:team-a=100/calendar-month',
       work: async () => (await import('./account-budgets.ts')).setBudgets,
     }),
-    data: overAdmin({
+    data: calls({
       description: 'set the data rule of an account: where its requests may go',
       arguments: [
         ['<id>', 'its id'],
         ['[rule...]', `${dataRuleForm}; without one it has that of its plan alone`],
       ],
       example: 'culvert accounts data acme region=eu no-training',
-      work: () => setDataRule,
+      call: 'PATCH /accounts/{id}',
+      body: (_flags, _id, ...words) => ({ data: ruleToSet(dataRuleOf(words.flat())) ?? null }),
+      describe(_account, id, _flags, _id, ...words) {
+        const rule = words.flat().join(', ');
+        return `Account '${id}' has ${rule === '' ? 'no data rule besides that of its plan' : `the data rule ${rule}`}.`;
+      },
     }),
     credit: overAdmin({
       description: 'show the credit of an account, or add to it',
@@ -123,14 +130,17 @@ export const accounts: CommandBody = {
       example: 'culvert accounts credit acme 100 --note "paid by card" --top-up inv-2027-001',
       work: async () => (await import('./account-credit.ts')).creditOf,
     }),
-    plan: overAdmin({
+    plan: calls({
       description: 'change the plan of an account; it applies to its windows at once',
       arguments: [
         ['<id>', 'its id'],
         ['<plan>', 'its new plan'],
       ],
       example: 'culvert accounts plan acme pro',
-      work: () => changePlan,
+      call: 'PATCH /accounts/{id}',
+      check: (admin, _flags, _id, plan = '') => checkPlan(admin, plan),
+      body: (_flags, _id, plan) => ({ plan }),
+      describe: (_account, id, _flags, _id, plan) => `Account '${id}' has plan '${plan}'.`,
     }),
   },
 };
@@ -154,16 +164,6 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
   });
 }
 
-/** `culvert accounts plan` */
-async function changePlan(id: string, plan: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    await checkPlan(admin, plan);
-    const changed = await admin.request('PATCH', accountPath(id), { body: { plan } });
-    printReply(flags, changed, `Account '${id}' has plan '${plan}'.`);
-    return 0;
-  });
-}
-
 /** `culvert accounts extra-budget` */
 async function extraBudget(
   id: string,
@@ -181,27 +181,6 @@ async function extraBudget(
   return withAdmin(flags, parts, async (admin) => {
     const changed = await admin.request('PATCH', accountPath(id), { body: { extra_budget } });
     const has = extra_budget === null ? 'no extra budget' : `${amountsShown(amounts)} more until ${extra_budget.until}`;
-    printReply(flags, changed, `Account '${id}' has ${has}.`);
-    return 0;
-  });
-}
-
-/** `culvert accounts data` */
-async function setDataRule(id: string, words: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
-  const rule = dataRuleOf(words);
-  return withAdmin(flags, parts, async (admin) => {
-    const changed = await admin.request('PATCH', accountPath(id), { body: { data: ruleToSet(rule) ?? null } });
-    const has = rule === null ? 'no data rule besides that of its plan' : `the data rule ${words.join(', ')}`;
-    printReply(flags, changed, `Account '${id}' has ${has}.`);
-    return 0;
-  });
-}
-
-/** `culvert accounts guards` */
-async function guardAccount(id: string, guards: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const changed = await admin.request('PATCH', accountPath(id), { body: { guards } });
-    const has = guards.length === 0 ? 'no guards' : `the guards ${guards.join(', ')}`;
     printReply(flags, changed, `Account '${id}' has ${has}.`);
     return 0;
   });

@@ -50,7 +50,7 @@ export const invitations: CommandBody = {
         `Send this to one person, after the address of your server. It works once, until ${shownDate(expires, '')}, for the role ${role}:`,
         path,
       ],
-      exact: true,
+      as: 'exact',
     }),
     list: lists({
       description: 'list invitations that nobody has used yet',

@@ -4,7 +4,7 @@ import { parseDurationMs } from '../../../config/scalars.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { didYouMean } from '../../../kernel/nearest.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../../admin-client.ts';
-import { lists, overAdmin } from '../../admin-entries.ts';
+import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { type DataRulePatch, dataRuleIn, ruleToSet } from '../../data-rule.ts';
@@ -38,6 +38,8 @@ const modelsOf = listOrAll('all', 'smart,claude-*');
 const ipsOf = listOrAll('any', '10.0.0.0/8,192.0.2.7');
 const tagsOf = (text: string) => (text === 'none' ? [] : listOf('team-a,production')(text));
 const guardsOf = (text: string) => (text === 'none' ? [] : listOf('pii,no-secrets')(text));
+
+const ofKey = { arguments: [['<key>', 'its id or account/name']], idOf: keyIdOf } as const;
 
 /** `culvert keys …` */
 export const keys: CommandBody = {
@@ -120,33 +122,51 @@ export const keys: CommandBody = {
       example: 'culvert keys addresses dev/laptop',
       work: () => showAddresses,
     }),
-    guards: overAdmin({
+    guards: calls({
       description: 'set the guards of a key; they apply from the next request on',
       arguments: [
         ['<key>', 'its id or account/name'],
         ['[guards...]', 'names of guards; without one it has none besides those of its account and plan'],
       ],
       example: 'culvert keys guards dev/laptop pii no-secrets',
-      work: () => guardKey,
+      idOf: keyIdOf,
+      call: 'PATCH /keys/{key}',
+      body: (_flags, _key, guards) => ({ guards }),
+      describe: (_key, id, _flags, _named, guards) => `Key '${id}' has ${guardsShown(guards)}.`,
     }),
-    rotate: overAdmin({
+    rotate: calls<Row, { grace: string }>({
       description: 'give a key a new secret, printed once; the old secret works for a while',
-      arguments: [['<key>', 'its id or account/name']],
+      ...ofKey,
       options: [['--grace <time>', 'how long the old secret still works; 0s ends it at once', { default: '24h' }]],
       example: 'NEW=$(culvert keys rotate dev/laptop --grace 24h)',
-      work: () => rotateKey,
+      call: 'POST /keys/{key}/rotate',
+      body({ grace }) {
+        graceMsOf(grace);
+        return { grace };
+      },
+      describe(_rotated, id, { grace }) {
+        const until = graceMsOf(grace) === 0 ? 'no longer works' : `works for another ${grace}`;
+        return `Key '${id}' has a new secret, shown only once. The old one ${until}:`;
+      },
+      as: 'secret',
     }),
-    revoke: overAdmin({
+    revoke: calls({
       description: 'revoke a key permanently; one of the configuration is blocked',
-      arguments: [['<key>', 'its id or account/name']],
+      ...ofKey,
       example: 'culvert keys revoke dev/laptop',
-      work: () => endKey('revoke', 'is revoked. New calls are refused within a second, and running ones finish'),
+      call: 'POST /keys/{key}/revoke',
+      body: () => ({}),
+      describe: (_key, id) => `Key '${id}' is revoked. New calls are refused within a second, and running ones finish.`,
+      as: 'note',
     }),
-    restore: overAdmin({
+    restore: calls({
       description: 'lift the block of a key of the configuration',
-      arguments: [['<key>', 'its id or account/name']],
+      ...ofKey,
       example: 'culvert keys restore dev/laptop',
-      work: () => endKey('restore', 'works again within a second'),
+      call: 'POST /keys/{key}/restore',
+      body: () => ({}),
+      describe: (_key, id) => `Key '${id}' works again within a second.`,
+      as: 'note',
     }),
   },
 };
@@ -291,22 +311,11 @@ export async function checkPlan(admin: AdminClient, named: string): Promise<void
   throw new CommandFailed(`There is no plan '${named}'${didYouMean(named, plans)}. Plans: ${plans.join(', ')}.`);
 }
 
-interface RotateFlags extends AdminFlags {
-  grace: string;
-}
-
-/** `culvert keys rotate`: the new secret is alone on stdout, as `keys create` prints it. */
-async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Promise<number> {
-  const graceMs = flags.grace === '0' ? 0 : parseDurationMs(flags.grace);
-  if (graceMs === undefined) throw new CommandFailed('--grace: expected a time such as 24h, or 0s', 2);
-  return withAdmin(flags, parts, async (admin) => {
-    const id = await keyIdOf(admin, named);
-    const path = `/keys/${encodeURIComponent(id)}/rotate`;
-    const rotated = (await admin.request('POST', path, { body: { grace: flags.grace } })) as Row;
-    const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
-    printSecret(flags, rotated, `Key '${id}' has a new secret, shown only once. The old one ${until}:`);
-    return 0;
-  });
+/** Time that an old secret still works. */
+function graceMsOf(text: string): number {
+  const ms = text === '0' ? 0 : parseDurationMs(text);
+  if (ms === undefined) throw new CommandFailed('--grace: expected a time such as 24h, or 0s', 2);
+  return ms;
 }
 
 /** `culvert keys addresses` */
@@ -330,28 +339,7 @@ async function showAddresses(named: string, flags: AdminFlags, parts: CliParts):
   });
 }
 
-/** `culvert keys guards` */
-async function guardKey(named: string, guards: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const id = await keyIdOf(admin, named);
-    const changed = await admin.request('PATCH', `/keys/${encodeURIComponent(id)}`, { body: { guards } });
-    printReply(
-      flags,
-      changed,
-      `Key '${id}' has ${guards.length === 0 ? 'no guards' : `the guards ${guards.join(', ')}`}.`,
-    );
-    return 0;
-  });
-}
-
-/** `culvert keys revoke` */
-function endKey(act: 'revoke' | 'restore', done: string) {
-  return (named: string, flags: AdminFlags, parts: CliParts): Promise<number> =>
-    withAdmin(flags, parts, async (admin) => {
-      const id = await keyIdOf(admin, named);
-      const reply = await admin.request('POST', `/keys/${encodeURIComponent(id)}/${act}`, { body: {} });
-      if (flags.json) printJson(reply);
-      else note(`Key '${id}' ${done}.`);
-      return 0;
-    });
+/** `the guards pii, no-secrets` */
+export function guardsShown(guards: unknown): string {
+  return shown(guards) === '' ? 'no guards' : `the guards ${(guards as string[]).join(', ')}`;
 }

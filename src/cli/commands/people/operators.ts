@@ -1,11 +1,10 @@
 import { culvert } from '../../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
-import { lists, overAdmin } from '../../admin-entries.ts';
+import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { listOf } from '../../options.ts';
 import type { CliParts } from '../../parts.ts';
-import { printSecret } from '../../print.ts';
 import { listRows, printRow, type Row, shownDate } from '../../rows.ts';
 
 /** Operators as the admin API gives them, without loading its schemas. */
@@ -16,7 +15,7 @@ const operatorsMax = 10_000;
 export const operators: CommandBody = {
   example: 'culvert operators list',
   commands: {
-    create: overAdmin({
+    create: calls<Row, { role: string; accounts?: string[] }>({
       description: 'create an operator; its key is printed once',
       arguments: [['<name>', 'its name in the audit log']],
       options: [
@@ -28,7 +27,10 @@ export const operators: CommandBody = {
         ],
       ],
       example: 'KEY=$(culvert operators create Anna --role viewer)',
-      work: () => createOperator,
+      call: 'POST /operators',
+      body: ({ role, accounts = null }, name) => ({ name, role, accounts }),
+      describe: (_made, name, { role }) => `Operator '${name}', ${role}. The key is shown only once:`,
+      as: 'secret',
     }),
     list: lists({
       description: 'list operators, besides the holder of the admin key',
@@ -45,11 +47,14 @@ export const operators: CommandBody = {
       ],
       empty: `There is no operator yet: ${culvert} operators create NAME --role viewer`,
     }),
-    rotate: overAdmin({
+    rotate: calls({
       description: 'give an operator a new key, printed once; the old key and its sessions end',
       arguments: [['<operator>', 'its name or id']],
       example: 'KEY=$(culvert operators rotate Anna)',
-      work: () => rotateOperator,
+      idOf: operatorNamed,
+      call: 'POST /operators/{id}/rotate',
+      describe: ({ name }) => `Operator '${name}'. The key is shown only once:`,
+      as: 'secret',
     }),
     remove: overAdmin({
       description: 'remove an operator, its key and its sessions',
@@ -60,39 +65,17 @@ export const operators: CommandBody = {
   },
 };
 
-async function createOperator(
-  name: string,
-  flags: AdminFlags & { role: string; accounts?: string[] },
-  parts: CliParts,
-): Promise<number> {
-  const { role, accounts = null } = flags;
-  return withAdmin(flags, parts, async (admin) => {
-    const made = (await admin.request('POST', '/operators', { body: { name, role, accounts } })) as Row;
-    printSecret(flags, made, `Operator '${name}', ${role}. The key is shown only once:`);
-    return 0;
-  });
-}
-
-async function rotateOperator(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const { id, name } = await operatorNamed(admin, named);
-    const rotated = (await admin.request('POST', `/operators/${encodeURIComponent(String(id))}/rotate`)) as Row;
-    printSecret(flags, rotated, `Operator '${name}'. The key is shown only once:`);
-    return 0;
-  });
-}
-
 async function removeOperator(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
-    const { id } = await operatorNamed(admin, named);
-    printRow(flags, (await admin.request('DELETE', `/operators/${encodeURIComponent(String(id))}`)) as Row);
+    const id = await operatorNamed(admin, named);
+    printRow(flags, (await admin.request('DELETE', `/operators/${encodeURIComponent(id)}`)) as Row);
     return 0;
   });
 }
 
-async function operatorNamed(admin: AdminClient, named: string): Promise<Row> {
+async function operatorNamed(admin: AdminClient, named: string): Promise<string> {
   const { rows } = await listRows(admin, '/operators', {}, operatorsMax);
   const found = rows.find(({ id, name }) => id === named || name === named);
-  if (found !== undefined) return found;
+  if (found !== undefined) return String(found.id);
   throw new CommandFailed(`There is no operator '${named}'. ${culvert} operators list shows them.`);
 }

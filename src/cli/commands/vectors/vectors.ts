@@ -1,6 +1,6 @@
 import { culvert } from '../../../kernel/command-form.ts';
 import { type AdminFlags, withAdmin } from '../../admin-client.ts';
-import { lists, overAdmin } from '../../admin-entries.ts';
+import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { whole } from '../../options.ts';
@@ -57,14 +57,18 @@ export const vectors: CommandBody = {
       example: 'culvert vectors import --tenant dev/laptop laptop.jsonl',
       work: async () => (await import('./vectors-import.ts')).importVectors,
     }),
-    adopt: overAdmin({
+    adopt: calls({
       description: 'move all data of one tenant to another, for example of a revoked key; nobody may write meanwhile',
       arguments: [
         ['<from>', 'tenant that has the data'],
         ['<to>', 'tenant of a key, which has no collection of the same name'],
       ],
       example: 'culvert vectors adopt dev/old-laptop dev/laptop',
-      work: () => adoptTenant,
+      call: 'POST /vectors/adopt',
+      body: (_flags, from, to) => ({ from, to }),
+      describe: ({ collections }, from, _flags, _from, to) =>
+        `${collections} collections of '${from}' now belong to '${to}'.`,
+      as: 'note',
     }),
     purge: overAdmin({
       description: 'delete all data of a tenant permanently',
@@ -75,16 +79,6 @@ export const vectors: CommandBody = {
     }),
   },
 };
-
-/** `culvert vectors adopt` */
-async function adoptTenant(from: string, to: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const adopted = (await admin.request('POST', '/vectors/adopt', { body: { from, to } })) as Row;
-    if (flags.json) printJson(adopted);
-    else note(`${String(adopted.collections)} collections of '${from}' now belong to '${to}'.`);
-    return 0;
-  });
-}
 
 interface PurgeFlags extends AdminFlags {
   yes?: boolean;
