@@ -1,22 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../../kernel/backoff.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { every } from '../../../kernel/every.ts';
+import { createDeliveries, type Deliveries } from '../../../kernel/sharing/deliveries.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
-import { withinMs } from '../../../kernel/within-ms.ts';
 import type { PlanBook } from '../plan-book.ts';
 import { addresseeOf, type ReceiverKind } from './addressee.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
 import { type Post, postNotice } from './post-notice.ts';
-
-/** Posts queued notices until they are received or given up. The queue is in the store, so it survives the process. */
-export interface NoticeDelivery {
-  /** Looks for due notices now; resolves when those it found are dealt with. Never rejects. */
-  look(): Promise<void>;
-  start(): void;
-  /** Nothing is begun any more; resolves when no try is under way, or after a second. */
-  stop(): Promise<void>;
-}
 
 /** Sends to a receiver by its name; rejects with the reason when it did not arrive. `gone`: there is none any more. */
 export type SendToReceiver = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;
@@ -33,13 +23,10 @@ export interface DeliveryParts {
 
 /** Longer than a try takes: a process that dies in one leaves it to another after this. */
 const leaseMs = 30_000;
-/** Maximum time that a stop waits for running tries. One that is cut comes again, with its id, when its lease ends. */
-const stopWaitMs = 1_000;
 /** Pauses between tries to write how one ended. */
 const writePauses = { firstMs: 100, maxMs: 2_000 };
-const lookIntervalMs = 5_000;
 /** Maximum number of concurrent tries; others wait in the store. */
-const underWayMax = 8;
+const atOnceMax = 8;
 /** Maximum number of one receiver: while it hangs, those of others go out. */
 const ofReceiverMax = 4;
 
@@ -59,23 +46,13 @@ export const retryGapsMs: readonly number[] = [
   22 * minuteMs,
 ];
 
-export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
+/** Posts queued notices until they are received or given up. */
+export function createNoticeDelivery(parts: DeliveryParts): Deliveries {
   const { store, plans, clock, post, send, onTrouble } = parts;
-  let stopLooking: (() => void) | null = null;
-  let stopped = false;
-  const isStopped = () => stopped;
-  let taking: Promise<void> | null = null;
-  let takeAgain = false;
-  /** The last look may have left some for want of room: the next try that ends looks again. */
-  let moreWait = false;
-  let inTrouble = false;
   /** Plans and receivers whose newest try failed. */
   const failing = new Set<string>();
-  const underWay = new Set<Promise<void>>();
-  /** Number of them for each plan, or receiver of alerts. */
-  const ofPlans = new Map<string, number>();
 
-  async function deliver(notice: Notice): Promise<void> {
+  async function deliver(notice: Notice, isStopped: () => boolean): Promise<void> {
     const to = addresseeOf(notice);
     const subject = to.kind === 'quota' ? `notices of plan ${to.plan}` : `${nouns[to.kind]} to ${to.receiver}`;
     let reason: string;
@@ -113,69 +90,18 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     return 'sent';
   }
 
-  async function takeDue(): Promise<void> {
-    while (takeAgain && !stopped) {
-      takeAgain = false;
-      const free = underWayMax - underWay.size;
-      if (free === 0) return;
+  return createDeliveries<Notice>({
+    take(limit, eachMax, without) {
       const nowMs = clock.wallMs();
-      const full = [...ofPlans].filter(([, tries]) => tries >= ofReceiverMax).map(([plan]) => plan);
-      const most = Math.max(0, ...[...ofPlans.values()].filter((tries) => tries < ofReceiverMax));
-      const due = await store.due(nowMs, nowMs + leaseMs, Math.min(free, ofReceiverMax - most), full);
-      moreWait = full.length > 0 || due.length > 0;
-      // A call of look() meanwhile may be for one that came after the question.
-      takeAgain ||= due.length > 0;
-      for (const notice of due) begin(notice);
-      inTrouble = false;
-    }
-  }
-
-  function begin(notice: Notice): void {
-    const { plan } = notice;
-    ofPlans.set(plan, (ofPlans.get(plan) ?? 0) + 1);
-    const delivering = deliver(notice)
-      // It comes again when its lease is over, with the same id.
-      .catch((error: unknown) => {
-        if (!stopped) onTrouble(`notice ${notice.id}: ${String(error)}`);
-      })
-      .finally(() => {
-        underWay.delete(delivering);
-        const left = (ofPlans.get(plan) ?? 1) - 1;
-        if (left > 0) ofPlans.set(plan, left);
-        else ofPlans.delete(plan);
-        if (moreWait) void look();
-      });
-    underWay.add(delivering);
-  }
-
-  async function look(): Promise<void> {
-    if (stopped) return;
-    takeAgain = true;
-    taking ??= takeDue()
-      .catch((error: unknown) => {
-        if (!inTrouble) onTrouble(`quota notices cannot be delivered: ${String(error)}`);
-        inTrouble = true;
-      })
-      .finally(() => {
-        taking = null;
-        if (takeAgain) void look();
-      });
-    await taking;
-    await Promise.all(underWay);
-  }
-
-  return {
-    look,
-    start() {
-      void look();
-      stopLooking = every(lookIntervalMs, () => void look());
+      return store.due(nowMs, nowMs + leaseMs, Math.min(limit, eachMax), without);
     },
-    async stop() {
-      stopped = true;
-      stopLooking?.();
-      await withinMs(stopWaitMs, Promise.all([taking, ...underWay]), null);
-    },
-  };
+    receiverOf: ({ plan }) => plan,
+    deliver,
+    atOnceMax,
+    ofReceiverMax,
+    onTrouble: (error, notice) =>
+      onTrouble(`${notice === null ? 'quota notices cannot be delivered' : `notice ${notice.id}`}: ${String(error)}`),
+  });
 }
 
 /** Tries until the lease is over, or we stop: what is not written as sent goes out once more. */
