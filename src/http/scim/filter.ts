@@ -102,11 +102,10 @@ function pathOf(name: string): string[] {
 function valuesAt(value: JsonValue, path: readonly string[]): JsonValue[] {
   let found = [value];
   for (const name of path) {
-    found = found.flatMap((one) => {
+    found = found.flatMap((one): JsonValue[] => {
       if (!isObject(one)) return [];
       const key = Object.keys(one).find((member) => member.toLowerCase() === name);
-      const inner = key === undefined ? undefined : one[key];
-      if (inner === undefined) return [];
+      const inner = (key === undefined ? undefined : one[key]) ?? [];
       return Array.isArray(inner) ? inner : [inner];
     });
   }
