@@ -55,6 +55,7 @@ import { sessionOperations } from './sessions.ts';
 import { statementOperations } from './statements/statement-operations.ts';
 import { createTroubleWatch } from './troubles/wrong.ts';
 import { attemptOperations } from './usage/attempts.ts';
+import { focusOperations } from './usage/focus.ts';
 import { recalculateOperations } from './usage/recalculate.ts';
 import { resultsOperations } from './usage/results.ts';
 import { usageOperations } from './usage/usage.ts';
@@ -95,6 +96,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...bodyOperations(parts, records),
     ...agentSessionOperations(parts),
     ...usageOperations(parts, records),
+    ...focusOperations(parts, records),
     ...recalculateOperations(parts, records),
     ...statementOperations(parts, records),
     ...attemptOperations(parts),

@@ -450,3 +450,48 @@ test('the doctor looks for prompts that no cache holds at the requests of the la
   admin.clock.advance(hourMs);
   assert.deepEqual(await found(), []);
 });
+
+test('costs are exported as FOCUS 1.2: a charge for each day, provider, model and key', async (t) => {
+  const admin = await openAdmin(t);
+  const tokens = { inputTokens: 100, outputTokens: 20 };
+  const [first] = await settle(admin, [
+    { target: 'acme/m', ...tokens, costUsd: 0.000_000_1 },
+    { target: 'acme/m', ...tokens, costUsd: 2 },
+    { target: 'acme/m', ...tokens, alias: 'small', costUsd: 0.5, account: 'other', keyId: 'OtherKey0001' },
+    { target: null, class: 'quota-exceeded', status: 429 },
+  ]);
+  const day = new Date(admin.clock.wallMs()).toISOString().slice(0, 10);
+  const table = async (query: string) => {
+    const [head = '', ...lines] = (await admin.call('GET', `/usage/focus.csv?${query}`)).text.trimEnd().split('\r\n');
+    const names = head.split(',');
+    // Tags are the only cells with commas.
+    return lines.map((line) => {
+      const cells = line.replace(/"((?:[^"]|"")*)"/g, (_, text: string) => text.replaceAll(',', ';')).split(',');
+      assert.equal(cells.length, names.length, line);
+      return Object.fromEntries(names.map((name, at) => [name, cells[at]]));
+    });
+  };
+  const rows = await table('from=2d');
+  const told = rows.map(({ SkuId, BilledCost, SubAccountId, ConsumedQuantity, ConsumedUnit, x_Requests }) => {
+    return [SkuId, BilledCost, SubAccountId, ConsumedQuantity, ConsumedUnit, x_Requests];
+  });
+  assert.deepEqual(told.sort(), [
+    ['acme/small', '0.5', 'other', '120.0', 'Tokens', '1'],
+    ['acme/smart', '2.0000001', 'dev', '240.0', 'Tokens', '2'],
+  ]);
+  const [row] = await table('model=smart&period=day&from=2d');
+  assert.deepEqual(
+    [row?.ChargeCategory, row?.ServiceCategory, row?.BillingCurrency, row?.ResourceId],
+    ['Usage', 'AI and Machine Learning', 'USD', first?.keyId],
+  );
+  assert.equal(row?.ChargePeriodStart?.slice(0, 10), day);
+  assert.equal(row?.BillingPeriodStart, `${day.slice(0, 7)}-01T00:00:00Z`);
+  const [hour] = await table('model=smart&period=hour&from=2d');
+  const { ChargePeriodStart: start = '', ChargePeriodEnd: end = '' } = hour ?? {};
+  assert.equal(Date.parse(end) - Date.parse(start), hourMs);
+  assert.equal((await table('account=other&from=2d')).length, 1);
+  if (process.env.FOCUS_CSV !== undefined) {
+    const { text } = await admin.call('GET', '/usage/focus.csv?from=2d');
+    await (await import('node:fs/promises')).writeFile(process.env.FOCUS_CSV, text);
+  }
+});

@@ -20,6 +20,7 @@ export const usage: CommandBody = {
     ['--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)'],
     ['--to <date>', 'a date or time, or how long ago (default: now)'],
     ['--csv', 'print CSV', { conflicts: 'json' }],
+    ['--focus', 'print the costs of each day, provider, model and key as FOCUS 1.2 (CSV)', { conflicts: 'json' }],
     ...adminOptions,
   ],
   example: 'culvert usage --account dev --group-by model --from 7d',
@@ -33,6 +34,7 @@ interface UsageFlags extends AdminFlags {
   from?: string;
   to?: string;
   csv?: boolean;
+  focus?: boolean;
 }
 
 /** `culvert usage`: sums by group, and of one account its windows where the server can tell. */
@@ -45,8 +47,10 @@ async function showUsage(flags: UsageFlags, parts: CliParts): Promise<number> {
     to: pastInstant('--to', flags.to, nowMs),
   };
   return withAdmin(flags, parts, async (admin) => {
-    if (flags.csv) {
-      for await (const piece of admin.read('/usage.csv', query)) writeOut(piece);
+    if (flags.csv || flags.focus) {
+      const { group_by, ...unsummed } = query;
+      const csv = flags.csv ? admin.read('/usage.csv', query) : admin.read('/usage/focus.csv', unsummed);
+      for await (const piece of csv) writeOut(piece);
       return 0;
     }
     const reply = await wholeUsage(admin, query);

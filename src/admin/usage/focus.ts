@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import type { UsageRow } from '../../books/metering/ledger.ts';
+import { providerTypes } from '../../formats/providers/catalog.ts';
+import { invalid } from '../../kernel/failure.ts';
+import { exportedRowsMax } from '../../kernel/limits.ts';
+import { requestedAccounts } from '../account-scope.ts';
+import { csvLine } from '../csv.ts';
+import type { Directory, Records } from '../directory.ts';
+import { definedMembers, filter, pastInstant } from '../fields.ts';
+import { type Operation, refuse, textOperation } from '../operation.ts';
+import type { AdminParts } from '../parts.ts';
+import { periodOf } from '../requests.ts';
+
+/* Costs in the columns of FOCUS 1.2 (https://focus.finops.org), which tools of FinOps read next to the bills of clouds. */
+
+const hourMs = 3_600_000;
+
+const query = z.strictObject({
+  account: filter('Only what this account used.'),
+  key: filter('Only what this key used, by its id.'),
+  model: filter('Only requests for this model.'),
+  provider: filter('Only what this provider answered.'),
+  period: z.enum(['day', 'hour']).default('day').describe('Length of the charge periods, in UTC.'),
+  from: pastInstant('Start of the range, to the hour. Default: 30 days before `to`.').optional(),
+  to: pastInstant('End of the range, to the hour. Default: now.').optional(),
+});
+
+/** `/usage/focus.csv` */
+export function focusOperations(parts: AdminParts, records: Records): Operation[] {
+  return [
+    textOperation({
+      method: 'GET',
+      path: '/usage/focus.csv',
+      area: 'usage',
+      summary: 'Exports costs as FOCUS 1.2: a row for each day or hour, provider, model and key.',
+      query,
+      contentType: 'text/csv; charset=utf-8; header=present',
+      async run({ query: { account, key, model: alias, provider, period, ...range }, operator }) {
+        const directory = await records.current(operator.accounts);
+        const { fromMs, toMs } = periodOf(range, parts.clock.wallMs());
+        const asked = {
+          accounts: requestedAccounts(account, operator.accounts),
+          fromMs: hoursDown(fromMs),
+          toMs: -hoursDown(-toMs),
+          rowsMax: exportedRowsMax + 1,
+        };
+        const where = definedMembers({ key, alias, provider });
+        const accounts = new Map<string, string>();
+        for (const { group, split } of await parts.ledger.usage({
+          ...asked,
+          where,
+          groupBy: 'key',
+          splitBy: 'account',
+        }))
+          accounts.set(group, split ?? '');
+        const lines: string[] = [];
+        const pairs = await parts.ledger.usage({ ...asked, where, groupBy: 'provider', splitBy: 'model' });
+        for (const { group: provider, split } of pairs) {
+          // Nobody was asked: refused here, or answered from the cache.
+          if (provider === '') continue;
+          const one = { ...where, provider, alias: split ?? '' };
+          const rows = await parts.ledger.usage({ ...asked, where: one, groupBy: period, splitBy: 'key' });
+          if (lines.length + rows.length > exportedRowsMax) {
+            const most = `the range has more than ${exportedRowsMax} rows, the most of an export`;
+            refuse(invalid('from', `from: ${most}. Export a shorter range, or period=day`));
+          }
+          const title = titleOf(parts, provider);
+          for (const row of rows) {
+            const whose = { account: accounts.get(row.split ?? '') ?? '', directory };
+            lines.push(
+              csvLine(Object.values(chargeOf(row, { provider, title, model: one.alias, ...whose, ...asked }))),
+            );
+          }
+        }
+        return csvLine(columns) + lines.join('');
+      },
+    }),
+  ];
+}
+
+/** Facts of a row of sums. */
+interface Charged {
+  /** Name of the configuration, and the service's. */
+  provider: string;
+  title: string;
+  model: string;
+  account: string;
+  directory: Pick<Directory, 'key' | 'account'>;
+  fromMs: number;
+  toMs: number;
+}
+
+type Sums = Pick<UsageRow, 'group' | 'split' | 'costUsd' | 'inputTokens' | 'outputTokens' | 'requests' | 'errors'>;
+
+const noDirectory = { key: () => null, account: () => null };
+const columns = Object.keys(
+  chargeOf(
+    { group: '2026-01-01', split: '', costUsd: 0, inputTokens: 0, outputTokens: 0, requests: 0, errors: 0 },
+    { provider: '', title: '', model: '', account: '', directory: noDirectory, fromMs: 0, toMs: 0 },
+  ),
+);
+
+/** A row of sums as a charge; its members are the columns, in their order. */
+function chargeOf(row: Sums, { provider, title, model, account, directory, fromMs, toMs }: Charged) {
+  const startMs = Date.parse(row.group);
+  const endMs = startMs + (row.group.includes('T') ? hourMs : 24 * hourMs);
+  const month = new Date(startMs);
+  const monthAt = (further: number) => Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + further);
+  const cost = decimal(row.costUsd);
+  const tokens = row.inputTokens + row.outputTokens;
+  const [quantity, unit] = tokens > 0 ? [tokens, 'Tokens'] : [row.requests, 'Requests'];
+  const key = directory.key(row.split ?? '');
+  const keyName = key === null ? row.split : `${key.account}/${key.name}`;
+  const sku = `${provider}/${model}`;
+  const tags = { ...Object.fromEntries((key?.tags ?? []).map((tag) => [tag, true])), model, provider };
+  return {
+    BilledCost: cost,
+    BillingAccountId: provider,
+    BillingAccountName: provider,
+    BillingAccountType: 'Provider',
+    BillingCurrency: 'USD',
+    BillingPeriodEnd: instant(monthAt(1)),
+    BillingPeriodStart: instant(monthAt(0)),
+    ChargeCategory: 'Usage',
+    ChargeClass: null,
+    ChargeDescription: `${row.requests} requests for ${model} at ${provider}`,
+    ChargeFrequency: 'Usage-Based',
+    ChargePeriodEnd: instant(Math.min(endMs, toMs)),
+    ChargePeriodStart: instant(Math.max(startMs, fromMs)),
+    ConsumedQuantity: decimal(quantity),
+    ConsumedUnit: unit,
+    ContractedCost: cost,
+    EffectiveCost: cost,
+    InvoiceId: null,
+    InvoiceIssuerName: title,
+    ListCost: cost,
+    PricingCategory: 'Standard',
+    PricingQuantity: decimal(quantity),
+    PricingUnit: unit,
+    ProviderName: title,
+    PublisherName: title,
+    ResourceId: row.split,
+    ResourceName: keyName,
+    ResourceType: 'API key',
+    ServiceCategory: 'AI and Machine Learning',
+    ServiceName: `${title} API`,
+    ServiceSubcategory: 'Generative AI',
+    SkuId: sku,
+    SkuPriceId: sku,
+    SubAccountId: account,
+    SubAccountName: directory.account(account)?.name ?? account,
+    SubAccountType: 'Account',
+    Tags: JSON.stringify(tags),
+    x_Errors: row.errors,
+    x_InputTokens: row.inputTokens,
+    x_OutputTokens: row.outputTokens,
+    x_Requests: row.requests,
+  };
+}
+
+function hoursDown(ms: number): number {
+  return Math.floor(ms / hourMs) * hourMs;
+}
+
+function titleOf({ snapshots }: AdminParts, provider: string): string {
+  const type = snapshots.current.config.providers[provider]?.type ?? '';
+  return providerTypes.get(type)?.title ?? (provider || 'Culvert');
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+/** Without an exponent, which not every reader of the format takes. */
+function decimal(value: number): string {
+  return value.toFixed(12).replace(/(\.\d+?)0+$/, '$1');
+}
