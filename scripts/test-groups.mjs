@@ -61,7 +61,7 @@ function split(kind, files, filesMax, more = {}) {
   });
 }
 
-/** Those that mostly wait, as tests in turn do, among those that work: together they would leave cores idle. */
+/** Puts groups that mostly wait, as tests in turn do, among those that work: together they would leave cores idle. */
 function spread(waiting, working) {
   const each = Math.ceil(working.length / waiting.length) || 1;
   return [
