@@ -510,3 +510,50 @@ test('a schema beside JSON mode is the schema of the answer where services refus
   assert.deepEqual([body.response_format, dropped], [{ type: 'json_object' }, 'response_format']);
   assert.match(String((body.messages as JsonObject[])[0]!.content), /JSON Schema.*"city"/);
 });
+
+test('parts in the words of Responses, and calls without ids, are those of chat completions for every provider', async () => {
+  const pixel = 'data:image/png;base64,aGVsbG8=';
+  const nameless = (city: string) => ({
+    ...{ id: '', type: 'function' },
+    function: { name: 'weather', arguments: JSON.stringify({ city }) },
+  });
+  const messages = [
+    { role: 'system', content: [{ type: 'input_text', text: 'Be brief.' }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'Where?' },
+        { type: 'input_image', image_url: pixel, detail: 'low' },
+        { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,aGVsbG8=' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'Here.' }],
+      tool_calls: ['Rome', 'Oslo'].map(nameless),
+    },
+    { role: 'tool', tool_call_id: '', content: 'sun' },
+    { role: 'tool', tool_call_id: '', content: [{ type: 'input_text', text: 'snow' }] },
+    { role: 'user', content: 'And?' },
+  ];
+  const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } };
+  const { body } = await sent({ model: 'anthropic', messages, tools: [tool] });
+  const [first, turn, results] = body.messages as { content: JsonObject[] }[];
+  assert.deepEqual(
+    first!.content.map(({ type }) => type),
+    ['text', 'image', 'document'],
+  );
+  const [text, rome, oslo] = turn!.content;
+  assert.deepEqual(
+    [text!.text, (rome!.input as JsonObject).city, (oslo!.input as JsonObject).city],
+    ['Here.', 'Rome', 'Oslo'],
+  );
+  const [sun, snow] = results!.content;
+  assert.deepEqual([sun!.tool_use_id, snow!.tool_use_id], [rome!.id, oslo!.id]);
+  assert.match(JSON.stringify([sun!.content, snow!.content]), /sun.*snow/);
+  const { body: chat } = await sent({ model: 'openrouter', messages, tools: [tool] });
+  const [system, user, calls, answer] = chat.messages as JsonObject[];
+  assert.deepEqual(system!.content, [{ type: 'text', text: 'Be brief.' }]);
+  assert.deepEqual((user!.content as JsonObject[])[1], { type: 'image_url', image_url: { url: pixel, detail: 'low' } });
+  assert.equal((calls!.tool_calls as JsonObject[])[0]!.id, answer!.tool_call_id);
+});

@@ -38,7 +38,7 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
       async run({ query: { account, key, model: alias, provider, period, ...range }, operator }) {
         const directory = await records.current(operator.accounts);
         const { fromMs, toMs } = periodOf(range, parts.clock.wallMs());
-        const within = {
+        const span = {
           accounts: requestedAccounts(account, operator.accounts),
           fromMs: hoursDown(fromMs),
           toMs: -hoursDown(-toMs),
@@ -47,19 +47,19 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
         const where = definedMembers({ key, alias, provider });
         const accounts = new Map<string, string>();
         for (const { group, split } of await parts.ledger.usage({
-          ...within,
+          ...span,
           where,
           groupBy: 'key',
           splitBy: 'account',
         }))
           accounts.set(group, split ?? '');
         const lines: string[] = [];
-        const pairs = await parts.ledger.usage({ ...within, where, groupBy: 'provider', splitBy: 'model' });
+        const pairs = await parts.ledger.usage({ ...span, where, groupBy: 'provider', splitBy: 'model' });
         for (const { group: provider, split } of pairs) {
-          // No provider took part: refused here, or answered from the cache.
+          // No provider had it: refused here, or answered from the cache.
           if (provider === '') continue;
           const one = { ...where, provider, alias: split ?? '' };
-          const rows = await parts.ledger.usage({ ...within, where: one, groupBy: period, splitBy: 'key' });
+          const rows = await parts.ledger.usage({ ...span, where: one, groupBy: period, splitBy: 'key' });
           if (lines.length + rows.length > exportedRowsMax) {
             const most = `the range has more than ${exportedRowsMax} rows, the most of an export`;
             refuse(invalid('from', `from: ${most}. Export a shorter range, or period=day`));
@@ -67,9 +67,7 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
           const title = titleOf(parts, provider);
           for (const row of rows) {
             const owner = { account: accounts.get(row.split ?? '') ?? '', directory };
-            lines.push(
-              csvLine(Object.values(chargeOf(row, { provider, title, model: one.alias, ...owner, ...within }))),
-            );
+            lines.push(csvLine(Object.values(chargeOf(row, { provider, title, model: one.alias, ...owner, ...span }))));
           }
         }
         return csvLine(columns) + lines.join('');

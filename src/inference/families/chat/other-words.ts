@@ -31,8 +31,8 @@ export function readCaller(raw: Buffer, dialect: CallerDialectId): ReadConversat
 
 /**
  * A body as it was read, where its format may have been meant otherwise. Cursor asks for chat completions in the words of the
- * vendor that it knows by the model's name: in those of Responses (`input`, tools without `function`), or of Messages
- * (`input_schema`, `tool_use`). Such a body becomes the one in the words of chat completions.
+ * vendor that it knows by the model's name: in those of Responses (`input`, `input_text`, tools without `function`), or of
+ * Messages (`input_schema`, `tool_use`). Such a body becomes the one in the words of chat completions.
  */
 export function readAgain(
   raw: Buffer,
@@ -82,8 +82,11 @@ function inChat(raw: Buffer, body: JsonObject, scan: JsonScan): InChat | Failure
     const { messages: turns, tools: calls, tool_choice } = encoded.body;
     return { ...encoded, body: { ...body, system: undefined, messages: turns, tools: calls, tool_choice } };
   }
-  if (!offered.some((tool) => nested(tool) !== tool)) return null;
-  return { body: { ...body, tools: offered.map(nested), tool_choice: choice && nested(choice) }, lost: [] };
+  const isFlat = offered.some((tool) => nested(tool) !== tool);
+  const spelled = Array.isArray(messages) ? spelledTurns(messages) : null;
+  if (!isFlat && spelled === null) return null;
+  const ofTools = isFlat ? { tools: offered.map(nested), tool_choice: choice && nested(choice) } : {};
+  return { body: { ...body, ...ofTools, ...(spelled !== null && { messages: spelled }) }, lost: [] };
 }
 
 function encodedFrom(read: Pick<CallerRequest, 'model' | 'neutral' | 'extras'> | Failure): InChat | Failure {
@@ -111,6 +114,48 @@ function hasBlocks(message: JsonValue): boolean {
   return content.some(
     (part) => isObject(part) && /^(tool_use|tool_result|(redacted_)?thinking)$/.test(stringOr(part.type, '')),
   );
+}
+
+/**
+ * Messages with parts of Responses' as those of chat completions, and with ids of calls that a client left empty: results
+ * follow in the order of their calls. Null: all are as they should be.
+ */
+function spelledTurns(messages: readonly JsonValue[]): JsonValue[] | null {
+  let count = 0;
+  let open: string[] = [];
+  const turns = messages.map((message) => {
+    if (!isObject(message)) return message;
+    const { role, content, tool_calls: calls, tool_call_id: answered } = message;
+    const changed: JsonObject = {};
+    const parts = Array.isArray(content) ? content.map(chatPart) : [];
+    if (parts.some((part, at) => part !== listIn(content)[at])) changed.content = parts;
+    if (role === 'assistant') open = [];
+    if (Array.isArray(calls) && calls.some(lacksId))
+      changed.tool_calls = calls.map((call) => {
+        if (!isObject(call) || !lacksId(call)) return call;
+        open.push(`call_${++count}`);
+        return { ...call, id: `call_${count}` };
+      });
+    const id = role === 'tool' && (answered ?? '') === '' ? open.shift() : undefined;
+    if (id !== undefined) changed.tool_call_id = id;
+    return Object.keys(changed).length === 0 ? message : { ...message, ...changed };
+  });
+  return turns.every((turn, at) => turn === messages[at]) ? null : turns;
+}
+
+function lacksId(call: JsonValue): boolean {
+  return isObject(call) && (call.id ?? '') === '';
+}
+
+function chatPart(part: JsonValue): JsonValue {
+  if (!isObject(part)) return part;
+  const { type, text, image_url: url, detail, filename, file_data, file_id } = part;
+  if ((type === 'input_text' || type === 'output_text') && typeof text === 'string') return { type: 'text', text };
+  if (type === 'input_image' && typeof url === 'string')
+    return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
+  if (type !== 'input_file' || (file_data ?? file_id) === undefined) return part;
+  const file = Object.entries({ filename, file_data, file_id }).filter(([, value]) => value !== undefined);
+  return { type: 'file', file: Object.fromEntries(file) };
 }
 
 /** A tool, or a choice of one, as Responses has it becomes that of chat completions; any other stays. */
