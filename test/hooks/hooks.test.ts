@@ -22,9 +22,9 @@ const upstream = await startUpstream();
 after(() => upstream.close());
 const folder = temporaryFolder({ after });
 
-/** A module with these functions; its path. */
-function moduleOf(name: string, functions: string): string {
-  const file = join(folder, `${name}.ts`);
+/** A module with these functions; its path. Node takes 50 ms of each thread to load its reader of types. */
+function moduleOf(name: string, functions: string, extension: 'mjs' | 'ts' = 'mjs'): string {
+  const file = join(folder, `${name}.${extension}`);
   writeFileSync(file, `export default { version: 1, ${functions} };\n`);
   return file;
 }
@@ -69,10 +69,11 @@ const sentBody = () => upstream.requests().at(-1)?.body as Record<string, unknow
 test('a hook changes texts, model, tag and parameters of a request, in every format', async (t) => {
   const module = moduleOf(
     'changes',
-    `onRequest({ texts, caller, model, endpoint }) {
+    `onRequest({ texts, caller, model, endpoint }: { texts: { kind: string; text: string }[]; [name: string]: any }) {
       const changes = texts.flatMap(({ kind, text }, at) => kind === 'user' ? [{ at, text: text.replace('Ann', caller.account) }] : []);
       return { texts: changes, tag: 'from-hook', model: model === 'chat' ? 'other' : undefined, parameters: { temperature: 0.25, top_p: 0.5, max_tokens: 40, reasoning_effort: 'low' }, system: 'Be short.' };
     }`,
+    'ts',
   );
   const models = {
     ...plain,
@@ -426,7 +427,7 @@ for (const [what, write, why] of [
     () => moduleOf('misspelt', 'onReqest() {}'),
     /it has 'onReqest'; hooks are onRequest/,
   ],
-  ['it cannot be parsed', () => moduleOf('unparsed', 'onRequest( {'), /\w/],
+  ['it cannot be parsed', () => moduleOf('unparsed', 'onRequest( {', 'ts'), /\w/],
   [
     'it is of another version',
     () => {
