@@ -94,18 +94,21 @@ export class RouteTable {
 
   /**
    * For a path without a route: the dialect of the route above it, or of more than half of the routes that begin with
-   * its first part (`/v1beta`, `/v2`).
+   * its first two parts (`/v1/tools`) or its first (`/v1beta`, `/v2`).
    */
   dialectNear(path: string): Route['dialect'] {
     const { routes } = this;
     const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
     if (above !== undefined) return above.dialect;
-    const first = `/${path.split('/', 2)[1]}/`;
-    const dialects = routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect);
-    const most = [...new Set(dialects)].find(
-      (one) => dialects.filter((other) => other === one).length * 2 > dialects.length,
-    );
-    return most ?? defaultDialect;
+    for (const parts of [3, 2]) {
+      const first = `${path.split('/', parts).join('/')}/`;
+      const dialects = routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect);
+      const most = [...new Set(dialects)].find(
+        (one) => dialects.filter((other) => other === one).length * 2 > dialects.length,
+      );
+      if (most !== undefined) return most;
+    }
+    return defaultDialect;
   }
 
   /** For a path without a route: the dialect of callers with such a header (`Route.otherFormats`); undefined: none has. */

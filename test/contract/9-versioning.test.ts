@@ -35,6 +35,10 @@ test('§9 a path that is not there is 404 in the form of the API that was meant'
   assert.match(error.message, /Did you mean GET \/v1beta\/models\?/);
   const anthropic = await gateway.fetch('/v1/mesages', { json: hello });
   assert.equal(((await anthropic.json()) as { type: string }).type, 'error');
+  for (const path of ['/v1/tools/nothing', '/v1/tools/nothing/of/it']) {
+    const body = (await (await gateway.fetch(path, { json: {} })).json()) as ErrorBody & { success: boolean };
+    assert.deepEqual([body.success, body.error.code], [false, 404], path);
+  }
   for (const path of ['/v2/team/activity', '/v2/scraped']) {
     const firecrawl = await gateway.fetch(path);
     assert.equal(firecrawl.status, 404);
