@@ -93,22 +93,20 @@ export class RouteTable {
   }
 
   /**
-   * For a path without a route: the dialect of the route above it, or of more than half of the routes that begin with
-   * its first two parts (`/v1/tools`) or its first (`/v1beta`, `/v2`).
+   * For a path without a route: the dialect of the route above it, or of more than half of the routes right below its
+   * first two parts (`/v1/tools`), or anywhere below its first (`/v1beta`, `/v2`).
    */
   dialectNear(path: string): Route['dialect'] {
     const { routes } = this;
     const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
     if (above !== undefined) return above.dialect;
-    for (const parts of [3, 2]) {
-      const first = `${path.split('/', parts).join('/')}/`;
-      const dialects = routes.filter((one) => one.path.startsWith(first)).map((one) => one.dialect);
-      const most = [...new Set(dialects)].find(
-        (one) => dialects.filter((other) => other === one).length * 2 > dialects.length,
-      );
-      if (most !== undefined) return most;
-    }
-    return defaultDialect;
+    const [, first, second] = path.split('/', 3);
+    const beside = `/${first}/${second}/`;
+    return (
+      mostlyIn(routes.filter((one) => one.path.startsWith(beside) && !one.path.includes('/', beside.length))) ??
+      mostlyIn(routes.filter((one) => one.path.startsWith(`/${first}/`))) ??
+      defaultDialect
+    );
   }
 
   /** For a path without a route: the dialect of callers with such a header (`Route.otherFormats`); undefined: none has. */
@@ -223,4 +221,10 @@ function filledFrom(path: string, pattern: string): string {
   const [segments, parts] = [path.split('/'), pattern.split('/')];
   if (segments.length !== parts.length) return pattern;
   return parts.map((part, at) => (part.startsWith(':') || part === '*' ? segments[at] || part : part)).join('/');
+}
+
+/** The dialect of more than half of these routes; undefined: there is none. */
+function mostlyIn(routes: readonly Route[]): Route['dialect'] | undefined {
+  const dialects = routes.map((one) => one.dialect);
+  return [...new Set(dialects)].find((one) => dialects.filter((other) => other === one).length * 2 > dialects.length);
 }
