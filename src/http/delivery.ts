@@ -13,7 +13,9 @@ import { openWire } from './stream-wire.ts';
 
 /** How long the steps of a request that is cut may take to end it. */
 const cutEndsMs = 100;
-const keepAliveComment = (): Bytes => ': keep-alive\n\n';
+/** OpenAI's SDK for Go before 3.43 takes an empty line behind a comment for an event; much else wants one there. */
+const keepAliveComment = ({ request }: Pick<Exchange, 'request'>): Bytes =>
+  request.headers['x-stainless-lang'] === 'go' ? ': keep-alive\n' : ': keep-alive\n\n';
 const jsonHeaders = ['content-type', 'application/json'];
 const streamHeaders = [
   'cache-control',
@@ -48,7 +50,8 @@ export class ResponseDelivery implements Delivery {
   private wire: ((chunk: Bytes) => Bytes) | null = null;
   /** Text behind the last event; absent: none. */
   private closing: (() => string) | undefined;
-  private silence = keepAliveComment;
+  /** Null: comments. */
+  private silence: (() => Bytes) | null = null;
   /** Headers of a whole answer, until it ends. */
   private headers: HeaderList = [];
   private status = 200;
@@ -107,7 +110,7 @@ export class ResponseDelivery implements Delivery {
     const wire = this.exchange.wire ?? this.exchange.route?.dialect.wire;
     if (wire !== undefined && form !== 'bytes') {
       this.wire = openWire(wire);
-      this.silence = wire.keepAlive ?? keepAliveComment;
+      this.silence = wire.keepAlive ?? null;
       this.closing = wire.end;
     }
     const ofEvents = wire === undefined ? eventHeaders : ['content-type', wire.type, ...streamHeaders];
@@ -226,7 +229,7 @@ export class ResponseDelivery implements Delivery {
     const { wire } = this;
     this.wire = null;
     // Frames leave whole, so it is never within one.
-    if (!this.behind) this.chunk(this.silence());
+    if (!this.behind) this.chunk(this.silence?.() ?? keepAliveComment(this.exchange));
     this.wire = wire;
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
   }

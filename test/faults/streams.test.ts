@@ -137,6 +137,51 @@ test("silence of 10 s in a stream of Google's Interactions: comments come betwee
   assert.deepEqual(names(body.replace(comment, '')), names(usual));
 });
 
+test("silence of 10 s in a stream to OpenAI's SDK for Go: no empty line is behind the comment, which it took for an event", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
+  const json = { model: 'chat', messages: talk, stream: true };
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  upstream.script(chatPath, ['delay=15s']);
+  const asked = gateway.fetch(chatPath, { json, headers: { 'x-stainless-lang': 'go' } });
+  await upstream.when((request) => request.method === 'POST');
+  await turns();
+  t.mock.timers.tick(10_000);
+  const reading = (await asked).text();
+  t.mock.timers.tick(5_000);
+  const body = await reading;
+  // Closing the gateway needs the real ones.
+  t.mock.timers.reset();
+  assert.match(body, /^: keep-alive\ndata: \{/);
+});
+
+test("silence of 10 s in a stream of Google's format: an empty line comes, which all of its SDKs pass over", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server: { processes: 1 } });
+  const json = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  upstream.script(chatPath, ['delay=15s']);
+  const asked = gateway.fetch('/v1beta/models/chat:streamGenerateContent?alt=sse', { json });
+  await upstream.when((request) => request.method === 'POST');
+  await turns();
+  t.mock.timers.tick(10_000);
+  const response = await asked;
+  const reading = response.text();
+  t.mock.timers.tick(5_000);
+  const body = await reading;
+  // Closing the gateway needs the real ones.
+  t.mock.timers.reset();
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.match(body, /^\r\ndata: \{/);
+  assert.deepEqual(
+    body.split('\r\n').filter((line) => line !== '' && !line.startsWith('data: ')),
+    [],
+    'SDK for Python 3.6: any other line is the JSON of an error',
+  );
+});
+
 const talk = [{ role: 'user', content: 'Hello' }];
 const parts = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
 const silences = [

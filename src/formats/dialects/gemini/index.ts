@@ -12,6 +12,8 @@ import { requestSchema } from './request-fields.ts';
 /** Google's Gemini API (`generateContent`), as callers and as its provider speak it. */
 export const gemini: CallerDialect & UpstreamDialect = {
   id: 'gemini',
+  // Google's SDK for Python takes each line that has no data for an error, a comment too, but for empty ones.
+  wire: { type: 'text/event-stream; charset=utf-8', keepAlive: () => '\r\n' },
   readRequest,
   requestSchema,
   objects,
