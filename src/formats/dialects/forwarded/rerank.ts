@@ -1,6 +1,7 @@
 import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { plainDocuments } from '../../neutral/plain-documents.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { ForwardTarget } from '../dialect.ts';
@@ -26,7 +27,7 @@ export const rerank: ForwardedEndpoint = {
       topN: [body.top_n, body.top_k].find((most) => typeof most === 'number') ?? null,
       documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
     };
-    const texts = textsOf(body);
+    const texts = plainDocuments(body);
     const members = { members: { documents: texts }, without: ['rank_fields'], losses: [] };
     const value: ForwardedRequest = {
       ...read,
@@ -57,24 +58,6 @@ export const rerank: ForwardedEndpoint = {
 };
 
 const readRanking = readUnstreamed((raw) => raw.length);
-
-/**
- * Documents as plain texts, which every service takes, where some came as objects as in version 1 of Cohere's API: of
- * `rank_fields`, by default `text`. Null: they can stay, or are not texts, such as pictures for Jina.
- */
-function textsOf({ documents, rank_fields: named }: JsonObject): string[] | null {
-  if (!Array.isArray(documents) || !documents.some(isObject)) return null;
-  const fields = Array.isArray(named) && named.length > 0 ? named.filter((name) => typeof name === 'string') : ['text'];
-  const texts = documents.map((document) => {
-    if (!isObject(document)) return document;
-    const lines = fields.flatMap((name) => {
-      const value = Object.hasOwn(document, name) ? document[name] : undefined;
-      return typeof value === 'string' ? [fields.length === 1 ? value : `${name}: ${value}`] : [];
-    });
-    return lines.length === 0 ? null : lines.join('\n');
-  });
-  return texts.every((text) => typeof text === 'string') ? texts : null;
-}
 
 function withoutDocuments(target: ForwardTarget, others: readonly string[]): ForwardTarget {
   return { ...target, without: [...(target.without ?? []), 'return_documents', ...others] };
