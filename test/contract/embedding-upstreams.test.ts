@@ -198,6 +198,12 @@ for (const one of cases) {
   });
 }
 
+test('an Ollama below a path of a proxy is asked there, for embeddings as for chats', async (t) => {
+  const { upstream, ask } = await world(t, { ...cases.find(({ type }) => type === 'ollama')!, base: '/ollama/v1' });
+  assert.equal((await ask(wish)).status, 200);
+  assert.equal(asked(upstream)[0]!.path, '/ollama/api/embed');
+});
+
 test('a LiteLLM gets no encoding_format, which many of its services refuse, and an SDK has its base64', async (t) => {
   const { upstream, ask } = await world(t, cases.find(({ type }) => type === 'litellm')!);
   const answer = (await (await ask({ ...wish, encoding_format: 'base64' })).json()) as Embedded;

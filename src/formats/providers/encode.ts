@@ -143,7 +143,8 @@ function embeddingPath(
   if (embeds === null) throw new Error(`${provider.id} does not embed`);
   const { path, pathOf } = embeds;
   if (pathOf !== undefined) return basePath + pathOf(model, { apiVersion });
-  return typeof path === 'string' ? basePath + path : path.fromOrigin;
+  // Of Ollama, which a proxy may have below a path of its own.
+  return typeof path === 'string' ? basePath + path : basePath.replace(/\/v1$/, '') + path.fromOrigin;
 }
 
 function modelPath(connection: ProviderConnection, { model, answer, dialect }: UpstreamCallFacts): string {

@@ -45,7 +45,7 @@ export interface DecodedEmbeddings {
 /** Facts of a service that embeds, as data. */
 export interface EmbeddingFacts {
   format: EmbeddingFormatId;
-  /** Below the base URL, or from the origin. */
+  /** Below the base URL, or from what is above its `/v1`. */
   path: string | { fromOrigin: string };
   /** Path below the base URL, if it depends on the model; takes precedence over `path`. */
   pathOf?: (model: string, options: { apiVersion: string | null }) => string;
