@@ -75,6 +75,12 @@ function wrongWith(url: URL, { ports }: FetchRules, place: 'usual' | 'excepted')
 /** Names that are never public (RFC 6761, 6762, 8375; `internal` reserved by ICANN), with the dot that ends a name. */
 const privateName = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)\.*$/;
 
+/** Whether the host is an address or a name that is never public. Names that resolve to such an address are not found. */
+export function namesPrivateHost({ hostname }: URL): boolean {
+  const address = plainAddress(hostname);
+  return address === null ? privateName.test(hostname) : !isPublicAddress(address);
+}
+
 export function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port);
   return url.protocol === 'https:' ? 443 : 80;

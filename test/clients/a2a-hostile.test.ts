@@ -330,3 +330,35 @@ test('limits of the plan are errors of JSON-RPC with the id, and when to come ag
   assert.ok(Number(response.headers.get('retry-after')) > 0);
   assert.equal(((await response.json()) as { error: { code: number } }).error.code, -32000);
 });
+
+test('a file at an address inside a network is refused before the agent hears of it', async () => {
+  let reached = 0;
+  const ask = async (part: object) => {
+    next = (_request, response) => {
+      reached += 1;
+      response.writeHead(500).end();
+    };
+    const { error } = await rpc(gateway, 'patient', {
+      ...send(),
+      params: { message: { ...message, parts: [{ text: 'hello' }, part] } },
+    });
+    next = null;
+    return error;
+  };
+  for (const url of [
+    'http://169.254.169.254/latest',
+    'http://127.1:8080/',
+    'https://[::1]/',
+    'http://10.0.0.7/a',
+    'http://LOCALHOST/a',
+    'http://vault.internal/a',
+    'file:///etc/passwd',
+  ]) {
+    const [inPart, inFile] = [await ask({ url }), await ask({ kind: 'file', file: { uri: url } })];
+    for (const error of [inPart, inFile])
+      assert.deepEqual([error?.code, /'params\.message\.parts\[1\]'/.test(error?.message ?? '')], [-32_602, true], url);
+  }
+  assert.equal(reached, 0);
+  await ask({ url: 'https://example.org/a.pdf' });
+  assert.equal(reached, 1);
+});

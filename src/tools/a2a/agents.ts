@@ -2,9 +2,10 @@ import type { Principal } from '../../books/auth/principal.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, refuse } from '../../kernel/failure.ts';
-import { hasText, isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue, listIn, objectIn } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Signer } from '../../kernel/sign.ts';
+import { namesPrivateHost } from '../../net/fetch-guard.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import { type FollowedServices, followServices } from '../mcp/followed.ts';
 import type { McpFault } from '../mcp/mcp-fault.ts';
@@ -83,6 +84,12 @@ export function createAgents(parts: AgentsParts): Agents {
       const ids = boundIds(signer, principal.tenant, agent.name);
       const method = methodOf(rpc);
       const params = paramsOf(rpc, method, ids);
+      const file = privateFileIn(params);
+      if (file !== null)
+        refuseWith(
+          rpcCode.invalidParams,
+          `'params.${file}' names an address inside a network. Send the bytes of the file.`,
+        );
       const resting = agent.resting();
       if (resting !== null) refuse(failureOf(agent.name, resting));
       const to = interfaceOf(agent, method);
@@ -93,6 +100,22 @@ export function createAgents(parts: AgentsParts): Agents {
       transport.destroy();
     },
   };
+}
+
+/**
+ * Path of a part whose file is at an address that is not public: the agent would fetch it with its reach. Null: there is
+ * none.
+ */
+function privateFileIn({ message }: JsonObject): string | null {
+  for (const [at, part] of listIn(objectIn(message).parts).entries()) {
+    if (!isObject(part)) continue;
+    const file = objectIn(part.file);
+    for (const address of [part.url, part.uri, file.url, file.uri]) {
+      const url = typeof address === 'string' ? URL.parse(address) : null;
+      if (url !== null && (url.protocol === 'file:' || namesPrivateHost(url))) return `message.parts[${at}]`;
+    }
+  }
+  return null;
 }
 
 function methodOf({ method: name }: JsonObject): PreparedMessage['method'] {
