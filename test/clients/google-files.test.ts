@@ -265,4 +265,21 @@ test('other protocols and names of files are refused, with what to do', async ()
     });
     assert.equal(announced.status, status);
   }
+  const headers = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
+  for (const [declared, status] of [
+    ['3', 413],
+    ['5', 200],
+    ['x', 200],
+  ] as const) {
+    const begun = await gateway.fetch('/upload/v1beta/files', {
+      json: {},
+      headers: { ...headers, 'x-goog-upload-header-content-length': declared },
+    });
+    const ended = await fetch(begun.headers.get('x-goog-upload-url')!, {
+      method: 'POST',
+      headers: { 'x-goog-upload-command': 'upload, finalize', 'x-goog-upload-offset': '0' },
+      body: 'hello',
+    });
+    assert.equal(ended.status, status, `${declared}: ${await ended.text()}`);
+  }
 });

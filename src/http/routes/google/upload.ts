@@ -78,7 +78,9 @@ async function runCommands(
     if (isFailure(begun)) return begun;
     const { id } = begun;
     const ticket = parts.tickets.issue(callerIdOf(callerOf(exchange)), id);
-    const url = `${linkOf(parts, exchange)}${path}?upload_id=${id}&upload_protocol=resumable&upload_ticket=${ticket}`;
+    const declared = headerOf(exchange, 'x-goog-upload-header-content-length');
+    const size = /^\d{1,15}$/.test(declared ?? '') ? `&upload_size=${declared}` : '';
+    const url = `${linkOf(parts, exchange)}${path}?upload_id=${id}&upload_protocol=resumable&upload_ticket=${ticket}${size}`;
     const more = ['x-goog-upload-url', url, 'x-goog-upload-control-url', url];
     return { status: 'active', more: [...more, 'x-goog-upload-chunk-granularity', '1'] };
   }
@@ -142,10 +144,12 @@ async function append(
     const message = `This upload has ${file.bytes} bytes so far. Send what follows, with X-Goog-Upload-Offset: ${file.bytes}.`;
     return invalid('X-Goog-Upload-Offset', message);
   }
+  const size = Number(new URLSearchParams(exchange.search).get('upload_size') || fileBytesMax);
+  const bytesMax = Math.min(fileBytesMax, Number.isSafeInteger(size) ? size : fileBytesMax);
   const hold = await parts.services.storage.hold(callerOf(exchange).account);
   if (isFailure(hold)) return hold;
   try {
-    return await files.append(file, held(bodyPieces(exchange, fileBytesMax - file.bytes), hold), hold);
+    return await files.append(file, held(bodyPieces(exchange, Math.max(0, bytesMax - file.bytes)), hold), hold);
   } finally {
     hold.release();
   }
