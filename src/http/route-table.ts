@@ -155,6 +155,11 @@ export class RouteTable {
 /** Doors here for paths of vendors whose SDKs take a base URL. */
 const vendorDoors: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/(listen|speech-to-text)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/transcriptions."],
+  [
+    /^\/v[12]\/(de)?tokenize$/,
+    " It is Cohere's path: send it to /passthrough/{provider}/v1/… where the operator opened that, or count tokens by POST /v1/messages/count_tokens.",
+  ],
+  [/^\/v[12]\/(classify|summarize)$/, " It is Cohere's path: ask a model for it by POST /v2/chat."],
   [/^\/v1\/(speak|text-to-speech)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/speech."],
 ];
 

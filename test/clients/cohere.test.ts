@@ -264,3 +264,15 @@ test('texts are ranked', async () => {
   assert.equal(results.length, 1);
   assert.ok(results[0]!.relevanceScore > 0);
 });
+
+test('paths of Cohere that are not here say what to use', async () => {
+  for (const [path, use] of [
+    ['/v1/tokenize', /passthrough.*count_tokens/],
+    ['/v1/detokenize', /passthrough/],
+    ['/v1/classify', /POST \/v2\/chat/],
+  ] as const) {
+    const answer = await gateway.fetch(path, { json: { text: 'a', model: 'm' } });
+    assert.equal(answer.status, 404);
+    assert.match(await answer.text(), use);
+  }
+});
