@@ -140,7 +140,7 @@ const targetObjectSchema = z.strictObject({
     .enum(['pair', 'closing'])
     .optional()
     .describe(
-      'Its texts begin with its thoughts: between <think> and </think> (pair), or up to </think> (closing, where its template writes the first tag). Callers get them as reasoning. Default: texts stay as they are.',
+      'Its texts begin with its thoughts: between `<think>` and `</think>` (pair), or up to `</think>` (closing, where its template writes the first tag). Callers get them as reasoning. Default: texts stay as they are.',
     ),
   batch: positiveInt(100_000).optional().describe('Most inputs of one embedding call.'),
   space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings.'),
