@@ -32,8 +32,19 @@ function partsOf(path: string): string[] | null {
   }
 }
 
+/** Segments of the patterns of all operations; splitting some 170 of them took a tenth of a call. */
+const segments = new Map<string, readonly string[]>();
+
+function segmentsOf(pattern: string): readonly string[] {
+  const known = segments.get(pattern);
+  if (known !== undefined) return known;
+  const its = pattern.split('/').slice(1);
+  segments.set(pattern, its);
+  return its;
+}
+
 function matches(pattern: string, parts: readonly string[]): boolean {
-  const patternSegments = pattern.split('/').slice(1);
+  const patternSegments = segmentsOf(pattern);
   return (
     patternSegments.length === parts.length &&
     patternSegments.every((want, i) => (want.startsWith('{') ? parts[i] !== '' : want === parts[i]))
@@ -42,7 +53,7 @@ function matches(pattern: string, parts: readonly string[]): boolean {
 
 function paramsOf(pattern: string, parts: readonly string[]): Record<string, string> {
   const params: Record<string, string> = {};
-  const patternSegments = pattern.split('/').slice(1);
+  const patternSegments = segmentsOf(pattern);
   for (const [i, part] of parts.entries())
     if (patternSegments[i]?.startsWith('{')) params[patternSegments[i].slice(1, -1)] = part;
   return params;
