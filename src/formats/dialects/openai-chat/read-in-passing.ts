@@ -30,9 +30,7 @@ const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: tru
 export function readInPassing({ usageOf = usual, choices, names = false }: DecodeOptions = {}): PassingReader {
   const finder = new TextFinder();
   const seen = new SeenInPassing(usageOf, choices);
-  let sawContent = false;
-  let sawCalls = false;
-  let sawRole = false;
+  let [sawContent, sawCalls, sawRole] = [false, false, false];
 
   function parse(data: string): PassingVerdict {
     const chunk = parsedData(data);
@@ -79,14 +77,9 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
   }
 
   function end(): PassingVerdict {
-    if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
-    seen.ended = seen.allHaveReason();
-    if (seen.ended) return nothing;
-    // The usage has come and no content since: nothing was cut.
-    seen.ended = seen.countedAt === seen.characters;
-    return seen.ended
-      ? { ...nothing, before: seen.missingReasons(finder.calls), data: '[DONE]' }
-      : fails(fault('truncated', 'the stream ended before the answer was finished'));
+    const cut = seen.endMarked();
+    if (cut !== null) return fails(cut);
+    return seen.allHaveReason() ? nothing : { ...nothing, before: seen.missingReasons(finder.calls), data: '[DONE]' };
   }
 
   return {
@@ -95,8 +88,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       if (isEndMark(data)) return end();
       if (isForeign(event)) return nothing;
       // Each choice needs a role.
-      const isPlain = sawContent && (sawRole || (choices ?? 1) === 1);
-      const length = isPlain ? finder.textLength(data) : -1;
+      const length = sawContent && (sawRole || (choices ?? 1) === 1) ? finder.textLength(data) : -1;
       if (length < 0) return parse(data);
       seen.characters += length;
       return contentOnly;
@@ -247,8 +239,11 @@ class SeenInPassing implements PassingFacts {
     this.#finishedAt = this.characters;
   }
 
-  hasStarted(): boolean {
-    return this.#reader?.hasStarted() ?? false;
+  /** Takes `[DONE]`. Not cut is what said its reasons, or has no content behind its usage. */
+  endMarked(): Fault | null {
+    if (this.#reader?.hasStarted() !== true) return fault('malformed', 'the stream ended without an answer');
+    this.ended = this.allHaveReason() || this.countedAt === this.characters;
+    return this.ended ? null : fault('truncated', 'the stream ended before the answer was finished');
   }
 
   /** Every choice has said a reason. */
