@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import type { JsonObject } from '../../src/kernel/json.ts';
 import { listening } from '../listening.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -188,3 +189,46 @@ test('unreadable lines of a converted stream are skipped, and counted in the exp
   };
   assert.deepEqual([outcome, route.malformedLines, text.endsWith('data: [DONE]\n\n')], ['ok', 1, true]);
 });
+
+test('a whole answer without counts has those of the gateway, and one without their sum has it', async (t) => {
+  const counts: Record<string, JsonObject | null | undefined> = {
+    none: undefined,
+    null: null,
+    parts: { prompt_tokens: 3, completion_tokens: 2, input_tokens: 3, output_tokens: 2 },
+  };
+  let usage: JsonObject | null | undefined;
+  const server = createServer((request, response) => {
+    request.resume();
+    response.setHeader('content-type', 'application/json');
+    const text = 'Hello there, whoever you are.';
+    const chat = { choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }] };
+    const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text }], stop_reason: 'end_turn' };
+    const ofPath = request.url?.endsWith('/messages') ? message : { object: 'chat.completion', created: 1, ...chat };
+    response.end(JSON.stringify({ id: 'a', model: 'm', ...ofPath, usage }));
+  });
+  const url = await listening(t, server);
+  const gateway = await startGateway(t, {
+    providers: {
+      chat: { type: 'openai', base_url: `${url}/v1`, api_key: 'secret' },
+      claude: { type: 'anthropic', base_url: url, api_key: 'secret' },
+    },
+    models: { chat: { targets: ['chat/m'] }, claude: { targets: ['claude/m'] } },
+  });
+  const messages = [{ role: 'user', content: 'Hello' }];
+  for (const [name, told] of Object.entries(counts)) {
+    usage = told;
+    const chat = await gateway.fetch('/v1/chat/completions', { json: { model: 'chat', messages } });
+    const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = await usageIn(chat);
+    assert.ok(input! > 0 && output! > 0, name);
+    assert.equal(total, input! + output!, name);
+    if (told) assert.deepEqual([input, output], [3, 2]);
+    const json = { model: 'claude', max_tokens: 100, messages };
+    const own = await usageIn(await gateway.fetch('/v1/messages', { json }));
+    assert.ok(own.input_tokens! > 0 && own.output_tokens! > 0, name);
+  }
+});
+
+async function usageIn(answer: Response): Promise<Record<string, number | undefined>> {
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { usage: Record<string, number> }).usage;
+}

@@ -89,7 +89,9 @@ test('a whole answer goes on as the bytes it came in, whatever its characters an
 
 test('no chunk has a null usage that its caller did not request, however it is spelled and wherever the network cuts it', () => {
   const choices = (delta: string, end: string) => `"choices":[{"index":0,"delta":${delta},"finish_reason":${end}}]`;
-  const text = String.raw`{"content":"an ü, \"usage\":null"}`;
+  const text = String.raw`"content":"an ü, \"usage\":null"`;
+  // A chunk without a role is written anew.
+  const deltas = [`{"role":"assistant",${text}}`, `{${text}}`];
   for (const form of [
     'C,"usage":null',
     'C, "usage": null',
@@ -99,8 +101,12 @@ test('no chunk has a null usage that its caller did not request, however it is s
     'C,\ndata: "usage":null,\ndata: "x":1',
   ]) {
     const frame = (delta: string, end: string) => `data: {${form.replace('C', choices(delta, end))}}\n\n`;
-    const whole = Buffer.from(`${frame(text, 'null')}${frame('{}', '"stop"')}data: [DONE]\n\n`);
-    for (let cut = 0; cut <= whole.length; cut++) {
+    const wholes = deltas.map((delta) =>
+      Buffer.from(`${frame(delta, 'null')}${frame('{}', '"stop"')}data: [DONE]\n\n`),
+    );
+    for (const [whole, cut] of wholes.flatMap((one) =>
+      Array.from({ length: one.length + 1 }, (_, at) => [one, at] as const),
+    )) {
       const passed = new PassedStream(dialects['openai-chat'], 'hide');
       const pieces = [whole.subarray(0, cut), whole.subarray(cut)].map((piece) => passed.push(Buffer.from(piece)));
       const out = [...pieces, passed.finish()].map((piece) => Buffer.from(piece ?? '').toString()).join('');

@@ -221,7 +221,9 @@ export class PassedStream extends PassedFacts implements AnswerReader {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
         const name = event.event === '' ? '' : `event: ${event.event}\n`;
-        out = join(out, Buffer.from(`${verdict.before ?? ''}${name}data: ${changed.replace(hidden, '')}\n\n`));
+        // Written anew it has other blanks.
+        const shown = hidden === '' ? changed : changed.replace(noUsage, '');
+        out = join(out, Buffer.from(`${verdict.before ?? ''}${name}data: ${shown}\n\n`));
         continue;
       }
       if (runStart === -1) runStart = event.start;

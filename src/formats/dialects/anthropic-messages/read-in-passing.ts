@@ -123,6 +123,7 @@ export function readInPassing(): PassingReader {
       if (readError(body) !== null) return faultOfError(body);
       if (!Array.isArray(body.content)) return fault('malformed', 'the answer has no content');
       takeUsage(body.usage);
+      body.usage ??= { ...impossible };
       given.push(...answerGiven(body), ...filesGiven(body.content));
       takeStop(body);
       seen.terminal = stopped;
@@ -144,6 +145,9 @@ function answerGiven(message: JsonObject): GivenId[] {
 function named(type: string, verdict: PassingVerdict, data: string): PassingVerdict {
   return { ...verdict, before: `event: ${type}\n`, data: verdict.data ?? data.replaceAll('\n', ' ') };
 }
+
+/** Counts of whole answers that have none: behind the reader those of this process take their place. */
+const impossible = { input_tokens: -1, output_tokens: -1 };
 
 const noCounts = { input_tokens: 0, output_tokens: 0 };
 

@@ -104,6 +104,12 @@ function readWhole(
   { usageOf, names }: { usageOf: typeof usual; names: boolean },
 ): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
+  // Callers read the total. Counts below 0 are none: those of this process take their place behind the reader.
+  if (seen.usage === null) answer.usage ??= { prompt_tokens: -1, completion_tokens: -1, total_tokens: -1 };
+  else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) {
+    answer.usage.total_tokens = seen.usage.inputTokens + seen.usage.outputTokens;
+    seen.mended = true;
+  }
   const { service_tier: tier } = answer;
   if (seen.usage !== null && typeof tier === 'string' && tier !== 'default') noteService(seen.usage, [tier]);
   seen.ended = true;
