@@ -194,6 +194,7 @@ test('a whole answer without counts has those of the gateway, and one without th
   const counts: Record<string, JsonObject | null | undefined> = {
     none: undefined,
     null: null,
+    empty: {},
     parts: { prompt_tokens: 3, completion_tokens: 2, input_tokens: 3, output_tokens: 2 },
   };
   let usage: JsonObject | null | undefined;
@@ -221,7 +222,8 @@ test('a whole answer without counts has those of the gateway, and one without th
     const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = await usageIn(chat);
     assert.ok(input! > 0 && output! > 0, name);
     assert.equal(total, input! + output!, name);
-    if (told) assert.deepEqual([input, output], [3, 2]);
+    if (name === 'parts') assert.deepEqual([input, output], [3, 2]);
+    if (name === 'empty') continue;
     const json = { model: 'claude', max_tokens: 100, messages };
     const own = await usageIn(await gateway.fetch('/v1/messages', { json }));
     assert.ok(own.input_tokens! > 0 && own.output_tokens! > 0, name);

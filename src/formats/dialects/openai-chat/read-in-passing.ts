@@ -105,7 +105,13 @@ function readWhole(
 ): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
   // Callers read the total. Counts below 0 are none: those of this process take their place behind the reader.
-  if (seen.usage === null) answer.usage ??= { prompt_tokens: -1, completion_tokens: -1, total_tokens: -1 };
+  if (seen.usage === null)
+    answer.usage = {
+      prompt_tokens: -1,
+      completion_tokens: -1,
+      total_tokens: -1,
+      ...(answer.usage as JsonObject | null),
+    };
   else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) {
     answer.usage.total_tokens = seen.usage.inputTokens + seen.usage.outputTokens;
     seen.mended = true;
