@@ -64,6 +64,21 @@ test('the shared room grows in place of itself', () => {
   assert.equal(arena.bytesUsed, 2 * page);
 });
 
+test('rows that are added in one go are as many as asked for, however they fill their blocks', () => {
+  const stride = 1_040;
+  const inBlock = (() => {
+    const rows = createArenaRows(createArena({ bytesMax: 200 * page }), stride);
+    rows.push();
+    return rows.capacity;
+  })();
+  for (const total of [0, 1, inBlock - 1, inBlock, inBlock + 1, 3 * inBlock]) {
+    const rows = createArenaRows(createArena({ bytesMax: 200 * page }), stride);
+    const bytes = [...rows.added(total)].map(({ length }) => length);
+    assert.deepEqual([rows.count, bytes.reduce((sum, one) => sum + one, 0)], [total, total * stride]);
+    assert.equal(bytes.length, Math.ceil(total / inBlock));
+  }
+});
+
 test('rows keep their bytes as more come, wherever their blocks lie, and each has a result of its own', () => {
   for (const stride of [16, 48, 1_040, 65_552, 262_160]) {
     const arena = createArena({ bytesMax: 200 * page });
