@@ -135,7 +135,14 @@ test('Helicone gets no text that no key allows, and one that refuses is in the l
   );
   receiver.answer(200);
   await gateway.fetch('/v1/chat/completions', { json });
-  await until('it goes on', () => /sent to the logger 'helicone' again/.test(lines.join('')));
+  const times = (words: RegExp) => lines.filter((line) => words.test(line)).length;
+  await until('it goes on', () => times(/sent to the logger 'helicone' again/) === 1);
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('the next log came', () => receiver.logs.length > 2);
+  receiver.answer(401);
+  await gateway.fetch('/v1/chat/completions', { json });
+  await until('the next loss is told too', () => times(/cannot be sent to the logger 'helicone'/) === 2);
+  assert.equal(times(/helicone' again/), 1);
 });
 
 test('texts are in the spans of the keys that the operator names', async (t) => {

@@ -16,8 +16,8 @@ export class LoggerQueue {
   readonly #parts: LoggerQueueParts;
   readonly #waiting: SpanBatch[] = [];
   #sending: Promise<void> | null = null;
+  /** Spans lost since the service took one. */
   #lost = 0;
-  #inTrouble = false;
 
   constructor(parts: LoggerQueueParts) {
     this.#parts = parts;
@@ -39,8 +39,7 @@ export class LoggerQueue {
       const outcome = await this.#parts.send(batch);
       this.#waiting.shift();
       if (typeof outcome === 'object') this.#lose(batch.spans, outcome.why);
-      else if (this.#inTrouble && outcome === 'done') {
-        this.#inTrouble = false;
+      else if (this.#lost > 0 && outcome === 'done') {
         this.#parts.onBack(this.#lost);
         this.#lost = 0;
       }
@@ -49,9 +48,7 @@ export class LoggerQueue {
   }
 
   #lose(spans: number, why: string): void {
+    if (this.#lost === 0) this.#parts.onLost(why);
     this.#lost += spans;
-    if (this.#inTrouble) return;
-    this.#inTrouble = true;
-    this.#parts.onLost(why);
   }
 }
