@@ -110,6 +110,39 @@ test('a query may ask for variety, among as many candidates as it answers unless
   assert.deepEqual(mmr({}), { diversity: 0.5, candidates: 4 });
 });
 
+test('each part of a formula is read', () => {
+  const read = (formula: unknown) => {
+    const target = targetOf({ formula });
+    assert.ok(target.kind === 'formula');
+    return target.formula.expression;
+  };
+  const key = { text: 'a', steps: [{ kind: 'key', name: 'a' }] };
+  const a = { kind: 'payload', key };
+  const one = { kind: 'constant', value: 1 };
+  const decay = { kind: 'decay', x: a, target: null, midpoint: 0.5, scale: 1 };
+  for (const [formula, expression] of [
+    ['$score[2]', { kind: 'score', prefetch: 2 }],
+    [{ div: { left: 'a', right: 1 } }, { kind: 'div', left: a, right: one, byZero: null }],
+    [{ div: { left: 'a', right: 1, by_zero_default: 0 } }, { kind: 'div', left: a, right: one, byZero: 0 }],
+    [{ pow: { base: 'a', exponent: 1 } }, { kind: 'pow', base: a, exponent: one }],
+    [{ abs: 'a' }, { kind: 'abs', of: a }],
+    [
+      { geo_distance: { origin: { lat: 1, lon: 2 }, to: 'a' } },
+      { kind: 'geo-distance', origin: { lat: 1, lon: 2 }, to: key },
+    ],
+    [
+      { datetime: '2026-01-02T00:00:00Z' },
+      { kind: 'datetime', text: '2026-01-02T00:00:00Z', seconds: Date.UTC(2026, 0, 2) / 1_000 },
+    ],
+    [{ datetime_key: 'a' }, { kind: 'datetime-key', key }],
+    [{ lin_decay: { x: 'a', midpoint: 1 } }, { ...decay, shape: 'lin', midpoint: 1 }],
+    [{ exp_decay: { x: 'a' } }, { ...decay, shape: 'exp' }],
+    [{ gauss_decay: { x: 'a', target: 1, scale: 2 } }, { ...decay, shape: 'gauss', target: one, scale: 2 }],
+  ]) {
+    assert.deepEqual(read(formula), expression, JSON.stringify(formula));
+  }
+});
+
 test('recommend as old clients ask', () => {
   assert.deepEqual(
     queryOf('recommend-points', { positive: [1], negative: [vector], strategy: 'best_score', limit: 3 }),
@@ -259,6 +292,24 @@ for (const [verb, body, message] of [
     '400 query.formula.exp_decay.midpoint: expected a number between 0 and 1, got 1',
   ],
   ['query-points', { query: { formula: { sun: [1] } } }, "400 query.formula: unknown key 'sun'"],
+  ...(
+    [
+      [true, ': expected a number, a variable or an expression, got a boolean'],
+      [{ sum: [] }, '.sum: must not be empty'],
+      [{ mult: new Array(101).fill(1) }, '.mult: at most 100 elements, got 101'],
+      [
+        { sum: new Array(11).fill({ sum: new Array(100).fill(1) }) },
+        '.sum[9].sum[89]: a formula has at most 1000 parts',
+      ],
+      [{ div: { left: 1, right: 2, by_zero_default: 'x' } }, ".div.by_zero_default: expected a finite number, got 'x'"],
+      [{ geo_distance: { origin: { lat: 91 }, to: 'at' } }, '.geo_distance.origin: expected {"lat", "lon"}'],
+      [{ datetime: 'noon' }, ".datetime: expected an RFC 3339 time, got 'noon'"],
+      [{ datetime_key: 1 }, '.datetime_key: expected a key path, got a number'],
+      [{ lin_decay: { x: 'a', midpoint: 1.5 } }, '.lin_decay.midpoint: expected a number from 0 to 1, got 1.5'],
+      [{ gauss_decay: { x: 'a', midpoint: 0 } }, '.gauss_decay.midpoint: expected a number between 0 and 1, got 0'],
+      [{ exp_decay: { x: 'a', scale: 0 } }, '.exp_decay.scale: expected a number above 0, got 0'],
+    ] as const
+  ).map(([formula, message]) => ['query-points', { query: { formula } }, `400 query.formula${message}`] as const),
   [
     'query-points',
     { query: { relevance_feedback: {} } },
