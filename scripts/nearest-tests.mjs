@@ -28,6 +28,7 @@ const testsOfRooms = [
   ['src/cli', ['cli', 'cli/admin-commands.long', 'cli/set-up-commands.long', 'providers', 'docs']],
   ['src/config', ['cli/check', 'cli/reload', 'docs', 'admin', 'faults/mounted', 'faults/torn', 'guards', 'contract']],
   ['src/engines', ['engines', 'contract', 'faults']],
+  ['src/formats/neutral/json-texts', ['guards/coverage', 'guards', 'steps', 'conversion']],
   ['src/formats/neutral', ['conversion', 'contract', 'clients', 'steps', 'faults']],
   ['src/formats/dialects', ['conversion', 'contract', 'clients', 'prompt-cache', 'upstream-formats', 'faults']],
   ['src/formats/media', ['contract', 'clients', 'conversion', 'upstream-formats', 'faults']],
