@@ -39,7 +39,7 @@ export interface PreparedLine {
   body: string;
   /** How many of the vendor's lines it counts as: an input each of an embedding. */
   weight: number;
-  /** Limits of one batch there. */
+  /** Most lines and bytes of a batch there. */
   limits: Pick<BatchFacts, 'linesMax' | 'bytesMax'>;
   costMilli: number;
   expected: ExpectedUse;
