@@ -156,13 +156,13 @@ async function isFirstUse(
   { identity, assertionId, endsMs }: SignedIdentity,
   { door, parts }: { door: Door; parts: SamlSignInParts },
 ): Promise<boolean> {
-  try {
-    if (await parts.sessions.useAssertion({ issuer: identity.issuer, id: assertionId, endsMs })) return true;
+  const isFirst = await parts.sessions
+    .useAssertion({ issuer: identity.issuer, id: assertionId, endsMs })
+    .catch((error: unknown) => door.failed(exchange, 503, 'The login cannot be stored now. Try again.', error));
+  if (isFirst === false) {
     door.failed(exchange, 401, notConfirmed, `the assertion '${assertionId.slice(0, 100)}' was used before`);
-  } catch (error) {
-    door.failed(exchange, 503, 'The login cannot be stored now. Try again.', error);
   }
-  return false;
+  return isFirst === true;
 }
 
 interface Form {
