@@ -54,7 +54,7 @@ export const factorsName = 'provider_specific_entry';
 export function pricesOf(values: Values, info: JsonObject, params: JsonObject, entry: Path): JsonObject {
   const found = foundPrices(values, info, params, entry);
   const usual = ratesAbove(found, 0);
-  const lengths = [...new Set(found.flatMap(({ above, tier }) => (above > 0 && tier === '' ? [above] : [])))];
+  const lengths = [...new Set(found.flatMap(({ above, tier }) => (above !== 0 && tier === '' ? [above] : [])))];
   const above = lengths.sort((a, b) => a - b).map((tokens) => ({ input_tokens: tokens, ...ratesAbove(found, tokens) }));
   const factors = { ...tierFactors(values, found), ...writtenFactors(values, info, entry) };
   const isPriced = Object.keys(usual).length > 0;
