@@ -28,6 +28,17 @@ for (const failure of failures) {
   });
 }
 
+test('F71 an attempt that stalls and then ends counts as one failure of its target', () => {
+  const { route, end, next, health, now } = setUp();
+  const of = route(queryOf([targetOf('a/m')]));
+  const attempt = attemptOf(next(of));
+  of.firstToken(attempt, now());
+  of.stalled(attempt, now());
+  end(of, attempt, 'stall_idle');
+  of.stalled(attempt, now());
+  assert.equal(health.snapshot(now())[0]!.failed, 1);
+});
+
 test('a caller fault ends the request', () => {
   const { route, fails, next } = setUp();
   const of = route(queryOf([targetOf('a/m'), targetOf('b/m')]));
