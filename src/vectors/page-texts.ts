@@ -2,7 +2,7 @@ import type { JsonObject } from '../kernel/json.ts';
 import { parseExact } from './exact-json.ts';
 import type { Page } from './vector-store.ts';
 
-/** A page whose payloads are JSON texts: numbers that keep their digits cannot go from thread to thread. */
+/** A page whose payloads are JSON texts: numbers that keep their digits cannot go to another thread or process. */
 export interface TextPage extends Pick<Page, 'next'> {
   points: readonly { payload?: string | null }[];
 }

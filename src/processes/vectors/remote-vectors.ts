@@ -3,6 +3,7 @@ import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { Link } from '../../kernel/threads/link.ts';
 import { remoteOf } from '../../kernel/threads/remote.ts';
 import { createBodyMemory } from '../../vectors/body-memory.ts';
+import { fromTexts, type TextPage } from '../../vectors/page-texts.ts';
 import type { Prepared, RankTexts } from '../../vectors/vector-engine.ts';
 import type { VectorStore } from '../../vectors/vector-store.ts';
 import type { StoreMethod } from '../../vectors/worker-messages.ts';
@@ -70,7 +71,10 @@ export function askVectors(open: () => Duplex, onStoredBytes: (bytes: number) =>
       return trouble;
     },
     takeUpImages() {},
-    store: remoteOf<VectorStore>((method, args) => host().ask('store', method as StoreMethod, args)),
+    store: remoteOf<VectorStore>(async (method, args) => {
+      const result = await host().ask('store', method as StoreMethod, args);
+      return method === 'scroll' ? fromTexts(result as TextPage) : result;
+    }),
     async close() {},
   };
 }

@@ -4,7 +4,9 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { Link } from '../../kernel/threads/link.ts';
 import type { Log } from '../../observe/log.ts';
 import type { BodyMemory } from '../../vectors/body-memory.ts';
+import { asTexts } from '../../vectors/page-texts.ts';
 import type { Prepared, VectorCall } from '../../vectors/vector-engine.ts';
+import type { Page } from '../../vectors/vector-store.ts';
 import { createVectorWorkers, type VectorWorkers } from '../../vectors/worker-pool.ts';
 import { createByteLink } from '../byte-link.ts';
 import type { VectorsAskers, VectorsOffers } from './vectors-offers.ts';
@@ -95,7 +97,10 @@ class VectorsHost {
       drop: (number) => taken(number)?.drop(),
       storedBytes: engine.storedBytes,
       trouble: engine.trouble,
-      store: (method, args) => Reflect.apply(engine.store[method], engine.store, args) as Promise<unknown>,
+      async store(method, args) {
+        const result: unknown = await Reflect.apply(engine.store[method], engine.store, args);
+        return method === 'scroll' ? asTexts(result as Page) : result;
+      },
     };
   }
 }
