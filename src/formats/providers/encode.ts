@@ -143,7 +143,7 @@ function embeddingPath(
   if (embeds === null) throw new Error(`${provider.id} does not embed`);
   const { path, pathOf } = embeds;
   if (pathOf !== undefined) return basePath + pathOf(model, { apiVersion });
-  // Of Ollama, which a proxy may have below a path of its own.
+  // Of Ollama, which a proxy may have below a path.
   return typeof path === 'string' ? basePath + path : basePath.replace(/\/v1$/, '') + path.fromOrigin;
 }
 
