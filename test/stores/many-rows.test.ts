@@ -255,10 +255,10 @@ for (const driver of drivers) {
     assert.equal(keys.length, 25_000);
     for (const [index, key] of keys.entries()) {
       const at = index + 1;
-      const own = { hash: `h${key.id}`, untilMs: null };
+      const lasting = { hash: `h${key.id}`, untilMs: null };
       assert.deepEqual(
         { createdMs: key.createdMs, secrets: key.secrets },
-        { createdMs: at, secrets: at % 5 === 0 ? [own, { hash: `old${key.id}`, untilMs: at }] : [own] },
+        { createdMs: at, secrets: at % 5 === 0 ? [lasting, { hash: `old${key.id}`, untilMs: at }] : [lasting] },
       );
     }
   });
