@@ -103,7 +103,13 @@ async function printed(lines: readonly string[], cwd: string, env: Record<string
     requestId ||= /req_[\w-]+/.exec(stdout)?.[0] ?? '';
     const whole = `${stdout}${stderr}`.replaceAll(cwd, 'FOLDER');
     const output = masked(keyId === '' ? whole : whole.replaceAll(keyId, 'KEY'));
-    const shown = measuring.test(line) ? output.replaceAll(/\d+(\.\d+)?/g, 'N').replaceAll(hostname(), 'HOST') : output;
+    // A rate is absent where an answer took less than a millisecond.
+    const shown = measuring.test(line)
+      ? output
+          .replaceAll(/\d+(\.\d+)?/g, 'N')
+          .replaceAll(/^(up +)N( +N)+/gm, '$1N …')
+          .replaceAll(hostname(), 'HOST')
+      : output;
     parts.push(`$ culvert ${line}\n${shown}${code === 0 ? '' : `exit ${code}\n`}`);
   }
   return parts.join('\n');
