@@ -62,9 +62,9 @@ export interface SpeechFacts {
   voices: readonly VoiceFacts[];
   /** GET below the base URL that lists more of them, as OpenAI-like servers do. */
   voiceList?: string;
-  /** Without it sound is stretched here. */
   /** OpenAI's format only: models that send sound in events, the last of which says what it costs; absent: none. */
   events?: RegExp | undefined;
+  /** Without it sound is stretched here. */
   speed: 'taken' | 'not taken';
   instructions: 'taken' | 'not taken';
 }
