@@ -102,7 +102,7 @@ test('a database that is lost behind the COMMIT of a key, of a top-up and of a r
 });
 
 /** Lines of batches that run have a table whose name begins so, too. */
-const batchRow = 'INSERT INTO culvert.batch\n';
+const batchRow = 'INSERT INTO culvert.batch (';
 
 test('a batch whose answer is lost runs where its caller hears of it, and nowhere else', {
   skip: postgresMissing,

@@ -50,8 +50,9 @@ for (const provider of types) {
       const outputs = provider.speech?.outputs ?? [];
       await asks[kind](aliasOf(provider, kind), outputs.includes('mp3') ? 'mp3' : 'wav');
       const [request] = every.sent();
+      const aboveVersion = basePathOf(provider).replace(/\/v1$/, '');
       const fromOrigin = [provider.embeds?.path, ...Object.values(provider.forwards ?? {})].flatMap((path) =>
-        typeof path === 'object' ? [path.fromOrigin] : [],
+        typeof path === 'object' ? [path.fromOrigin, aboveVersion + path.fromOrigin] : [],
       );
       assert.ok(
         request!.path.startsWith(`${basePathOf(provider)}/`) || fromOrigin.includes(request!.path),

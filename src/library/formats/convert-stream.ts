@@ -38,7 +38,7 @@ class StreamOfEvents implements StreamConverter {
     const provider = providerFormat(from);
     const caller = callerFormat(to);
     const framing = options.contentType ?? (from === 'bedrock-converse' ? binaryFrames : 'text/event-stream');
-    this.contentType = caller.wire?.type ?? 'text/event-stream';
+    this.contentType = caller.wire?.type.replace(/;.*/, '') ?? 'text/event-stream';
     this.#splitter = createSplitter(framing, provider);
     this.#decoder = provider.decodeStream(decodingOf(options));
     this.#encoder = caller.encodeStream(headOf(options));

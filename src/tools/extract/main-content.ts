@@ -35,7 +35,8 @@ export function mainContentOf(document: PageDocument, chars: number, url: string
   const named = orNull(() => byNames(document));
   let chosen = named === null || wide === null ? (named ?? wide) : chosenOf(named, wide);
   if (chosen === null || chosen.size < scrapSize) {
-    const other = known ?? (chars > defuddleCharsMax ? wide : orNull(() => byDefuddle(document, chars, url)));
+    const longOne = chars > defuddleCharsMax && wide !== null && wide.size >= scrapSize ? wide : null;
+    const other = known ?? longOne ?? orNull(() => byDefuddle(document, chars, url));
     if (other !== null && other.size > 2 * (chosen?.size ?? 0)) chosen = other;
   }
   if (chosen === null) return null;
