@@ -68,7 +68,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
     if (found !== null) return fails(found);
     if (seen.mended) return { ...contentAndUsage, content, data: JSON.stringify(chunk) };
     if (content) return isObject(chunk.usage) ? contentAndUsage : contentOnly;
-    return isUsageOnly(chunk) ? usageChunk : nothing;
+    return verdictOfEmpty(chunk);
   }
 
   function fails(found: Fault): PassingVerdict {
@@ -286,8 +286,10 @@ function isForeign(event: string): boolean {
   return event !== '' && event !== 'message' && event !== 'error';
 }
 
-function isUsageOnly(chunk: JsonObject): boolean {
-  return Array.isArray(chunk.choices) && chunk.choices.length === 0 && isObject(chunk.usage);
+/** For a chunk without content. OpenAI's SDKs skip its usage if its id is empty, as Snowflake's are: it gets one. */
+function verdictOfEmpty(chunk: JsonObject): PassingVerdict {
+  if (!Array.isArray(chunk.choices) || chunk.choices.length > 0 || !isObject(chunk.usage)) return nothing;
+  return chunk.id === '' ? { ...usageChunk, data: JSON.stringify({ ...chunk, id: 'chatcmpl' }) } : usageChunk;
 }
 
 /** True if the last member `key` has a value that begins with `first`. */

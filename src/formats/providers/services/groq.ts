@@ -24,7 +24,7 @@ export const groq = openAiLike({
     omitConverted: ['top_k'],
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning', 'function_call')),
-    omit: ['logit_bias', 'thinking'],
+    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     // "property 'prompt_cache_key' is unsupported".
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },

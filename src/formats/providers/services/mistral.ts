@@ -59,7 +59,7 @@ export const mistral = openAiLike({
   quirks: {
     fitsFormat: schemaOfJsonMode,
     omitConverted: ['top_k'],
-    omit: ['logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
+    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     // https://docs.mistral.ai/capabilities/reasoning/adjustable
