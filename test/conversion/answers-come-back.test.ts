@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AnswerHead, ForwardTarget, SharedDialectId } from '../../src/formats/dialects/dialect.ts';
+import type { AnswerHead, SharedDialectId } from '../../src/formats/dialects/dialect.ts';
 import { dialects } from '../../src/formats/dialects/dialect-table.ts';
+import type { ForwardTarget } from '../../src/formats/dialects/forward-target.ts';
 import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import { producedMedia } from '../../src/formats/neutral/produced-media.ts';
 import { isFailure } from '../../src/kernel/failure.ts';

@@ -7,6 +7,7 @@ import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { RequestedServerTools } from '../neutral/server-tool.ts';
 import type { Usage } from '../neutral/usage.ts';
+import type { ForwardTarget } from './forward-target.ts';
 import type { FileOf } from './inline-files.ts';
 import type { GivenId, ObjectsInBodies } from './named-objects.ts';
 
@@ -159,42 +160,6 @@ export interface ItemReference {
 
 /** A caller's body that nobody answers. */
 export type CountedRequest = Pick<CallerRequest, 'model' | 'neutral' | 'forward' | 'extras'>;
-
-export interface ForwardTarget {
-  /** Upstream model id. */
-  model: string;
-  maxOutputTokens: number | null;
-  /** Top-level fields that replace the caller's: the operator's for this target, and the gateway's. */
-  body: Readonly<Record<string, unknown>>;
-  /** Ask a streamed answer for its usage. */
-  streamUsage: 'ask' | 'leave';
-  omit: readonly string[];
-  /** Top-level fields that the target has elsewhere, such as in the path: left out, which is no loss. */
-  without?: readonly string[] | undefined;
-  rename: Readonly<Record<string, string>>;
-  /** Words of `reasoning_effort` for callers who ask in words of `omit`; absent: the model takes none. */
-  efforts?: readonly string[] | undefined;
-  /** The messages of a chat as the target takes them; null: they can stay. Absent: it takes any. */
-  history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
-  /** Members as the target takes them, such as schemas; absent: it takes any. */
-  fits?: readonly FitMembers[] | undefined;
-  /** The same, of bodies with tools alone. */
-  fitsTools?: readonly FitMembers[] | undefined;
-  /** The same, of bodies with `response_format` alone. */
-  fitsFormat?: FitMembers | undefined;
-}
-
-/** Top-level members of a body as a target takes them; null: they can stay. */
-export type FitMembers = (body: JsonObject) => FittedMembers | null;
-
-export interface FittedMembers {
-  members: JsonObject;
-  /** Members that go. */
-  without?: readonly string[];
-  /** Betas of Anthropic's that the body has to name, where they are in the body. */
-  betas?: readonly string[];
-  losses: Loss[];
-}
 
 /** Defaults of an answer for what the upstream left open. */
 export interface AnswerHead {

@@ -1,6 +1,6 @@
 import { type JsonObject, type JsonScan, memberValue } from '../../kernel/json.ts';
 import type { Loss } from '../neutral/loss.ts';
-import type { ForwardTarget } from './dialect.ts';
+import type { ForwardTarget } from './forward-target.ts';
 
 export interface ForwardBody {
   bytes: Buffer | string;

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { FittedMembers } from '../dialects/dialect.ts';
+import type { FittedMembers } from '../dialects/forward-target.ts';
 
 /*
  * `response_format` of chats for services that refuse one of its forms, of callers of their format too. Null: it can stay.

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../kernel/json.ts';
-import type { FitMembers } from '../dialects/dialect.ts';
+import type { FitMembers } from '../dialects/forward-target.ts';
 import type { Loss } from '../neutral/loss.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
-import type { FittedMembers } from '../dialects/dialect.ts';
+import type { FittedMembers } from '../dialects/forward-target.ts';
 import { flatSchema } from '../neutral/flat-schema.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { toolPlaces, withSchema } from './grammar-schemas.ts';

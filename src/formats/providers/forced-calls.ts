@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { FitMembers, FittedMembers } from '../dialects/dialect.ts';
+import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 
 /** Members that switch it off at DeepSeek and Moonshot. */
 export const thinkingDisabled: JsonObject = { thinking: { type: 'disabled' } };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { FittedMembers } from '../dialects/dialect.ts';
+import type { FittedMembers } from '../dialects/forward-target.ts';
 import type { Loss } from '../neutral/loss.ts';
 
 /** llama.cpp's grammars refuse as many repetitions (`MAX_REPETITION_THRESHOLD` of src/llama-grammar.cpp). */

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { FittedMembers } from '../dialects/dialect.ts';
+import type { FittedMembers } from '../dialects/forward-target.ts';
 import { schemaOfJsonMode } from './answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
 import { requiredForAny } from './forced-calls.ts';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { NeutralReasoning } from '../../neutral/request.ts';
 import { breaksToolLoop } from '../../neutral/tool-loop.ts';
-import type { FittedMembers } from '../dialect.ts';
+import type { FittedMembers } from '../forward-target.ts';
 import { budgetFor, effortWord } from './encode-request.ts';
 import { isClaude, rulesOf } from './model-rules.ts';
 import { blockKinds, type CallerBody } from './wire.ts';

@@ -12,10 +12,11 @@ import type {
 import { breaksToolLoop } from '../../neutral/tool-loop.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import { conversationStart } from '../../neutral/value-checks.ts';
-import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget } from '../dialect.ts';
+import type { AnswerHead, CallerRequest, CountedRequest } from '../dialect.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
+import type { ForwardTarget } from '../forward-target.ts';
 import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { decodeContent, Losses } from './decode-messages.ts';

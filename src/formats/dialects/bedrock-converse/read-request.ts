@@ -11,8 +11,9 @@ import {
 } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import { conversationStart } from '../../neutral/value-checks.ts';
-import type { CallerRequest, ForwardTarget } from '../dialect.ts';
+import type { CallerRequest } from '../dialect.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
+import type { ForwardTarget } from '../forward-target.ts';
 import { memberKinds, objectsBy } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { decodeSystem, decodeTools, decodeTurns, mayHoldSealed, withoutSealed } from './decode-messages.ts';

@@ -4,7 +4,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { plainDocuments } from '../../neutral/plain-documents.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
-import type { ForwardTarget } from '../dialect.ts';
+import type { ForwardTarget } from '../forward-target.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';

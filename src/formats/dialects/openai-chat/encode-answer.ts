@@ -144,7 +144,8 @@ class ChunkEncoder implements StreamEncoder {
       return this.#older(choice, index, { name, arguments: '' });
     }
     const call = { index, id, ...tool, ...extraContentOf(event) };
-    if (/mistral|xai/.test(this.#head.clientOf ?? '') && tool.function !== undefined) {
+    const { clientOf } = this.#head;
+    if ((clientOf === 'mistral' || clientOf === 'xai') && tool.function !== undefined) {
       this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
       return '';
     }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { scanJson } from '../../../kernel/json.ts';
-import type { ForwardTarget } from '../dialect.ts';
+import type { ForwardTarget } from '../forward-target.ts';
 import { prepareForTarget, readRequest } from './read-request.ts';
 
 function read(body: JsonObject) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { scanJson } from '../../../kernel/json.ts';
-import type { ForwardTarget } from '../dialect.ts';
+import type { ForwardTarget } from '../forward-target.ts';
 import { openAiResponses } from './index.ts';
 
 const plain: ForwardTarget = {
