@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, type startGateway, testKey } from '../start-gateway.ts';
+import { vectorEngines } from '../vector-engines.ts';
 
 type Test = Parameters<typeof startGateway>[0];
-
-/** Each engine that keeps vectors; the cluster is a second gateway's root, which speaks Qdrant's API. */
-const engines = {
-  embedded: (t: Test) => startGateway(t),
-  async qdrant(t: Test) {
-    const qdrant = await startGateway(t);
-    return startGateway(t, { vectors: { engine: 'qdrant', url: qdrant.url, api_key: testKey } });
-  },
-};
 
 const dense = 'culvert-lexical-1024';
 const shape = {
@@ -24,7 +16,7 @@ const texts = [
   'Error E4711 is raised when the pump runs dry.',
 ];
 
-for (const [engine, open] of Object.entries(engines)) {
+for (const [engine, open] of Object.entries(vectorEngines)) {
   const world = async (t: Test) => {
     const gateway = await open(t);
     const call = async (method: string, path: string, json?: unknown, key = testKey) => {

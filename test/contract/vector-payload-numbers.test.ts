@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adminKey, startGateway, testKey } from '../start-gateway.ts';
-
-type Test = Parameters<typeof startGateway>[0];
-
-/** Each engine that keeps vectors; the cluster is a second gateway's root, which speaks Qdrant's API. */
-const engines = {
-  embedded: (t: Test) => startGateway(t),
-  async qdrant(t: Test) {
-    const qdrant = await startGateway(t);
-    return startGateway(t, { vectors: { engine: 'qdrant', url: qdrant.url, api_key: testKey } });
-  },
-};
+import { adminKey } from '../start-gateway.ts';
+import { vectorEngines } from '../vector-engines.ts';
 
 /* Ids of posts and of chats are whole numbers of 64 bits, which a float cannot hold. */
 
-for (const [engine, open] of Object.entries(engines)) {
+for (const [engine, open] of Object.entries(vectorEngines)) {
   test(`${engine}: whole numbers of payloads keep all their digits, through changes and parts, too`, async (t) => {
     const gateway = await open(t);
     const call = async (method: string, path: string, body?: string) => {
