@@ -20,6 +20,11 @@ export async function billedHits(t: TestContext, cases: number): Promise<void> {
   const admin = { headers: { authorization: `Bearer ${adminKey}` } };
   const formats = ['chat', 'messages', 'responses', 'gemini'] as const;
   await ask(gateway, 'chat');
+  // Several processes learn of it in a moment; as many connections reach all of them.
+  await until('each process knows the answer', async () => {
+    const answers = Array.from({ length: 8 }, () => ask(gateway, 'chat', { headers: { 'x-culvert-cache': 'only' } }));
+    return (await Promise.all(answers)).every(({ cache }) => cache === 'hit');
+  });
   let left = cases;
   const work = async () => {
     for (; left > 0; left -= 1) {
