@@ -122,9 +122,12 @@ export class FilteredBytes extends PassingSink {
 /** JSON and texts, such as the subtitles of a transcript. */
 const isText = (type: string) => /json|^text\/|^application\/x-subrip/.test(type);
 
+/** Lines of data. Not `^` and `.` with the flag m: these end a line at U+2028 too, which JSON may hold as it is. */
+const dataLine = /(?<![^\r\n])data: ?([^\r\n]*)\r?\n?/g;
+
 /** Data of a server-sent event, whose lines are joined. */
 function dataOf(frame: string): string {
-  return Array.from(frame.matchAll(/^data: ?(.*)$/gm), ([, line]) => line).join('\n');
+  return Array.from(frame.matchAll(dataLine), ([, line]) => line).join('\n');
 }
 
 /** True for the data of a comment, or of the end. */
@@ -134,7 +137,7 @@ const isNoText = (data: string) => data === '' || data === '[DONE]';
 function withData(frame: string, data: string): string {
   const lines = data.split('\n').map((line) => `data: ${line}\n`);
   let rest = lines.join('');
-  return frame.replace(/^data:.*\r?\n?/gm, () => {
+  return frame.replace(dataLine, () => {
     const written = rest;
     rest = '';
     return written;
