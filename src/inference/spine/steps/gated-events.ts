@@ -7,8 +7,8 @@ import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts'
 import { answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import type { AnswerStep } from './after.ts';
-import { completeEvents } from './complete-events.ts';
 import { cutEvents, filteredPart, gatewayFault, type OpenThoughts, type TimedAnswer } from './filtered-events.ts';
+import { HeldEvents } from './held-events.ts';
 
 /** Gate of an answer as a step over its events. */
 export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
@@ -39,7 +39,7 @@ class GatedEvents implements AttemptSink {
   /** Thoughts that the judge changed, and whose proof has not come. */
   readonly #thoughts: OpenThoughts = new Map();
   #source: AttemptSource | null = null;
-  #held: NeutralEvent[] = [];
+  readonly #held = new HeldEvents();
   #state: 'waits' | 'open' | 'began' | 'over' = 'waits';
   #asking: Promise<void> | null = null;
   #refusal: Fault | null = null;
@@ -73,7 +73,7 @@ class GatedEvents implements AttemptSink {
     if (this.#state === 'over') return 'ready';
     for (const event of chunk as readonly NeutralEvent[]) {
       if ('choice' in event) this.#choices.add(event.choice);
-      this.#held.push(event);
+      this.#held.add(event);
     }
     this.#go('stream');
     return this.#pace;
@@ -106,9 +106,7 @@ class GatedEvents implements AttemptSink {
     while (this.#asking === null && this.#held.length > 0 && (this.#state === 'open' || this.#state === 'began')) {
       const isAll = upTo === 'end' || judge === null;
       if (!isAll && (this.#form === 'whole' || this.#gate.whole === true)) return;
-      const next = isAll
-        ? this.#held.splice(0)
-        : completeEvents(this.#held, this.#state === 'open' ? 'first' : 'later');
+      const next = isAll ? this.#held.takeAll() : this.#held.takeComplete(this.#state === 'open' ? 'first' : 'later');
       if (next.length === 0) return;
       const isWhole = this.#gate.whole === true;
       const part = isWhole ? withEmptyTexts(next) : next;
@@ -156,7 +154,7 @@ class GatedEvents implements AttemptSink {
   #refuse(failure: Failure, as: Fault['class'] = 'filtered'): void {
     const began = this.#state === 'began';
     this.#state = 'over';
-    this.#held = [];
+    this.#held.takeAll();
     if (began) return void this.#next.chunk(cutEvents(this.#choices, this.#answer));
     this.#refusal = { ...gatewayFault(failure), class: as };
     this.#source?.stop(this.#refusal);

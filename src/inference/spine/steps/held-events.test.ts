@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
+import { HeldEvents } from './held-events.ts';
+
+const piece = (text: string): NeutralEvent => ({ type: 'text-delta', choice: 0, text });
+const textOf = (events: readonly NeutralEvent[]) => events.map((event) => ('text' in event ? event.text : '')).join('');
+
+test('sentences are complete, however their text is cut', () => {
+  const text = 'It rains. "Does it?") It does!\n 雨。 And then nothing';
+  fc.assert(
+    fc.property(fc.array(fc.nat(text.length)), (cuts) => {
+      const places = [0, ...cuts.sort((a, b) => a - b), text.length];
+      const held = new HeldEvents();
+      let taken = '';
+      for (const [at, end] of places.slice(1).entries()) {
+        held.add(piece(text.slice(places[at], end)));
+        taken += textOf(held.takeComplete('first'));
+      }
+      assert.equal(taken + textOf(held.takeAll()), text);
+      assert.match(taken.trimEnd(), /雨。$/);
+    }),
+  );
+});
+
+test('each event is looked at once, however many wait for the end of a sentence', () => {
+  const held = new HeldEvents();
+  let reads = 0;
+  for (let count = 1; count <= 1_000; count++) {
+    held.add({
+      ...piece(''),
+      get text() {
+        reads += 1;
+        return 'abc';
+      },
+    } as NeutralEvent);
+    assert.deepEqual(held.takeComplete('first'), []);
+  }
+  assert.equal(held.length, 1_000);
+  assert.ok(reads <= 2_000, `${reads} looks at texts`);
+});

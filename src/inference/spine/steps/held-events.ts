@@ -1,0 +1,119 @@
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
+
+/** A sentence's end, with the white space behind it. */
+const sentenceEnd = /[.!?…][")'\]]*\s+|[。！？]|\n\s*/g;
+/** What a sentence's end has behind its sign. */
+const endTail = /[")'\]\s]/;
+/** After the first sentence, a question has at least so many characters: each costs a call. */
+const laterCharsMin = 200;
+/** A text without the end of a sentence is cut here. */
+const openCharsMax = 4_000;
+
+type TextEvent = Extract<NeutralEvent, { text: string }>;
+
+/** Progress of the events of one choice. */
+interface Choice {
+  /** Events before this index are complete, and of that event so many characters. */
+  index: number;
+  chars: number;
+  /** Type of the text under way, with what came of it behind the place. */
+  type: NeutralEvent['type'] | null;
+  open: string;
+  /** Characters before the place. */
+  complete: number;
+}
+
+/** Events that wait for a verdict. Each is looked at once, however many wait. */
+export class HeldEvents {
+  #events: NeutralEvent[] = [];
+  /** By the events that were looked at. */
+  readonly #choices = new Map<number, Choice>();
+  #looked = 0;
+
+  get length(): number {
+    return this.#events.length;
+  }
+
+  add(event: NeutralEvent): void {
+    this.#events.push(event);
+  }
+
+  takeAll(): NeutralEvent[] {
+    return this.#take([]);
+  }
+
+  /**
+   * Takes what no further event changes: of each choice all up to the end of a sentence, or of a part. `first`: one
+   * sentence is enough.
+   */
+  takeComplete(which: 'first' | 'later'): NeutralEvent[] {
+    for (; this.#looked < this.#events.length; this.#looked++) {
+      const event = this.#events[this.#looked]!;
+      if ('choice' in event) look(this.#choices, this.#looked, event, which === 'first' ? 1 : laterCharsMin);
+    }
+    const [first] = this.#events;
+    const hasComplete = [...this.#choices.values()].some(({ index, chars }) => index > 0 || chars > 0);
+    if (first === undefined || ('choice' in first && !hasComplete)) return [];
+    const taken: NeutralEvent[] = [];
+    const rest: NeutralEvent[] = [];
+    for (const [index, event] of this.#events.entries()) {
+      const choice = 'choice' in event ? this.#choices.get(event.choice) : undefined;
+      if (choice === undefined) (rest.length === 0 ? taken : rest).push(event);
+      else if (index < choice.index) taken.push(event);
+      else if (index > choice.index || choice.chars === 0 || !isText(event)) rest.push(event);
+      else {
+        taken.push({ ...event, text: event.text.slice(0, choice.chars) });
+        const text = event.text.slice(choice.chars);
+        if (text !== '') rest.push({ ...event, text });
+      }
+    }
+    if (taken.length > 0) this.#take(rest);
+    return taken;
+  }
+
+  #take(rest: NeutralEvent[]): NeutralEvent[] {
+    const taken = this.#events;
+    this.#events = rest;
+    this.#choices.clear();
+    this.#looked = 0;
+    return taken;
+  }
+}
+
+const isText = (event: NeutralEvent): event is TextEvent =>
+  event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta';
+
+function look(
+  choices: Map<number, Choice>,
+  index: number,
+  event: NeutralEvent & { choice: number },
+  charsMin: number,
+): void {
+  const at = choices.get(event.choice) ?? { index: 0, chars: 0, type: null, open: '', complete: 0 };
+  choices.set(event.choice, at);
+  if (event.type === 'tool-call-delta' || event.type === 'logprobs') return;
+  if (!isText(event)) {
+    // What a finish or another part ends is complete. A call goes on.
+    Object.assign(at, { index: event.type === 'tool-call-start' ? index : index + 1, chars: 0, type: null, open: '' });
+    return;
+  }
+  if (at.type !== null && at.type !== event.type) Object.assign(at, { index, chars: 0, open: '' });
+  at.type = event.type;
+  const before = at.open.length;
+  at.open += event.text;
+  const end = lastSentenceEnd(at.open, before);
+  const cut = end > before ? end : at.open.length > openCharsMax ? at.open.length : 0;
+  if (cut <= before || at.complete + cut < charsMin) return;
+  at.complete += cut;
+  Object.assign(at, { index, chars: cut - before, open: at.open.slice(cut) });
+}
+
+/** Behind the last sentence of a text, of which all but what is behind `before` was looked at; 0: none ends there. */
+function lastSentenceEnd(text: string, before: number): number {
+  let from = before;
+  while (from > 0 && endTail.test(text.charAt(from - 1))) from--;
+  // Before its tail, the sign itself.
+  from = Math.max(0, from - 1);
+  const ends = Array.from(text.slice(from).matchAll(sentenceEnd), (match) => from + match.index + match[0].length);
+  return Math.max(0, ...ends);
+}
