@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeClock } from '../../../test/fake-clock.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
-import { reportFinished } from './ended-requests.ts';
+import { createAliasWatch, reportFinished } from './ended-requests.ts';
 
 const attempt = { target: 'p/m', provider: 'p', credential: 'p#1', status: 401, class: 'bad_credential' };
 
@@ -68,4 +69,27 @@ test('an attempt that its caller cancelled, or that could not answer so, is no f
   );
   assert.deepEqual(seen.failed, ['p/m transient']);
   assert.deepEqual(seen.warnings, []);
+});
+
+test('a model whose requests fail slowly is down after three, too, and forgotten after a minute without one', () => {
+  const clock = fakeClock();
+  const errors: string[] = [];
+  const report = (_: object, message: string) => void errors.push(message);
+  const candidates = [{ target: {} }];
+  const table = { labels: { modelOf: (id: string) => id, patterns: [] }, named: [{ id: 'm', candidates }] } as never;
+  const health = { status: () => 'healthy' as const };
+  const watch = createAliasWatch({ models: () => table, health, clock, log: { error: report, warn: report } });
+  for (let failed = 0; failed < 3; failed++) {
+    const { class: end, atMs } = { class: 'upstreams-failed', atMs: clock.wallMs() };
+    // So long it took: its arrival is no measure.
+    clock.advance(120_000);
+    watch.ended('m', { class: end, atMs } as never);
+    watch.look();
+    clock.advance(30_000);
+    watch.look();
+  }
+  assert.deepEqual(errors, ["model 'm' is down: no target answers"]);
+  clock.advance(60_000);
+  watch.look();
+  assert.deepEqual(errors.slice(1), ["model 'm' is back"]);
 });

@@ -72,7 +72,7 @@ const isNoFailure: ReadonlySet<string> = new Set([
 /** Whether the models of the configuration answer at all. One that does not is an alert. */
 export interface AliasWatch {
   /** Counts a request under this label (`MetricLabels.modelOf`). */
-  ended(label: string, event: Pick<UsageEvent, 'class' | 'atMs'>): void;
+  ended(label: string, event: Pick<UsageEvent, 'class'>): void;
   /** By label: 1 while it is down. */
   down(): Iterable<readonly [label: string, down: 0 | 1]>;
   /** Logs every second what has gone down and what is back. */
@@ -89,6 +89,7 @@ const namesListedMax = 20;
 
 interface Watched {
   failures: number;
+  /** Monotonic. */
   lastFailureMs: number;
   ill: number;
   down: boolean;
@@ -116,7 +117,9 @@ export function createAliasWatch(parts: {
     targets = new Map(labels.patterns.map((pattern) => [pattern, []]));
     for (const { id, candidates } of named) {
       const label = labels.modelOf(id);
-      targets.set(label, [...(targets.get(label) ?? []), ...candidates.map(({ target }) => target)]);
+      const known = targets.get(label) ?? [];
+      for (const { target } of candidates) known.push(target);
+      targets.set(label, known);
     }
     watched = new Map([...targets.keys()].map((label) => [label, watched.get(label) ?? newlyWatched()]));
   }
@@ -128,7 +131,7 @@ export function createAliasWatch(parts: {
   }
 
   return {
-    ended(label, { class: end, atMs }) {
+    ended(label, { class: end }) {
       if (end === 'ok') {
         const one = watched.get(label);
         if (one !== undefined) one.failures = 0;
@@ -137,7 +140,8 @@ export function createAliasWatch(parts: {
         const one = watched.get(label);
         if (one === undefined) return;
         one.failures += 1;
-        one.lastFailureMs = atMs;
+        // Not its arrival: with slow targets that is older than `backAfterMs`, and each failure would be forgotten at once.
+        one.lastFailureMs = clock.monotonicMs();
       }
     },
     down() {
@@ -147,12 +151,11 @@ export function createAliasWatch(parts: {
     look() {
       follow();
       const nowMs = clock.monotonicMs();
-      const wallMs = clock.wallMs();
       const forgotten: string[] = [];
       const back: string[] = [];
       for (const [label, one] of watched) {
         one.ill = isIll(label, nowMs) ? one.ill + 1 : 0;
-        if (one.failures > 0 && one.ill === 0 && wallMs - one.lastFailureMs >= backAfterMs) one.failures = 0;
+        if (one.failures > 0 && one.ill === 0 && nowMs - one.lastFailureMs >= backAfterMs) one.failures = 0;
         const down = isDown(one);
         if (down !== one.down) (down ? forgotten : back).push(label);
         one.down = down;
