@@ -142,3 +142,13 @@ test('another list is taken over, one in no such format is not, and the installe
   const again = await installedPrices();
   assert.deepEqual(again.find('openai', 'gpt-4o'), before);
 });
+
+test('names that callers make up below a pattern do not stay for ever', () => {
+  const before = prices.find('openai', 'gpt-4o');
+  assert.ok(before !== null);
+  assert.equal(prices.find('openai', 'gpt-4o'), before);
+  for (let count = 0; count < 20_000; count++) assert.equal(prices.find('nobody', `made-up-${count}`), null);
+  const after = prices.find('openai', 'gpt-4o');
+  assert.notEqual(after, before);
+  assert.deepEqual(after, before);
+});

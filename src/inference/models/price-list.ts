@@ -7,6 +7,7 @@ import {
   type RatesInForce,
   type RateTier,
 } from '../../formats/neutral/price.ts';
+import { putNewest } from '../../kernel/put-newest.ts';
 import { rateNames } from './rate-names.ts';
 
 /** A published list's facts of models; the same of one model until another list is loaded. */
@@ -72,9 +73,12 @@ function remembered<T>(known: Map<string, T>, key: string, find: () => T): T {
   const before = known.get(key);
   if (before !== undefined) return before;
   const found = find();
-  known.set(key, found);
+  putNewest(known, key, found, rememberedMax);
   return found;
 }
+
+/** Names below a pattern are made up by callers, so they are bounded: as many as there can be aliases. */
+const rememberedMax = 20_000;
 
 /** https://console.groq.com/docs/speech-to-text: ten seconds at least. */
 const audioMsMin: Readonly<Record<string, number>> = { groq: 10_000 };
