@@ -296,6 +296,17 @@ test('a reload keeps what is known of targets that stay and forgets the others',
   );
 });
 
+test('a reload keeps what is known of a target in another use, whatever its name', () => {
+  const { health, open, standing } = setUp();
+  const ids = ['a/m', 'a/m (videos)', 'a/big (old)', 'b/m (videos)'];
+  for (const id of ids) open(laneOf(health, { ...targetOf(id.replace(' (videos)', '')), healthId: id }));
+  health.retain([targetOf('a/m'), targetOf('a/big (old)')]);
+  assert.deepEqual(
+    ids.map((id) => standing(laneOf(health, { ...targetOf(id.replace(' (videos)', '')), healthId: id }))),
+    ['refused', 'refused', 'refused', 'ready'],
+  );
+});
+
 test('a request that outlives a reload still ends well', () => {
   const { health, now } = setUp();
   const lane = laneOf(health, targetOf('a/m'));

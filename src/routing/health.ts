@@ -2,6 +2,7 @@ import type { OutcomeClass } from '../formats/neutral/outcome.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReason } from './breaker.ts';
 import { cool } from './cooling.ts';
+import { targetIdIn } from './derived-targets.ts';
 import { effects } from './effects.ts';
 import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
 import {
@@ -59,7 +60,7 @@ export interface Health {
   checked(target: Target, outcome: 'passed' | 'failed', forMs: number, nowMs: number): void;
   /** Lanes at rest that are due a look by a cheap call; each is being looked at until its `ended` is called. */
   dueLooks(nowMs: number): RestLook[];
-  /** After a reload: forgets what none of these targets names. */
+  /** After a reload: forgets what none of these targets names. What is known of one in another use stays with it. */
   retain(targets: Iterable<Target>): void;
   /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
   status(targets: readonly Target[], nowMs: number): ModelStatus;
@@ -212,12 +213,16 @@ class LiveHealth implements Health {
   }
 
   retain(targets: Iterable<Target>): void {
-    const currentLanes = new Set<string>();
+    const tried = new Set([...this.#tried].flatMap((id) => [id, targetIdIn(id)]));
+    const current = new Set<string>();
     for (const target of targets) {
-      if (!this.#tried.has(target.id)) continue;
-      for (const credential of target.credentials) currentLanes.add(laneId(target.id, credential.id));
+      if (!tried.has(target.id)) continue;
+      for (const credential of target.credentials) current.add(laneId(target.id, credential.id));
     }
-    keepOnly(this.#states, currentLanes);
+    for (const [id, { targetId, credentialId }] of this.#states) {
+      const isCurrent = current.has(id) || current.has(laneId(targetIdIn(targetId), credentialId));
+      if (!isCurrent) this.#states.delete(id);
+    }
     this.#forgetUnused();
   }
 
@@ -270,7 +275,8 @@ class LiveHealth implements Health {
   }
 
   #forgetUnused(): void {
-    keepOnly(this.#credentials, new Set([...this.#states.values()].map((state) => state.credentialId)));
+    const credentials = new Set([...this.#states.values()].map((state) => state.credentialId));
+    for (const id of this.#credentials.keys()) if (!credentials.has(id)) this.#credentials.delete(id);
     this.#tried = new Set([...this.#states.values()].map((state) => state.targetId));
     this.#views = new WeakMap();
   }
@@ -381,8 +387,4 @@ function isOwner(breaker: BreakerState, attempt: object): boolean {
 
 function laneId(targetId: string, credentialId: string): string {
   return `${targetId} ${credentialId}`;
-}
-
-function keepOnly(map: Map<string, unknown>, ids: ReadonlySet<string>): void {
-  for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
 }

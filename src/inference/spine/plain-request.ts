@@ -1,5 +1,5 @@
 import { openAiChatId } from '../../formats/dialects/openai-chat/wire.ts';
-import { derivedTargets } from '../../routing/derived-targets.ts';
+import { derivedTargets, healthIdOf } from '../../routing/derived-targets.ts';
 import type { RouteCandidate, RouteQuery, RoutingPreferences } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { Alias } from '../models/alias.ts';
@@ -34,7 +34,7 @@ export function plainQuery(
  */
 export function plainTarget(target: Target, endpoint: string, health: 'own' | 'shared' = 'own'): Target {
   return derived(target, `${endpoint} ${health}`, () => {
-    const separateHealth = health === 'shared' ? {} : { healthId: `${target.id} (${endpoint})` };
+    const separateHealth = health === 'shared' ? {} : { healthId: healthIdOf(target, endpoint) };
     return { ...target, dialect: openAiChatId, alsoSpeaks: [], ...separateHealth };
   });
 }

@@ -1,6 +1,6 @@
 import { priceShare } from '../../../formats/neutral/price.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { derivedTargets } from '../../../routing/derived-targets.ts';
+import { derivedTargets, healthIdOf } from '../../../routing/derived-targets.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -51,7 +51,7 @@ function batchTarget(target: Target, credential: string | null, share: number): 
     return {
       ...whole,
       stream: false,
-      healthId: `${target.id} (batch)`,
+      healthId: healthIdOf(target, 'batch'),
       price: target.price === null ? null : priceShare(target.price, share),
       priceShare: share,
       credentials: credentials.map((one) => ({ ...one, rpm: null })),
