@@ -1,4 +1,12 @@
+import {
+  type FormPart,
+  fieldPart,
+  filePartHead,
+  formEnd,
+  formType,
+} from '../../formats/media/transcription/form-body.ts';
 import type { UploadPiece } from '../../formats/media/transcription/format.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
 import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 
 /** A file that is sent to upstreams, read anew for each. */
@@ -32,6 +40,28 @@ export function joinedUpload(pieces: readonly BodyPiece[]): UpstreamUpload {
       }
     },
   };
+}
+
+/** A file of a form, and what the form says of it. */
+export interface FormFile {
+  name: string;
+  fileName: string;
+  mime: string;
+  file: SendableFile;
+}
+
+/** A `multipart/form-data` body: its fields, and behind them its files, which are never whole in memory. */
+export function formUpload(
+  fields: readonly FormPart[],
+  files: readonly FormFile[],
+): UpstreamUpload & { contentType: string } {
+  const boundary = `culvert-${randomBase62(24)}`;
+  const pieces: BodyPiece[] = [{ text: fields.map((field) => fieldPart(boundary, field)).join('') }];
+  for (const { file, ...about } of files) {
+    pieces.push({ text: filePartHead(boundary, about) }, { file, as: 'bytes' }, { text: '\r\n' });
+  }
+  pieces.push({ text: formEnd(boundary) });
+  return { ...joinedUpload(pieces), contentType: formType(boundary) };
 }
 
 function lengthOf(piece: BodyPiece): number {

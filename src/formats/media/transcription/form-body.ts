@@ -31,14 +31,14 @@ export function fieldPart(boundary: string, { name, value }: FormPart): string {
 /** The file's bytes and a line break follow. */
 export function filePartHead(boundary: string, file: { name: string; fileName: string; mime: string }): string {
   const disposition = `form-data; name="${quoted(file.name)}"; filename="${quoted(file.fileName)}"`;
-  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${file.mime}\r\n\r\n`;
+  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${quoted(file.mime)}\r\n\r\n`;
 }
 
 export function formEnd(boundary: string): string {
   return `--${boundary}--\r\n`;
 }
 
-/** Callers choose names: none may end its line or quotes (WHATWG, "multipart/form-data encoding algorithm"). */
+/** Callers choose names and types: none may end its line or quotes (WHATWG, "multipart/form-data encoding algorithm"). */
 function quoted(name: string): string {
   return name.replace(/["\r\n]/g, (character) => escapes[character] ?? character);
 }

@@ -1,7 +1,6 @@
-import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
-import { joinedUpload } from '../../spine/upload-body.ts';
+import { formUpload } from '../../spine/upload-body.ts';
 import type { BatchAnswer, BatchProgress } from './batch-api.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
@@ -12,30 +11,12 @@ export async function uploadFile(
   content: UpstreamUpload,
   purpose = 'batch',
 ): Promise<string> {
-  const { body, boundary } = aroundContent(
-    `content-disposition: form-data; name="purpose"\r\n\r\n${purpose}`,
-    `content-disposition: form-data; name="file"; filename="${name}.jsonl"\r\ncontent-type: application/jsonl`,
-    content,
+  const file = { bytes: content.bytes, read: content.open };
+  const { contentType, ...body } = formUpload(
+    [{ name: 'purpose', value: purpose }],
+    [{ name: 'file', fileName: `${name}.jsonl`, mime: 'application/jsonl', file }],
   );
-  return textIn(
-    await client.call('POST', '/files', { body, contentType: `multipart/form-data; boundary=${boundary}` }),
-    'id',
-  );
-}
-
-/** A multipart body of two parts: a short one with its headers, and the content below its `head`. */
-export function aroundContent(
-  short: string,
-  head: string,
-  content: UpstreamUpload,
-): { body: UpstreamUpload; boundary: string } {
-  const boundary = `culvert-${randomBase62(24)}`;
-  const body = joinedUpload([
-    { text: `--${boundary}\r\n${short}\r\n--${boundary}\r\n${head}\r\n\r\n` },
-    { file: { bytes: content.bytes, read: content.open }, as: 'bytes' },
-    { text: `\r\n--${boundary}--\r\n` },
-  ]);
-  return { body, boundary };
+  return textIn(await client.call('POST', '/files', { body, contentType }), 'id');
 }
 
 export function fileContent(file: string): string {

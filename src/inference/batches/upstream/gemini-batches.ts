@@ -1,7 +1,9 @@
+import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/json.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
+import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { aroundContent, removeFiles, textIn } from './file-batches.ts';
+import { removeFiles, textIn } from './file-batches.ts';
 import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
 
 const path = '/batches';
@@ -56,20 +58,16 @@ export const geminiBatches: UpstreamBatches = {
 /** Resolves to the file's name, `files/…`. Google deletes it after 48 hours, whatever happens here. */
 async function upload(client: UpstreamClient, name: string, content: UpstreamUpload): Promise<string> {
   const facts = JSON.stringify({ file: { displayName: name, mimeType: 'application/jsonl' } });
-  const { body, boundary } = aroundContent(
-    `content-type: application/json; charset=utf-8\r\n\r\n${facts}`,
-    'content-type: application/jsonl',
-    content,
-  );
-  const answer = await client.call(
-    'POST',
-    { fromOrigin: '/upload/v1beta/files' },
-    {
-      body,
-      contentType: `multipart/related; boundary=${boundary}`,
-      headers: ['x-goog-upload-protocol', 'multipart'],
-    },
-  );
+  const boundary = `culvert-${randomBase62(24)}`;
+  const begin = `--${boundary}\r\ncontent-type: application`;
+  const body = joinedUpload([
+    { text: `${begin}/json; charset=utf-8\r\n\r\n${facts}\r\n${begin}/jsonl\r\n\r\n` },
+    { file: { bytes: content.bytes, read: content.open }, as: 'bytes' },
+    { text: `\r\n--${boundary}--\r\n` },
+  ]);
+  const contentType = `multipart/related; boundary=${boundary}`;
+  const at = { fromOrigin: '/upload/v1beta/files' };
+  const answer = await client.call('POST', at, { body, contentType, headers: ['x-goog-upload-protocol', 'multipart'] });
   return textIn(objectIn(answer.file), 'name');
 }
 

@@ -3,7 +3,6 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { ImageFormatId, ImageSource } from '../../../formats/media/images/format.ts';
 import { imageFormats } from '../../../formats/media/images/index.ts';
 import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
-import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
@@ -12,7 +11,7 @@ import type { Target } from '../../../routing/target.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { GatheredWhole } from '../../spine/answer-reader.ts';
 import type { PreparedBody } from '../../spine/job.ts';
-import { type BodyPiece, joinedUpload } from '../../spine/upload-body.ts';
+import { type BodyPiece, type FormFile, formUpload, joinedUpload } from '../../spine/upload-body.ts';
 import { DrawnStream } from './drawn-stream.ts';
 import type { ImageEdit, UploadedPicture } from './image-edit.ts';
 
@@ -63,28 +62,21 @@ function uploadOf(
   marked: ReturnType<typeof markedSource> | null,
   edit: ImageEdit | null,
 ): Upload | null {
-  if (format === 'stability') return formUpload(body, edit ?? { pictures: [], mask: null });
+  if (format === 'stability') return editForm(body, edit ?? { pictures: [], mask: null });
   if (marked === null) return null;
-  return format === 'openai' ? formUpload(body, edit!) : marked.upload(body);
+  return format === 'openai' ? editForm(body, edit!) : marked.upload(body);
 }
 
 /** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
-function formUpload(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
-  const boundary = `culvert-${randomBytes(16).toString('hex')}`;
-  const fields = Object.entries(body).map(([name, value = null]) =>
-    fieldPart(boundary, { name, value: fieldText(value) }),
-  );
-  const pieces: BodyPiece[] = [{ text: fields.join('') }];
-  const add = (name: string, fileName: string, { type, file }: UploadedPicture) => {
-    const head = filePartHead(boundary, { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type });
-    pieces.push({ text: head }, { file, as: 'bytes' }, { text: '\r\n' });
+function editForm(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
+  const fields = Object.entries(body).map(([name, value = null]) => ({ name, value: fieldText(value) }));
+  const fileOf = (name: string, fileName: string, { type, file }: UploadedPicture): FormFile => {
+    return { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type, file };
   };
   // One alone goes by the name that older servers know.
   const name = pictures.length === 1 ? 'image' : 'image[]';
-  for (const [i, picture] of pictures.entries()) add(name, `image-${i}`, picture);
-  if (mask !== null) add('mask', 'mask', mask);
-  pieces.push({ text: formEnd(boundary) });
-  return { ...joinedUpload(pieces), contentType: formType(boundary) };
+  const files = pictures.map((picture, i) => fileOf(name, `image-${i}`, picture));
+  return formUpload(fields, mask === null ? files : [...files, fileOf('mask', 'mask', mask)]);
 }
 
 function fieldText(value: JsonValue): string {

@@ -1,10 +1,9 @@
 import { findNamed, memberKinds, type NamedObject, type NamingRules } from '../../../formats/dialects/named-objects.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { folded } from '../../../kernel/parse-object.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
-import { type BodyPiece, joinedUpload, type SendableFile } from '../../spine/upload-body.ts';
+import { formUpload, type SendableFile } from '../../spine/upload-body.ts';
 
 /** A request's body: an object, or the parts of a form. */
 export type ObjectBody = { json: JsonObject } | { form: ObjectForm };
@@ -81,7 +80,16 @@ export function sentBody(
   body: ObjectBody,
   idsThere: ReadonlyMap<string, string>,
 ): { sent: string | UpstreamUpload; contentType: string } {
-  if ('form' in body) return formOf(body.form, idsThere);
+  if ('form' in body) {
+    // Written anew, so that the provider reads no other fields than those that were looked at.
+    const fields = body.form.fields.map(({ name, value }) => ({ name, value: idsThere.get(value) ?? value }));
+    const files = body.form.files.map(({ mediaType, ...file }) => ({
+      ...file,
+      mime: mediaType ?? 'application/octet-stream',
+    }));
+    const sent = formUpload(fields, files);
+    return { sent, contentType: sent.contentType };
+  }
   return { sent: JSON.stringify(withIds(body.json, idsThere)), contentType: 'application/json' };
 }
 
@@ -91,25 +99,4 @@ function withIds(value: JsonValue, ids: ReadonlyMap<string, string>): JsonValue 
   if (Array.isArray(value)) return value.map((one) => withIds(one, ids));
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withIds(inner ?? null, ids)]));
-}
-
-/** Written anew, so that the provider reads no other fields than those that were looked at. */
-function formOf({ fields, files }: ObjectForm, ids: ReadonlyMap<string, string>) {
-  const boundary = `culvert-${randomBase62(24)}`;
-  const begin = (name: string) => `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"`;
-  const pieces: BodyPiece[] = fields.map(({ name, value }) => ({
-    text: `${begin(name)}\r\n\r\n${ids.get(value) ?? value}\r\n`,
-  }));
-  for (const { name, fileName, mediaType, file } of files) {
-    const type = quoted(mediaType ?? 'application/octet-stream');
-    const head = `${begin(name)}; filename="${quoted(fileName)}"\r\ncontent-type: ${type}\r\n\r\n`;
-    pieces.push({ text: head }, { file, as: 'bytes' }, { text: '\r\n' });
-  }
-  const sent = joinedUpload([...pieces, { text: `--${boundary}--\r\n` }]);
-  return { sent, contentType: `multipart/form-data; boundary=${boundary}` };
-}
-
-/** A name as browsers write it in forms. */
-function quoted(text: string): string {
-  return text.replace(/["\r\n]/g, (sign) => encodeURIComponent(sign));
 }

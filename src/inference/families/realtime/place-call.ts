@@ -1,23 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as rest } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { responseTurns } from '../../../formats/media/realtime/turn-events.ts';
-import { fieldPart, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
+import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { statusFault } from '../../spine/attempts/attempt-faults.ts';
 import { refuse, sendWhole } from '../../spine/sink.ts';
-import { holdSession, notRealtime, type SessionCall } from './held-session.ts';
+import { formUpload } from '../../spine/upload-body.ts';
+import { holdSession, notRealtime, ruledSession, type SessionCall } from './held-session.ts';
 import { connectAt } from './open-session.ts';
 import { type LongWork, runSession } from './realtime-session.ts';
-import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { type EndListener, type SessionEnd, SocketEnd } from './socket-end.ts';
 
@@ -135,15 +134,14 @@ async function offerTo(
   { sdp, settings, signal }: { sdp: string; settings: JsonObject; signal: AbortSignal },
 ): Promise<{ kind: 'reached'; value: PlacedCall } | { kind: 'missed'; fault: Fault }> {
   const missed = (why: Fault) => ({ kind: 'missed' as const, fault: why });
-  const boundary = `culvert-${randomUUID()}`;
   const session = JSON.stringify({ type: 'realtime', ...settings, model: attempt.target.model });
-  const parts = [
-    fieldPart(boundary, { name: 'sdp', value: sdp }),
-    fieldPart(boundary, { name: 'session', value: session }),
+  const fields = [
+    { name: 'sdp', value: sdp },
+    { name: 'session', value: session },
   ];
+  const { contentType, ...body } = formUpload(fields, []);
   try {
-    const body = parts.join('') + formEnd(boundary);
-    const answer = await post(services, attempt, to, { path: '', contentType: formType(boundary), body, signal });
+    const answer = await post(services, attempt, to, { path: '', contentType, body, signal });
     const { status, headers, bytes } = answer;
     if (status < 200 || status > 299) {
       return missed(statusFault({ status, headers, body: bytes }, openAiChat, to.connection, services.clock.wallMs()));
@@ -163,7 +161,7 @@ function post(
   { transport }: Pick<RealtimeServices, 'transport'>,
   { target, credential }: RouteAttempt,
   { connection }: ConfiguredProvider,
-  request: { path: string; contentType: string | null; body: string | null; signal?: AbortSignal },
+  request: { path: string; contentType: string | null; body: UpstreamUpload | null; signal?: AbortSignal },
 ) {
   const { origin, route, basePath, credentials, provider } = connection;
   const { get, authorize } = knownEntry(credentials, credential.id);

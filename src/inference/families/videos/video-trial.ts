@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import { formOfMembers } from '../../../formats/media/form-members.ts';
 import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
-import { fieldPart, filePartHead, formEnd, formType } from '../../../formats/media/transcription/form-body.ts';
 import { lossesOf } from '../../../formats/media/videos/format.ts';
 import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readVeoOperation } from '../../../formats/media/videos/veo.ts';
@@ -13,7 +11,7 @@ import { GatheredWhole } from '../../spine/answer-reader.ts';
 import { SplitTrial } from '../../spine/attempts/split-trial.ts';
 import type { Job, PreparedBody } from '../../spine/job.ts';
 import type { Bytes } from '../../spine/sink.ts';
-import { joinedUpload } from '../../spine/upload-body.ts';
+import { type FormFile, formUpload } from '../../spine/upload-body.ts';
 import { sealedVideoId } from './jobs.ts';
 import type { VideoServices } from './services.ts';
 import type { FirstPicture, VideoBody } from './video-body.ts';
@@ -75,7 +73,7 @@ export class VideoTrial extends SplitTrial {
     const [below, query] = path.split('?');
     return {
       bytes: asForm ? '' : JSON.stringify(whole),
-      ...(asForm && { upload: formUpload(whole, picture) }),
+      ...(asForm && { upload: formUpload(formOfMembers(whole), [fileOf(picture)]) }),
       streamed: false,
       upstreamDialect: dialects[connection.provider.dialect],
       path:
@@ -107,18 +105,6 @@ async function inBase64({ type, file }: FirstPicture) {
   return { mediaType: type, base64: Buffer.concat(pieces).toString('base64') };
 }
 
-function formUpload(body: JsonObject, { type, file }: FirstPicture) {
-  const boundary = `culvert-${randomBytes(16).toString('hex')}`;
-  const fields = formOfMembers(body).map((field) => fieldPart(boundary, field));
-  const head = filePartHead(boundary, {
-    name: 'input_reference',
-    fileName: `picture.${pictureEnding[type]}`,
-    mime: type,
-  });
-  const upload = joinedUpload([
-    { text: fields.join('') + head },
-    { file, as: 'bytes' },
-    { text: `\r\n${formEnd(boundary)}` },
-  ]);
-  return { ...upload, contentType: formType(boundary) };
+function fileOf({ type, file }: FirstPicture): FormFile {
+  return { name: 'input_reference', fileName: `picture.${pictureEnding[type]}`, mime: type, file };
 }
