@@ -14,12 +14,19 @@ export function answerCalls<Offers extends object>(offers: Offers): void {
   );
 }
 
-/** Answers every order with what `done` makes of it or with its error, and reports that the thread has loaded. */
-export function answerOrders<Order extends { id: number }>(done: (order: Order) => unknown): void {
+/**
+ * Answers every order with what `done` makes of it or with its error, and reports that the thread has loaded. `memoryOf`:
+ * parts of a result that move to the thread that asked; absent: all of it is copied.
+ */
+export function answerOrders<Order extends { id: number }, Result>(
+  done: (order: Order) => Result,
+  memoryOf: (result: Awaited<Result>) => ArrayBuffer[] = () => [],
+): void {
   threadPort().on('message', async (order: Order) => {
     const { id } = order;
     try {
-      threadPort().postMessage({ id, result: await done(order) });
+      const result = await done(order);
+      threadPort().postMessage({ id, result }, memoryOf(result));
     } catch (error) {
       threadPort().postMessage(
         error instanceof FailureError ? { id, failure: error.failure } : { id, error: String(error) },
