@@ -10,7 +10,7 @@ import { urlOf, whyNotListening } from '../http/connections/listening.ts';
 import type { Route } from '../http/exchange.ts';
 import { createGatewayServer, type GatewayServer } from '../http/server.ts';
 import { createRecentBodies, type RecentBodies } from '../inference/endpoints/recent-bodies.ts';
-import { createProviderObjects } from '../inference/families/chat/provider-objects.ts';
+import { ProviderObjects } from '../inference/families/chat/provider-objects.ts';
 import { createAliasWatch, reportFinished } from '../inference/models/ended-requests.ts';
 import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
 import type { Snapshots } from '../inference/models/snapshot.ts';
@@ -164,8 +164,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
   const aliases = createAliasWatch({ models: () => snapshots.current.models, health, clock, log });
   opened(every(aliasLookMs, aliases.look));
-  const objects = createProviderObjects({ open: stores.providerObjects, clock, snapshots, onTrouble });
-  opened(objects.close);
+  const objects = new ProviderObjects({ open: stores.providerObjects, clock, snapshots, onTrouble });
+  opened(() => objects.close());
   opened(notices.stop);
   // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.
   opened(() => transport.destroy());

@@ -3,7 +3,6 @@ import type { GivenObject, ProviderObjectStore } from '../../../books/auth/provi
 import type { Config } from '../../../config/schema.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
-import type { RouteAttempt } from '../../../routing/route.ts';
 
 export interface GivenObjectsParts {
   /** Opened at the first id: most callers never give or name one. */
@@ -17,11 +16,8 @@ export interface GivenObjectsParts {
   pause?(ms: number): Promise<unknown>;
 }
 
-/** The credential that gave the ids of an answer. */
-export type GivingAttempt = Pick<RouteAttempt, 'target' | 'credential'>;
-
 /** The target that gave an id, and its credential. */
-export interface GivingPlace {
+interface GivingPlace {
   target: { id: string };
   credential: { id: string };
 }
@@ -74,7 +70,7 @@ export class GivenObjects {
   }
 
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
-  give(tenant: string, { target, credential }: GivingAttempt, ids: readonly string[]): void {
+  give(tenant: string, { target, credential }: GivingPlace, ids: readonly string[]): void {
     const nowMs = this.#parts.clock.wallMs();
     for (const id of ids) {
       const expiresMs = nowMs + this.#retentionMs(id);
@@ -113,7 +109,10 @@ export class GivenObjects {
     if (!this.#resting) void this.#write();
   }
 
-  /** Resolves when these ids are written, or `recordWaitMaxMs` are over. Null: they are. Never rejects. */
+  /**
+   * Resolves when these ids are written, so that they outlive this process: before their answer goes out. After
+   * `recordWaitMaxMs` without the database it resolves too. Null: they are written. Never rejects.
+   */
   recorded(tenant: string, ids: readonly string[]): Promise<void> | null {
     if (this.#waiting.size === 0) return null;
     const keys = ids.map((id) => keyOf({ idHash: hashOf(id), tenant }));

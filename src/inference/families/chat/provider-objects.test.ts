@@ -4,16 +4,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GivenObject, ProviderObjectStore } from '../../../books/auth/provider-object-store.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
-import { createProviderObjects } from './provider-objects.ts';
+import { ProviderObjects } from './provider-objects.ts';
 
 const clock: Clock = { wallMs: () => 1_000, monotonicMs: () => 0 };
 const dayMs = 86_400_000;
 const snapshots = { current: { config: { storage: { provider_objects: 365 * dayMs } } } };
 const target = { id: 'oa/gpt', provider: 'oa', credentials: [{ id: 'oa#0', weight: 1, rpm: null }] };
 const candidates = [{ target, rank: 0 }] as unknown as readonly RouteCandidate[];
-const attempt = { target, credential: target.credentials[0] } as unknown as Parameters<
-  ReturnType<typeof createProviderObjects>['give']
->[1];
+const attempt = { target, credential: target.credentials[0] } as unknown as Parameters<ProviderObjects['give']>[1];
 
 /** A store that can be away, and whose rows another process may write. */
 function memoryStore(lookAgainAfterMs: number | null) {
@@ -46,7 +44,7 @@ test('ids that a database which is away cannot take are its tenant’s all the s
   const memory = memoryStore(null);
   const troubles: string[] = [];
   const waits: (() => void)[] = [];
-  const objects = createProviderObjects({
+  const objects = new ProviderObjects({
     open: async () => memory.store,
     clock,
     snapshots,
@@ -72,9 +70,9 @@ test('ids that a database which is away cannot take are its tenant’s all the s
 
 test('what another process is about to write is looked for again, unless it is only a label', async () => {
   const memory = memoryStore(150);
-  const other = createProviderObjects({ open: async () => memory.store, clock, snapshots, onTrouble: assert.fail });
+  const other = new ProviderObjects({ open: async () => memory.store, clock, snapshots, onTrouble: assert.fail });
   let waited = 0;
-  const objects = createProviderObjects({
+  const objects = new ProviderObjects({
     open: async () => memory.store,
     clock,
     snapshots,
@@ -95,7 +93,7 @@ test('what another process is about to write is looked for again, unless it is o
 test('S25 what waits is bounded, and a flood of one tenant’s takes nobody else’s', async () => {
   const memory = memoryStore(null);
   memory.away = true;
-  const objects = createProviderObjects({
+  const objects = new ProviderObjects({
     open: async () => memory.store,
     clock,
     snapshots,
@@ -118,7 +116,7 @@ test('S25 thousands of made-up ids cost the database no more than some, and othe
     looks.push(hashes.length);
     return find(hashes, nowMs);
   };
-  const objects = createProviderObjects({
+  const objects = new ProviderObjects({
     open: async () => memory.store,
     clock,
     snapshots,
@@ -155,7 +153,7 @@ test('objects that a provider keeps until they are deleted stay as long as they 
   let day = 0;
   const moving: Clock = { wallMs: () => day * dayMs, monotonicMs: () => 0 };
   const parts = { open: async () => memory.store, clock: moving, snapshots, onTrouble: assert.fail };
-  const objects = createProviderObjects(parts);
+  const objects = new ProviderObjects(parts);
   await objects.ready();
   const lasting = ['file-1', 'file_1', 'ftjob-1', 'ft:gpt-5-mini:org::1', 'eval_1', 'skill_1', 'conv_1', 'vs_1'];
   objects.give('a/x', attempt, ['resp_1', 'cntr_1', ...lasting]);

@@ -6,42 +6,7 @@ import { type Failure, failureIn } from '../../../kernel/failure.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { type Bound, bindCandidates, type KnownObject, unknownObjectFailure } from './bind-candidates.ts';
-import { GivenObjects, type GivenObjectsParts, type GivingAttempt, type GivingPlace, hashOf } from './given-objects.ts';
-
-/**
- * Ownership of objects at providers: an id in an answer serves the tenant that received it, and goes to the credential
- * that gave it. Other ids pass only when the operator shares them. An id that cannot be looked up is refused.
- */
-export interface ProviderObjects {
-  /** Opens the database, so that new ids are written at once. Never rejects. */
-  ready(): Promise<unknown>;
-  /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
-  give(tenant: string, attempt: GivingAttempt, ids: readonly string[]): void;
-  /** Forgets an object that the tenant has deleted there. Never throws. */
-  forget(tenant: string, place: GivingPlace, id: string): void;
-  /**
-   * Resolves when these ids are written, so that they outlive this process: before their answer goes out. After ten
-   * seconds without the database it resolves too. Null: they are written. Never rejects.
-   */
-  recorded(tenant: string, ids: readonly string[]): Promise<void> | null;
-  /**
-   * The targets that may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when
-   * the owner cannot be found out.
-   */
-  bind(query: BindQuery): Promise<Bound | Failure>;
-  /** The credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked. */
-  credentialOf(tenant: string, id: string): Promise<string | null>;
-  /**
-   * The target and credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked.
-   */
-  homeOf(tenant: string, id: string): Promise<Pick<GivenObject, 'target' | 'credential'> | null>;
-  /** The ids among these that the tenant was given. Rejects likewise. */
-  givenTo(tenant: string, ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
-  sweep(nowMs: number): Promise<number>;
-  /** Writes the rest. */
-  close(): Promise<void>;
-}
+import { GivenObjects, hashOf } from './given-objects.ts';
 
 export interface BindQuery {
   tenant: string;
@@ -55,36 +20,39 @@ export interface BindQuery {
 /** Ids of one request between which others have their turn. */
 const idsPerLookup = 128;
 
-export function createProviderObjects(parts: GivenObjectsParts): ProviderObjects {
-  const objects = new GivenObjects(parts);
-  async function homeOf(tenant: string, id: string) {
+/**
+ * Ownership of objects at providers: an id in an answer serves the tenant that received it, and goes to the credential
+ * that gave it. Other ids pass only when the operator shares them. An id that cannot be looked up is refused.
+ */
+export class ProviderObjects extends GivenObjects {
+  /**
+   * The targets that may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when
+   * the owner cannot be found out.
+   */
+  async bind(query: BindQuery): Promise<Bound | Failure> {
+    try {
+      return await bind(this, query);
+    } catch (error) {
+      return failureIn(error);
+    }
+  }
+
+  /**
+   * The target and credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked.
+   */
+  async homeOf(tenant: string, id: string): Promise<Pick<GivenObject, 'target' | 'credential'> | null> {
     const hashes = [hashOf(id)];
-    const row = (await objects.find(tenant, hashes, hashes)).findLast((one) => one.tenant === tenant) ?? null;
-    if (row !== null) objects.used(id, row);
+    const row = (await this.find(tenant, hashes, hashes)).findLast((one) => one.tenant === tenant) ?? null;
+    if (row !== null) this.used(id, row);
     return row;
   }
-  return {
-    ready: () => objects.ready(),
-    give: (tenant, attempt, ids) => objects.give(tenant, attempt, ids),
-    forget: (tenant, place, id) => objects.forget(tenant, place, id),
-    recorded: (tenant, ids) => objects.recorded(tenant, ids),
-    async bind(query) {
-      try {
-        return await bind(objects, query);
-      } catch (error) {
-        return failureIn(error);
-      }
-    },
-    credentialOf: async (tenant, id) => (await homeOf(tenant, id))?.credential ?? null,
-    homeOf,
-    async givenTo(tenant, ids) {
-      const hashes = new Map(ids.map((id) => [hashOf(id), id]));
-      const rows = ids.length === 0 ? [] : await objects.find(tenant, [...hashes.keys()], []);
-      return new Set(rows.flatMap((row) => (row.tenant === tenant ? (hashes.get(row.idHash) ?? []) : [])));
-    },
-    sweep: (nowMs) => objects.sweep(nowMs),
-    close: () => objects.close(),
-  };
+
+  /** The ids among these that the tenant was given. Rejects likewise. */
+  async givenTo(tenant: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const hashes = new Map(ids.map((id) => [hashOf(id), id]));
+    const rows = ids.length === 0 ? [] : await this.find(tenant, [...hashes.keys()], []);
+    return new Set(rows.flatMap((row) => (row.tenant === tenant ? (hashes.get(row.idHash) ?? []) : [])));
+  }
 }
 
 async function bind(given: GivenObjects, query: BindQuery): Promise<Bound | Failure> {

@@ -17,7 +17,7 @@ export async function atProvider(
   id: string,
   { method, rest }: { method: 'GET' | 'DELETE'; rest: string },
 ): Promise<JsonObject> {
-  const credential = await objects.credentialOf(tenant, id);
+  const credential = (await objects.homeOf(tenant, id))?.credential ?? null;
   const home = [...snapshots.current.providers.values()].find(
     ({ connection }) => credential !== null && connection.credentials.has(credential),
   )?.connection;
