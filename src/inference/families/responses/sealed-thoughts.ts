@@ -1,9 +1,7 @@
-import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { PassingSink } from '../../spine/passing-sink.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../../spine/sink.ts';
 import { dataOf, type ResponseFrame, ResponseFrames } from './response-frames.ts';
-import type { StoredResponses } from './stored-responses.ts';
 
 /** Begins the `encrypted_content` of a thought that its provider gave as text, which sets it apart from a provider's. */
 export const thoughtMark = 'culvert.thought.';
@@ -16,42 +14,13 @@ export function includesSealedThoughts({ include }: JsonObject): boolean {
   return Array.isArray(include) && include.includes(encryptedThoughts);
 }
 
-/**
- * The items of an input with the texts of their sealed thoughts as summaries, which any provider's format has a place
- * for. A 400 for one that another key was given, or that was changed.
- */
-export function openedThoughts(
-  { openText }: Pick<StoredResponses, 'openText'>,
-  tenant: string,
-  input: readonly JsonValue[],
-): JsonValue[] | Failure {
-  const items: JsonValue[] = [];
-  for (const [at, item] of input.entries()) {
-    const sealed = isObject(item) && item.type === 'reasoning' ? item.encrypted_content : undefined;
-    if (!isObject(item) || typeof sealed !== 'string' || !sealed.startsWith(thoughtMark)) {
-      items.push(item);
-      continue;
-    }
-    const text = openText(tenant, sealed.slice(thoughtMark.length));
-    if (text === null) return unreadable(`input[${at}].encrypted_content`);
-    const { encrypted_content: _, content: __, ...rest } = item;
-    items.push({ ...rest, summary: [{ type: 'summary_text', text }] });
-  }
-  return items;
-}
-
-function unreadable(field: string): Failure {
-  const message = `'${field}' cannot be read: it was made for another key, or it was changed. Leave the item out.`;
-  return { kind: 'invalid-request', param: field, message, code: 'invalid_encrypted_content' };
-}
-
 /** Frames of a stream that hold items in their last form. */
 const whole: ReadonlySet<string> = new Set(['response.output_item.done', 'response.completed', 'response.incomplete']);
 
 /** The same sink, for a caller that brings thoughts back itself: each thought with a text and no proof is sealed. */
 export class SealingSink extends PassingSink {
   readonly #seal: (text: string) => string;
-  /** Sealed texts by the id of their item: each frame of a stream has the same. */
+  /** Sealed forms of texts: each frame of a stream has the same for one. */
   readonly #sealed = new Map<string, string>();
   #form: AnswerForm = 'whole';
   readonly #whole: Buffer[] = [];
@@ -114,9 +83,8 @@ export class SealingSink extends PassingSink {
     if (item.type !== 'reasoning' || (item.encrypted_content ?? '') !== '') return item;
     const text = textOf(item.content) || textOf(item.summary);
     if (text === '') return item;
-    const id = String(item.id);
-    const sealed = this.#sealed.get(id) ?? thoughtMark + this.#seal(text);
-    this.#sealed.set(id, sealed);
+    const sealed = this.#sealed.get(text) ?? thoughtMark + this.#seal(text);
+    this.#sealed.set(text, sealed);
     return { ...item, encrypted_content: sealed };
   }
 }
