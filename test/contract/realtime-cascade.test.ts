@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { encodeG711 } from '../../src/engines/audio/g711.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
 import { adminKey, otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { openCascade, sound, userSays } from './cascade-caller.ts';
@@ -251,6 +253,77 @@ test('functions that the model calls end its response, and their results go to i
   assert.equal(messages[2]!.tool_call_id, call.call_id);
   caller.realtime.close();
   await caller.closed;
+});
+
+test('functions are called, whatever number a server gives the first one, and where it gives none', async (t) => {
+  const add = { id: 'a', type: 'function', function: { name: 'add', arguments: '{"x":' } };
+  const rest = { function: { arguments: '1}' } };
+  const next = { id: 'b', type: 'function', function: { name: 'subtract', arguments: '{}' } };
+  const numbered = [
+    { index: 1, ...add },
+    { index: 1, ...rest },
+    { index: 2, ...next },
+  ];
+  for (const calls of [numbered, [add, rest, next]]) {
+    const odd = createServer((_request, response) => {
+      const choices = [...calls.map((call) => ({ tool_calls: [call] })), {}].map((delta, at) => [
+        { index: 0, delta, finish_reason: at === calls.length ? 'tool_calls' : null },
+      ]);
+      const frames = choices.map((one) => ({ id: 'c', object: 'chat.completion.chunk', created: 1, choices: one }));
+      response.setHeader('content-type', 'text/event-stream');
+      response.end(`${frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join('')}data: [DONE]\n\n`);
+    });
+    const base_url = `${await listening(t, odd)}/v1`;
+    const own = await startGateway(t, {
+      providers: { odd: { type: 'openai', base_url, api_key: 'k' } },
+      models: {
+        talk: { targets: ['odd/m'], realtime: { transcription: 'hears', speech: 'speaks', voice: 'nova' } },
+        hears: { type: 'transcription', targets: ['odd/whisper-1'] },
+        speaks: { type: 'speech', targets: ['odd/tts-1'] },
+      },
+    });
+    const tools = ['add', 'subtract'].map((name) => ({ type: 'function', name, parameters: { type: 'object' } }));
+    const caller = await openCascade(t, own, { output_modalities: ['text'], tools });
+    caller.send('conversation.item.create', userSays('Hello'));
+    const { status, output } = await caller.response();
+    assert.equal(status, 'completed');
+    assert.deepEqual(
+      (output as JsonObject[]).map(({ call_id, name, arguments: given }) => [call_id, name, given]),
+      [
+        ['a', 'add', '{"x":1}'],
+        ['b', 'subtract', '{}'],
+      ],
+    );
+  }
+});
+
+test('a caller that clears its sound is not heard, also where its speech would end by itself', async (t) => {
+  const caller = await open(t, { audio: { input: { turn_detection: { type: 'server_vad' } } } });
+  caller.send('input_audio_buffer.append', { audio: sound(600, 0.3) });
+  await caller.heard('input_audio_buffer.speech_started');
+  caller.send('input_audio_buffer.clear');
+  caller.send('input_audio_buffer.append', { audio: sound(1_000, 0.0005) });
+  caller.send('session.update', { session: { type: 'realtime', instructions: 'Be brief.' } });
+  await caller.heard(
+    'session.updated',
+    caller.events.findIndex(({ type }) => type === 'input_audio_buffer.cleared'),
+  );
+  assert.ok(!caller.events.some(({ type }) => type === 'input_audio_buffer.speech_stopped'));
+});
+
+test('sound that comes while too many turns wait is committed later', async (t) => {
+  const session = { output_modalities: ['text'], audio: { input: { turn_detection: null } } };
+  const caller = await open(t, session, { model: 'slow' });
+  caller.send('conversation.item.create', userSays('Hello'));
+  for (let n = 0; n < 8; n += 1) caller.send('response.create');
+  await caller.heard('response.output_text.delta');
+  caller.send('input_audio_buffer.append', { audio: sound(200, 0.3) });
+  caller.send('input_audio_buffer.commit');
+  assert.match(JSON.stringify(await caller.heard('error')), /turns are already waiting/);
+  caller.send('response.cancel');
+  await caller.heard('response.done');
+  caller.send('input_audio_buffer.commit');
+  await caller.heard('input_audio_buffer.committed');
 });
 
 test('a response has settings of its turn alone, and may be apart from the conversation', async (t) => {

@@ -31,7 +31,8 @@ export class CascadeAnswer {
   /** Not yet given to the speaker. */
   #unspoken = '';
   #speech: Promise<Failure | null> = Promise.resolve(null);
-  readonly #calls: { id: string; name: string; arguments: string }[] = [];
+  /** By the model's own numbers, which some count from 1. */
+  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
 
   /** `voiced`: the sound of its words, as it is made. */
   constructor(
@@ -54,7 +55,7 @@ export class CascadeAnswer {
     const unspoken = await this.#speech;
     // Arguments of a call may be cut as the words are.
     if (!this.#signal.aborted && this.cut === null) {
-      for (const { id, name, arguments: given } of this.#calls) this.#response.call(id, name, given);
+      for (const { id, name, arguments: given } of this.#calls.values()) this.#response.call(id, name, given);
     }
     return failure ?? unspoken;
   }
@@ -69,9 +70,12 @@ export class CascadeAnswer {
     if (typeof delta.content === 'string' && delta.content !== '') this.#words(delta.content);
     for (const call of listIn(delta.tool_calls)) {
       if (!isObject(call)) continue;
-      const at = typeof call.index === 'number' ? call.index : this.#calls.length;
-      this.#calls[at] ??= { id: '', name: '', arguments: '' };
-      const called = this.#calls[at];
+      // Without a number, a piece with an id begins a call, and others go on with the last one.
+      const last = this.#calls.size - 1;
+      const at =
+        typeof call.index === 'number' ? call.index : typeof call.id === 'string' ? last + 1 : Math.max(0, last);
+      const called = this.#calls.get(at) ?? { id: '', name: '', arguments: '' };
+      this.#calls.set(at, called);
       const given = objectIn(call.function);
       if (typeof call.id === 'string') called.id = call.id;
       if (typeof given.name === 'string') called.name += given.name;

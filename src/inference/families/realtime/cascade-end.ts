@@ -75,6 +75,8 @@ export class CascadeEnd implements SessionEnd {
   readonly #items: CascadeItems;
   /** The response that is made; null: none is. */
   #answering: Answering | null = null;
+  /** The item that holds what the caller is saying. */
+  #speaking = '';
   /** The last turn in line: turns are answered in the order in which they were spoken. */
   #turns: Promise<void> = Promise.resolve();
   #turnsWaiting = 0;
@@ -136,16 +138,12 @@ export class CascadeEnd implements SessionEnd {
         return this.#update(event);
       case 'input_audio_buffer.append':
         return this.#append(event);
-      case 'input_audio_buffer.commit': {
-        const sound = Buffer.concat(this.#sound.splice(0));
-        this.#soundBytes = 0;
-        // Nobody is asked, and paid, for nothing.
-        if (sound.length === 0) return this.#events.error(noSound, null, event.event_id, codeOfNoSound);
-        return this.#takeTurn(sound, this.#events.id('item'), 'waits');
-      }
+      case 'input_audio_buffer.commit':
+        return this.#commit(event);
       case 'input_audio_buffer.clear':
         this.#sound = [];
         this.#soundBytes = 0;
+        this.#detector?.clear();
         return this.#events.write('input_audio_buffer.cleared', {});
       case 'response.create': {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
@@ -186,8 +184,15 @@ export class CascadeEnd implements SessionEnd {
     }
   }
 
-  /** The item that holds what the caller is saying. */
-  #speaking = '';
+  #commit({ event_id }: RealtimeEvent): void {
+    // Nobody is asked, and paid, for nothing.
+    if (this.#soundBytes === 0) return this.#events.error(noSound, null, event_id, codeOfNoSound);
+    // The sound stays for a later try.
+    const full = this.#fullTurns();
+    if (full !== null) return this.#events.error(full, null, event_id);
+    this.#soundBytes = 0;
+    this.#takeTurn(Buffer.concat(this.#sound.splice(0)), this.#events.id('item'), 'waits');
+  }
 
   #detected(found: DetectedSpeech): void {
     if (found.kind === 'begins') {

@@ -47,6 +47,14 @@ export class SpeechDetector {
     return found;
   }
 
+  /** Forgets the sound that has come. Times go on. */
+  clear(): void {
+    this.#rest = Buffer.alloc(0);
+    this.#frames = [];
+    this.#speaking = false;
+    this.#loudMs = 0;
+  }
+
   #frame(frame: Buffer): DetectedSpeech | null {
     this.#receivedMs += frameMs;
     this.#frames.push(frame);
