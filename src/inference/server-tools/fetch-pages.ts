@@ -2,8 +2,7 @@ import { addAddresses, addressKey } from '../../formats/neutral/known-addresses.
 import type { ServerResult, ServerSource, ServerToolFault, WebFetchTool } from '../../formats/neutral/server-tool.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
-import type { SourceMarks } from './source-marks.ts';
-import { sourceText } from './source-text.ts';
+import { type SourceMarks, sourceText } from './source-marks.ts';
 import type { ServerToolPorts, ToolOwner } from './tool-ports.ts';
 
 const urlCharsMax = 8_192;
@@ -65,7 +64,8 @@ export class PageFetches {
       return refused('url_not_accessible', `The page answered with status ${page.status}.`, costMilli);
     }
     const most = tool.tokensMax === null ? charsDefault : Math.min(charsMax, tool.tokensMax * charsPerToken);
-    const quote = page.text.slice(0, most);
+    // A model's provider may refuse half of a character.
+    const quote = page.text.slice(0, most).toWellFormed();
     addAddresses(quote, this.#foundAddresses);
     const document = this.#read++;
     const source = { url: page.url, title: page.title, quote, document, score: null, attributes: {}, age: null };

@@ -1,7 +1,7 @@
 import type { McpServerTool, McpToolFilter, ServerToolStep } from '../../formats/neutral/server-tool.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { freeName, type OfferedTool } from './offered-tools.ts';
+import type { FunctionNames, OfferedTool } from './offered-tools.ts';
 import type { CallBounds, McpServerFunction, McpServerSession, ServerToolPorts, ToolOwner } from './tool-ports.ts';
 
 /** Servers that one request may name: each is a session. */
@@ -22,7 +22,7 @@ export async function openServers(
   ports: Pick<ServerToolPorts, 'openMcp'>,
   owner: ToolOwner,
   servers: readonly McpServerTool[],
-  taken: Set<string>,
+  names: FunctionNames,
   bounds: CallBounds,
 ): Promise<OpenedServers | Failure> {
   if (servers.length > serversMax) {
@@ -38,7 +38,7 @@ export async function openServers(
     await close();
     return failed;
   }
-  const offered = servers.flatMap((server, at) => offeredBy(server, sessions[at]!, taken));
+  const offered = servers.flatMap((server, at) => offeredBy(server, sessions[at]!, names));
   const steps = servers.flatMap((server, at): ServerToolStep[] => {
     if (server.isListed) return [];
     const tools = allowedOf(server, sessions[at]!).map(listed);
@@ -48,10 +48,10 @@ export async function openServers(
 }
 
 /** Functions are named by their server, since two may have tools of the same name. */
-function offeredBy(server: McpServerTool, session: McpServerSession, taken: Set<string>): OfferedTool[] {
+function offeredBy(server: McpServerTool, session: McpServerSession, names: FunctionNames): OfferedTool[] {
   return allowedOf(server, session).map(({ name, description, inputSchema }) => ({
     function: {
-      name: freeName(`${server.label}__${name}`.replace(/[^\w-]/g, '_').slice(0, nameCharsMax), taken),
+      name: names.free(`${server.label}__${name}`.replace(/[^\w-]/g, '_').slice(0, nameCharsMax)),
       description: [server.description, description].filter((text) => text !== '').join('\n\n'),
       parameters: inputSchema,
     },

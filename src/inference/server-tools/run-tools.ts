@@ -19,10 +19,9 @@ import { type JsonObject, parsedData } from '../../kernel/json.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { PageFetches } from './fetch-pages.ts';
 import { needsApproval, type OpenedServers, openServers } from './mcp-servers.ts';
-import { type OfferedTool, offeredSearches } from './offered-tools.ts';
+import { FunctionNames, type OfferedTool, offeredSearches } from './offered-tools.ts';
 import { ResultMedia } from './result-media.ts';
-import type { SourceMarks } from './source-marks.ts';
-import { sourceText } from './source-text.ts';
+import { type SourceMarks, sourceText } from './source-marks.ts';
 import type { CallBounds, ServerToolPorts, ToolOwner } from './tool-ports.ts';
 import type { TurnCall } from './turn-reader.ts';
 
@@ -106,11 +105,11 @@ export class ToolRunner {
   /** Before all else. Null: the tools are there; otherwise why a server's are not. */
   async open(): Promise<Failure | null> {
     const { requested, ports, owner } = this.#run;
-    const taken = new Set(requested.clientToolNames);
-    this.#offer(offeredSearches(requested, taken));
+    const names = new FunctionNames(requested.clientToolNames);
+    this.#offer(offeredSearches(requested, names));
     const servers = requested.tools.filter((tool): tool is McpServerTool => tool.kind === 'mcp');
     if (servers.length === 0) return null;
-    const opened = await openServers(ports, owner, servers, taken, this.#bounds());
+    const opened = await openServers(ports, owner, servers, names, this.#bounds());
     if (isFailure(opened)) return opened;
     this.#servers = opened;
     for (const step of opened.steps) {

@@ -1,9 +1,13 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { ServerSource } from '../../formats/neutral/server-tool.ts';
 
-/** The mark by which the model names a source: its number, in brackets that no prose or code has. */
-export function markOf(index: number): string {
-  return `${open}${index + 1}${close}`;
+/**
+ * A source as the model reads it, behind the mark by which its answer names it: a number in brackets that no prose or code
+ * has. `mark`: its index among those that the answer may cite; null: it may not.
+ */
+export function sourceText({ url, title, age, quote }: ServerSource, mark: number | null): string {
+  const head = mark === null ? title : `${open}${mark + 1}${close} ${title}`;
+  return [head, url, age, quote].filter((line) => line !== null && line !== '').join('\n');
 }
 
 const open = '【';

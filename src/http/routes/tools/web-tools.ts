@@ -1,4 +1,4 @@
-import { prepareScrape } from '../../../inference/families/pages/scrape.ts';
+import { prepareScrape } from '../../../inference/families/pages/fetch-page.ts';
 import { prepareSearch } from '../../../inference/families/search/web-search.ts';
 import type { ServeServices } from '../../../inference/spine/answer-cache.ts';
 import * as v1 from '../../../tools/firecrawl-v1.ts';

@@ -16,6 +16,7 @@ import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { modelThroughRules } from '../../spine/ruled.ts';
 import { jobOf } from '../../spine/serve.ts';
 import { type HeaderList, refuse, type Sink } from '../../spine/sink.ts';
 import { sessionRefusal } from '../../spine/steps/before.ts';
@@ -54,6 +55,19 @@ export interface HeldSession<Reached> {
   headers: HeaderList;
   /** To be called once the caller has its session: from then on each response settles itself. */
   meter(): TurnMeter;
+}
+
+/** A session with the model and the caller that rules for routes give it; null: they refuse it, and it is answered. */
+export async function ruledSession<S extends SessionCall>(services: RealtimeServices, session: S): Promise<S | null> {
+  const snapshot = services.snapshots.current;
+  if (snapshot.rules === null) return session;
+  // A session begins without a text.
+  const sources = { left: services.admission.left, inner: null };
+  const facts = { endpoint: 'realtime', model: session.model, stream: true };
+  const ruled = await modelThroughRules(snapshot, sources, session.call, facts);
+  if (!isFailure(ruled)) return { ...session, ...ruled };
+  refuse(session.call.sink, ruled, session.call.admitted.headers);
+  return null;
 }
 
 /** Types of models that may talk. The configuration calls any model of a provider 'chat' that it gives no type. */

@@ -20,9 +20,15 @@ import { PassingSink } from '../../spine/passing-sink.ts';
 import { type Failed, type HeaderList, refuse } from '../../spine/sink.ts';
 import { CascadeEnd, type CascadeParts } from './cascade-end.ts';
 import { GeminiEnd } from './gemini-end.ts';
-import { type HeldSession, holdSession, notRealtime, notTranscribing, type SessionCall } from './held-session.ts';
+import {
+  type HeldSession,
+  holdSession,
+  notRealtime,
+  notTranscribing,
+  ruledSession,
+  type SessionCall,
+} from './held-session.ts';
 import { runSession } from './realtime-session.ts';
-import { ruledSession } from './ruled-session.ts';
 import type { RealtimeServices } from './services.ts';
 import { type SessionEnd, SocketEnd } from './socket-end.ts';
 import { TranscriptionEnd, type TranscriptionFacts } from './transcription-end.ts';
