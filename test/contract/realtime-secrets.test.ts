@@ -18,6 +18,7 @@ const config = {
   models: {
     voice: { targets: ['up/gpt-realtime'] },
     other: { targets: ['up/gpt-realtime-mini'] },
+    hears: { type: 'transcription', targets: ['up/gpt-4o-transcribe'] },
   },
   plans: { default: { windows: 'off', rpm: 'off' }, one: { windows: { '5h': 1 }, rpm: 'off' } },
   accounts: { other: { plan: 'one' } },
@@ -120,6 +121,47 @@ test('the older format has the settings as its body, and the secret within the s
   socket.close();
   await opened.closed;
   assert.deepEqual(opened.events[0], { type: 'session.update', session: { voice: 'verse' } });
+});
+
+test('the older format of sessions that transcribe names its model and sound as OpenAI’s SDK does', async () => {
+  const made = await client.beta.realtime.transcriptionSessions.create({
+    input_audio_format: 'g711_ulaw',
+    input_audio_transcription: { model: 'hears' as 'whisper-1', language: 'de' },
+    turn_detection: { type: 'server_vad', silence_duration_ms: 300 },
+    client_secret: { expires_at: { anchor: 'created_at', seconds: 60 } },
+  });
+  assert.equal(made.input_audio_format, 'g711_ulaw');
+  assert.ok(Math.abs(made.client_secret.expires_at - Date.now() / 1_000 - 60) < 10);
+  const opening = upstream.next();
+  const socket = ask(made.client_secret.value, '?intent=transcription');
+  await once(socket, 'open');
+  const opened = await opening;
+  socket.close();
+  await opened.closed;
+  assert.equal(opened.path, '/v1/realtime?intent=transcription');
+  const input = {
+    format: { type: 'audio/pcmu' },
+    transcription: { model: 'gpt-4o-transcribe', language: 'de' },
+    turn_detection: { type: 'server_vad', silence_duration_ms: 300 },
+  };
+  assert.deepEqual(opened.events[0], {
+    type: 'session.update',
+    session: { type: 'transcription', audio: { input } },
+  });
+  const wrong: [JsonObject, RegExp][] = [
+    [{}, /input_audio_transcription\.model must name a model/],
+    [{ input_audio_transcription: { model: 'voice' } }, /'voice' does not transcribe/],
+    [{ input_audio_transcription: { model: 'hears' }, input_audio_format: 'mp3' }, /must be one of pcm16, g711_ulaw/],
+    [
+      { input_audio_transcription: { model: 'hears' }, client_secret: { expires_at: { seconds: 1 } } },
+      /client_secret\.expires_at\.seconds must be a whole number/,
+    ],
+  ];
+  for (const [json, words] of wrong) {
+    const answer = await gateway.fetch('/v1/realtime/transcription_sessions', { json });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), words);
+  }
 });
 
 test('a wrong request for a client secret names the field', async () => {

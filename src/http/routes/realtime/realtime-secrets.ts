@@ -8,7 +8,7 @@ import type { RealtimeServices } from '../../../inference/families/realtime/serv
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import { admittedOf, callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { readJsonBody } from '../../read-body.ts';
@@ -23,7 +23,10 @@ const bodyBytesMax = 1024 * 1024;
 /** OpenAI's bounds and default. */
 const seconds = { least: 10, most: 7_200, usual: 600 } as const;
 
-/** Keys for browsers and phones: OpenAI's present format, and the older one, where the settings are the body. */
+/** OpenAI's present format, and the older ones, where the settings are the body. */
+type Form = 'present' | 'older' | 'older transcription';
+
+/** Keys for browsers and phones. */
 export function clientSecretRoutes(parts: SecretsParts): Route[] {
   const shared = { method: 'POST', auth: 'key', quota: 'one', dialect: openAiChat } as const;
   return [
@@ -42,6 +45,14 @@ export function clientSecretRoutes(parts: SecretsParts): Route[] {
       body: { schema: olderSchema },
       summary: 'The same in the older format',
       handle: (exchange) => answer(parts, exchange, 'older'),
+    },
+    {
+      ...shared,
+      path: '/v1/realtime/transcription_sessions',
+      endpoint: 'realtime.transcription_sessions',
+      body: { schema: olderTranscriptionSchema },
+      summary: 'The same for sessions that transcribe',
+      handle: (exchange) => answer(parts, exchange, 'older transcription'),
     },
   ];
 }
@@ -82,11 +93,22 @@ function olderSchema(): JsonSchema {
   };
 }
 
-async function answer(
-  { services, secrets }: SecretsParts,
-  exchange: Exchange,
-  form: 'present' | 'older',
-): Promise<void> {
+function olderTranscriptionSchema(): JsonSchema {
+  return {
+    type: 'object',
+    required: ['input_audio_transcription'],
+    properties: {
+      input_audio_format: { type: 'string', enum: [...olderFormats.keys()] },
+      input_audio_transcription: {
+        type: 'object',
+        required: ['model'],
+        properties: { model: { type: 'string', description: 'The model that transcribes.' } },
+      },
+    },
+  };
+}
+
+async function answer({ services, secrets }: SecretsParts, exchange: Exchange, form: Form): Promise<void> {
   const { client, principal } = exchange;
   const { headers } = admittedOf(exchange);
   const refused = (failure: Failure) => refuse(client, failure, headers);
@@ -94,7 +116,7 @@ async function answer(
   if (raw === null) return;
   const read = Buffer.isBuffer(raw) ? readRequest(raw, form) : raw;
   if (isFailure(read)) return refused(read);
-  const { model, kind, session, lifeS } = read;
+  const { model, kind, session, lifeS, shown } = read;
   const alias = services.snapshots.current.models.resolve(model, callerOf({ principal }));
   if (isFailure(alias)) return refused(alias);
   const wrong = kind === 'transcription' ? notTranscribing(alias) : notRealtime(alias);
@@ -107,11 +129,11 @@ async function answer(
     expiresMs: expiresS * 1_000,
   });
   if (value === null) return refused(tooLong);
-  const shown = { ...session, id: `sess_${randomBase62(20)}`, object: 'realtime.session', model };
+  const made = { ...shown, id: `sess_${randomBase62(20)}` };
   const body: JsonObject =
     form === 'present'
-      ? { value, expires_at: expiresS, session: shown }
-      : { ...shown, client_secret: { value, expires_at: expiresS } };
+      ? { value, expires_at: expiresS, session: made }
+      : { ...made, client_secret: { value, expires_at: expiresS } };
   writeJson(exchange, 200, body, headers);
 }
 
@@ -126,13 +148,16 @@ interface SecretRequest {
   /** The settings, without the model. */
   session: JsonObject;
   lifeS: number;
+  /** The session as its answer shows it, but for its id. */
+  shown: JsonObject;
 }
 
-function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Failure {
+function readRequest(raw: Buffer, form: Form): SecretRequest | Failure {
   const parsed = parseObject(raw);
   if (isFailure(parsed)) return parsed;
+  if (form === 'older transcription') return readTranscription(parsed.body);
   const { expires_after: expires, session: inner, ...rest } = parsed.body;
-  const lifeS = form === 'present' ? lifeOf(expires) : seconds.usual;
+  const lifeS = form === 'present' ? lifeOf(expires, 'expires_after') : seconds.usual;
   if (typeof lifeS !== 'number') return lifeS;
   const settings = form === 'present' ? inner : rest;
   const place = form === 'present' ? 'session.' : '';
@@ -146,13 +171,48 @@ function readRequest(raw: Buffer, form: 'present' | 'older'): SecretRequest | Fa
     const path = `${place}${type === 'realtime' ? 'model' : 'audio.input.transcription.model'}`;
     return invalid(path, `${path} must name a model.`);
   }
-  return { model, kind: type, session: form === 'present' ? { type, ...others } : others, lifeS };
+  const session = form === 'present' ? { type, ...others } : others;
+  return { model, kind: type, session, lifeS, shown: { ...session, object: 'realtime.session', model } };
 }
 
-function lifeOf(expires: JsonValue | undefined): number | Failure {
+const olderFormats: ReadonlyMap<JsonValue, JsonObject> = new Map([
+  ['pcm16', { type: 'audio/pcm', rate: 24_000 }],
+  ['g711_ulaw', { type: 'audio/pcmu' }],
+  ['g711_alaw', { type: 'audio/pcma' }],
+]);
+
+/** A session that transcribes, in the older format. Its secret has the settings in the present one. */
+function readTranscription({ client_secret: secret, ...settings }: JsonObject): SecretRequest | Failure {
+  const lifeS = lifeOf(objectIn(secret).expires_at, 'client_secret.expires_at');
+  if (typeof lifeS !== 'number') return lifeS;
+  const { input_audio_format: formatName = 'pcm16', include } = settings;
+  const { input_audio_transcription: transcription, turn_detection, input_audio_noise_reduction } = settings;
+  const { model } = objectIn(transcription);
+  if (typeof model !== 'string' || model === '') {
+    const path = 'input_audio_transcription.model';
+    return invalid(path, `${path} must name a model.`);
+  }
+  const format = olderFormats.get(formatName);
+  if (format === undefined) {
+    const names = [...olderFormats.keys()].join(', ');
+    return invalid('input_audio_format', `input_audio_format must be one of ${names}.`);
+  }
+  const input = {
+    format,
+    transcription: objectIn(transcription),
+    ...(turn_detection !== undefined && { turn_detection }),
+    ...(input_audio_noise_reduction !== undefined && { noise_reduction: input_audio_noise_reduction }),
+  };
+  const session = { type: 'transcription', audio: { input }, ...(include !== undefined && { include }) };
+  const shown = { modalities: ['text'], ...settings, object: 'realtime.transcription_session' };
+  return { model, kind: 'transcription', session, lifeS, shown };
+}
+
+/** `at`: the member that has it. */
+function lifeOf(expires: JsonValue | undefined, at: string): number | Failure {
   if (expires === undefined || expires === null) return seconds.usual;
   const life = isObject(expires) ? (expires.seconds ?? seconds.usual) : null;
   if (typeof life === 'number' && Number.isInteger(life) && life >= seconds.least && life <= seconds.most) return life;
-  const message = `expires_after.seconds must be a whole number from ${seconds.least} to ${seconds.most}.`;
-  return invalid('expires_after.seconds', message);
+  const message = `${at}.seconds must be a whole number from ${seconds.least} to ${seconds.most}.`;
+  return invalid(`${at}.seconds`, message);
 }
