@@ -17,6 +17,7 @@ const gateway = await startGateway(
       chat: { targets: ['chat/mock/ok'] },
       claude: { targets: ['claude/mock/ok'] },
       slow: { targets: ['chat/mock/delay=300ms'] },
+      late: { targets: ['chat/mock/delay=1m'] },
       refusing: { targets: ['chat/mock/status=400'] },
     },
   },
@@ -160,4 +161,27 @@ test('a connection goes on after a batch that is refused before it was read', as
     assert.equal(response.status, 400);
     assert.match(await response.text(), /nests deeper than 64 levels/);
   }
+});
+
+test('a batch of messages that is begun again with the same Idempotency-Key is the first one, and keeps no second file', async () => {
+  const begin = async (key: string, requests: readonly object[]) => {
+    const json = { requests };
+    const answer = await gateway.fetch('/v1/messages/batches', { json, headers: { 'idempotency-key': key } });
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as { id: string } };
+  };
+  const storedBytes = async () => {
+    const usage = (await (await gateway.fetch('/v1/usage')).json()) as { storage: { files?: number } };
+    return usage.storage.files ?? 0;
+  };
+  const requests = [request('once', 'late')];
+  const first = await begin('batch-1', requests);
+  const before = await storedBytes();
+  const again = await begin('batch-1', requests);
+  assert.deepEqual([first.status, again.status], [200, 200]);
+  assert.equal(again.body.id, first.body.id);
+  assert.equal(again.headers.get('x-culvert-idempotent-replay'), first.headers.get('x-culvert-request-id'));
+  assert.equal((await begin('batch-1', [request('other')])).status, 409);
+  assert.equal((await begin('x'.repeat(256), requests)).status, 400);
+  assert.equal(await storedBytes(), before);
+  assert.notEqual((await begin('batch-2', requests)).body.id, first.body.id);
 });

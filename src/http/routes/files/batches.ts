@@ -5,13 +5,12 @@ import { type Batches, batchNotFound, fileNotFound } from '../../../inference/ba
 import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { checkedMetadata, metadataSchema } from '../../../inference/families/responses/conversation-fields.ts';
-import { readIdempotencyKey } from '../../../inference/spine/idempotency.ts';
-import { refuse, sendWhole } from '../../../inference/spine/sink.ts';
-import { type Failure, failureIn, invalidField, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed, listOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
+import { begunOnce } from './begun-once.ts';
 import { expiryOf } from './openai-file.ts';
 
 export interface BatchesRouteParts {
@@ -39,7 +38,17 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
   const shown = (batch: Batch | null, { params }: StoredCall): JsonObject | Failure =>
     batch === null ? batchNotFound(params.id ?? '') : shownBatch(batch);
   return [
-    route('POST', path, 'Begin a batch of requests', (call) => beginOnce(parts, call), properties),
+    route(
+      'POST',
+      path,
+      'Begin a batch of requests',
+      (call) => {
+        const { exchange, tenant, body } = call;
+        const request = { exchange, tenant, endpoint: 'batches', body: Buffer.from(JSON.stringify(body)) };
+        return begunOnce(parts.services, request, () => begin(parts, call));
+      },
+      properties,
+    ),
     route('GET', path, 'The batches of this key', async ({ tenant, query }) => {
       const page = listed(query, { limitMax: 100, limit: 20, idPrefix: 'batch_' });
       if (isFailure(page)) return page;
@@ -54,23 +63,6 @@ export function batchesRoutes(parts: BatchesRouteParts): Route[] {
       shown(await (await parts.batches()).cancel(call.tenant, 'openai', call.params.id ?? ''), call),
     ),
   ];
-}
-
-/** Begins a batch, once for each `Idempotency-Key`: a batch that ran twice would cost twice. */
-async function beginOnce(parts: BatchesRouteParts, call: StoredCall): Promise<JsonObject | Failure | null> {
-  const { tenant, body, exchange } = call;
-  const { client: sink, requestId, admitted } = exchange;
-  const key = readIdempotencyKey(exchange.request.headers);
-  if (key === null) return begin(parts, call);
-  if (isFailure(key)) return key;
-  const headers = admitted?.headers ?? [];
-  const keyed = { key, tenant, endpoint: 'batches', requestId, body: Buffer.from(JSON.stringify(body)), sink, headers };
-  await parts.services.idempotency.once(keyed, async (answer) => {
-    const batch = await begin(parts, call).catch(failureIn);
-    if (isFailure(batch)) refuse(answer, batch, headers);
-    else sendWhole(answer, headers, JSON.stringify(batch));
-  });
-  return null;
 }
 
 async function begin(

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto';
 import { isoOrNull } from '../../../books/auth/key-facts.ts';
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
@@ -22,6 +23,7 @@ import { linkBaseOf } from '../../link-base.ts';
 import { writeJson } from '../../write-json.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
+import { begunOnce } from './begun-once.ts';
 import { sendFile } from './file-calls.ts';
 
 export interface MessageBatchesParts {
@@ -110,26 +112,45 @@ async function begin(parts: MessageBatchesParts, exchange: Exchange, base: strin
   const answerHeaders = exchange.admitted?.headers ?? [];
   const hold = await parts.services.storage.hold(account);
   if (isFailure(hold)) return refuse(exchange.client, hold, answerHeaders);
+  const files = await parts.files();
+  let unused: string | null = null;
   try {
-    const pieces = jsonPieces(exchange, bodyBytesMax);
-    const files = await parts.files();
+    const digest = createHash('sha256');
+    const pieces = hashed(jsonPieces(exchange, bodyBytesMax), digest);
     const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: 2 * windowMs, hold };
     const lines = linesIn(pieces, tenant, parts.services.bodies);
     const { id } = await files.create(tenant, facts, held(lines, hold));
-    const headers: Record<string, string> = {};
-    for (const name of storedHeaders) {
-      const value = exchange.request.headers[name];
-      if (typeof value === 'string') headers[name] = value;
-    }
-    const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
-    const batches = await parts.batches();
-    const made = { ...order, metadata: null, headers, outputKeptForMs: null };
-    const batch = await batches.create({ tenant, account, keyId: callerIdOf(caller) }, made);
-    writeJson(exchange, 200, shownBatch(batch, base), answerHeaders);
+    unused = id;
+    const request = { exchange, tenant, endpoint: place.endpoint, body: digest.digest() };
+    const answer = await begunOnce(parts.services, request, async () => {
+      const headers: Record<string, string> = {};
+      for (const name of storedHeaders) {
+        const value = exchange.request.headers[name];
+        if (typeof value === 'string') headers[name] = value;
+      }
+      const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
+      const batches = await parts.batches();
+      const made = { ...order, metadata: null, headers, outputKeptForMs: null };
+      const batch = await batches.create({ tenant, account, keyId: callerIdOf(caller) }, made);
+      unused = null;
+      return shownBatch(batch, base);
+    });
+    if (answer === null) return;
+    if (isFailure(answer)) refuse(exchange.client, answer, answerHeaders);
+    else writeJson(exchange, 200, answer, answerHeaders);
   } catch (error) {
     refuse(exchange.client, failureIn(error), answerHeaders);
   } finally {
+    // Refused, or a repeat of another request.
+    if (unused !== null) await files.remove(tenant, unused);
     hold.release();
+  }
+}
+
+async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
   }
 }
 

@@ -124,21 +124,15 @@ async function begin(
     displayName: typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 512) : '',
     input,
   } as const;
-  const made = await (await parts.batches()).create(
-    { tenant, account, keyId: callerIdOf(principal) },
-    {
-      format: 'gemini',
-      endpoint,
-      inputFile,
-      windowMs,
-      window: '24h',
-      metadata: null,
-      headers: {},
-      outputKeptForMs: null,
-      gemini: facts,
-    },
-  );
-  return operationOf(parts, made, 'facts');
+  const order = { format: 'gemini', endpoint, inputFile, windowMs, window: '24h' } as const;
+  const batches = await parts.batches();
+  const made = { ...order, metadata: null, headers: {}, outputKeptForMs: null, gemini: facts };
+  try {
+    return operationOf(parts, await batches.create({ tenant, account, keyId: callerIdOf(principal) }, made), 'facts');
+  } catch (error) {
+    if (input === 'inline') await (await parts.files()).remove(tenant, inputFile);
+    throw error;
+  }
 }
 
 async function namedFile(
