@@ -24,9 +24,7 @@ export interface StoredFiles {
   /** Lets everybody find a file that was written; a second call changes nothing. */
   complete(id: string): Promise<void>;
   /** Removes a file that was written and never completed, which counts no more for its account. */
-  withdraw(file: StoredFile): Promise<void>;
-  /** Removes what nobody else ever saw. */
-  discard(file: Pick<StoredFile, 'id' | 'bytes'>): Promise<void>;
+  withdraw(file: Pick<StoredFile, 'id' | 'tenant' | 'bytes'>): Promise<void>;
   /** Throws an UnreadableFile when it is removed meanwhile. */
   read(file: Pick<StoredFile, 'id' | 'tenant' | 'bytes'>): AsyncGenerator<Buffer, void, undefined>;
   /** Removes what expired, and what was never finished; resolves to how many. */
@@ -118,7 +116,6 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
       await removed(file);
       parts.onStored(file.tenant, -file.bytes);
     },
-    discard: removed,
     async *read({ id, tenant, bytes }) {
       for (let seq = 0; seq * chunkBytes < bytes; seq++) {
         const sealed = await contents.get(id, seq);

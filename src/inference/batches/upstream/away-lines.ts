@@ -88,7 +88,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       waitingUntilMs = clock.wallMs() + Math.max(gatherMs / gatherShare, waitMsOf(refused, clock.wallMs()));
     }
     if (held === null) {
-      await run.files.discard(content);
+      await run.files.withdraw(content);
       return null;
     }
     const made = {
@@ -125,7 +125,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       gatherMs = clock.monotonicMs() - beganMs;
       for (const gathered of all) {
         const isSendable = !signal.aborted && !parts.closed.has(gathered.place.provider);
-        await (isSendable ? send(gathered) : run.files.discard(gathered.content));
+        await (isSendable ? send(gathered) : run.files.withdraw(gathered.content));
       }
     },
     async next() {

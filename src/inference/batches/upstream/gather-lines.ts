@@ -18,7 +18,7 @@ import { lineBytesMax } from './upstream-client.ts';
 export interface GatheredLines {
   place: PreparedLine['place'];
   lines: readonly GatheredLine[];
-  content: { id: string; bytes: number };
+  content: Pick<StoredFile, 'id' | 'tenant' | 'bytes'>;
 }
 
 export interface GatheredLine {
@@ -124,7 +124,6 @@ class Spool {
 
   async end(): Promise<GatheredLines> {
     this.#stream.end();
-    const { id, bytes } = await this.#file;
-    return { place: this.#place, lines: this.#lines, content: { id, bytes } };
+    return { place: this.#place, lines: this.#lines, content: await this.#file };
   }
 }

@@ -156,7 +156,8 @@ export class StoredParts {
   }
 
   async #discard({ content: { id, fileBytes: bytes } }: BatchPart): Promise<void> {
-    await this.#run.files.discard({ id, bytes });
+    const { files, batch } = this.#run;
+    await files.withdraw({ id, bytes, tenant: batch.tenant });
   }
 }
 
