@@ -22,6 +22,13 @@ test('long runs without a boundary cost time by their length alone, and are coun
   count(' '.repeat(200_000));
   // Counted in one piece, the second alone takes minutes, of CPU too.
   assert.ok(process.threadCpuUsage(before).user < 10_000_000);
+  const longer = process.threadCpuUsage();
+  assert.equal(
+    countInPieces('a'.repeat(4_000_000), (piece) => piece.length),
+    4_000_000,
+  );
+  // With a look at the whole run for each piece, it takes a minute.
+  assert.ok(process.threadCpuUsage(longer).user < 5_000_000);
 });
 
 test('everything that a model reads is counted: instructions, messages, tools, results, pictures', () => {

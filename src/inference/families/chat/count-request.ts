@@ -89,7 +89,7 @@ export function countRequest(request: NeutralRequest, countText: (text: string) 
 
 /** A tokenizer's time grows with the square of a run without a boundary: longer ones are counted in pieces. */
 const runCharsMax = 256;
-const longRun = /\S{257,}|\s{257,}/;
+const longRuns = /(\S{257,}|\s{257,})/;
 /** More text than any model reads. The rest is estimated. */
 const countedCharsMax = 8 * 1024 * 1024;
 
@@ -97,14 +97,12 @@ const countedCharsMax = 8 * 1024 * 1024;
 export function countInPieces(text: string, countTokens: (text: string) => number): number {
   const head = text.length > countedCharsMax ? text.slice(0, countedCharsMax) : text;
   const rest = estimatedTokens(text.length - head.length);
-  if (!longRun.test(head)) return countTokens(head) + rest;
+  if (!longRuns.test(head)) return countTokens(head) + rest;
   let tokens = 0;
-  for (const piece of head.split(/(\S{257,}|\s{257,})/)) {
-    for (let at = 0; at < piece.length; ) {
-      const end = longRun.test(piece) ? at + runCharsMax : piece.length;
-      tokens += countTokens(piece.slice(at, end));
-      at = end;
-    }
+  for (const [i, piece] of head.split(longRuns).entries()) {
+    // Every second one is a run.
+    const chars = i % 2 === 1 ? runCharsMax : piece.length;
+    for (let at = 0; at < piece.length; at += chars) tokens += countTokens(piece.slice(at, at + chars));
   }
   return tokens + rest;
 }
