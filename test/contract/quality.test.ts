@@ -163,3 +163,36 @@ test('a schema that takes for ever to check costs its caller two seconds, and no
   ]);
   assert.deepEqual([slow.model, other], ['cheap', 200]);
 });
+
+test('an answer whose thoughts are too long to be held back reaches its caller while it goes on', async (t) => {
+  const { promise: heard, resolve: hears } = Promise.withResolvers<void>();
+  const thinking = createServer(async (_request, response) => {
+    const chunk = (delta: object, finish_reason: string | null = null) => {
+      const frame = {
+        id: 'c',
+        object: 'chat.completion.chunk',
+        created: 1,
+        choices: [{ index: 0, delta, finish_reason }],
+      };
+      response.write(`data: ${JSON.stringify(frame)}\n\n`);
+    };
+    response.setHeader('content-type', 'text/event-stream');
+    for (let n = 0; n < 5; n += 1) chunk({ reasoning_content: 'x'.repeat(1024 * 1024) });
+    await heard;
+    chunk({ content: 'A whole answer.' });
+    chunk({}, 'stop');
+    response.end('data: [DONE]\n\n');
+  });
+  const own = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${await listening(t, thinking)}/v1`, api_key: 'k' } },
+    models: { thinks: { targets: ['up/deepseek-r1'], quality: { min_chars: 5 } } },
+  });
+  const json = { model: 'thinks', stream: true, messages: [{ role: 'user', content: 'Hi' }] };
+  const answer = await own.fetch('/v1/chat/completions', { json });
+  const pieces: Buffer[] = [];
+  for await (const piece of answer.body!) {
+    pieces.push(Buffer.from(piece));
+    hears();
+  }
+  assert.match(Buffer.concat(pieces).toString(), /A whole answer\./);
+});

@@ -1,6 +1,6 @@
 import type { QualityConfig } from '../../../config/schema.ts';
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
-import { type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
+import { contentChars, type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
@@ -60,6 +60,8 @@ class CheckedAnswer<C> implements AttemptSink {
   /** Null: what comes goes on at once. */
   #held: (readonly NeutralEvent[])[] | null = [];
   #text = '';
+  /** Of all texts, thoughts and arguments so far. */
+  #heldChars = 0;
   #hasContent = false;
   #refused = false;
   #calls = false;
@@ -88,7 +90,7 @@ class CheckedAnswer<C> implements AttemptSink {
     this.#held.push(events);
     for (const event of events) this.#look(event);
     const isDecided = this.#check.quality === undefined && this.#hasContent;
-    if (isDecided || this.#text.length > heldCharsMax) this.#goOn();
+    if (isDecided || this.#heldChars > heldCharsMax) this.#goOn();
     return 'ready';
   }
 
@@ -115,6 +117,7 @@ class CheckedAnswer<C> implements AttemptSink {
   }
 
   #look(event: NeutralEvent): void {
+    this.#heldChars += contentChars(event) ?? 0;
     if (event.type !== 'refusal-delta' && isContent(event)) this.#hasContent = true;
     if (event.type === 'text-delta') this.#text += event.text;
     else if (event.type === 'refusal-delta') this.#refused = true;
