@@ -29,7 +29,8 @@ function isSafe(segment: string, mayBeEmpty: boolean): boolean {
     try {
       decoded = decodeURIComponent(text);
     } catch {
-      return times > 0;
+      // A sign alone is the caller's; a server that reads bytes decodes the rest all the same.
+      return times > 0 && !/%[\da-f]{2}/i.test(text);
     }
     if (decoded === text) return true;
     text = decoded;
