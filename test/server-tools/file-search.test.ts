@@ -55,6 +55,20 @@ for (const model of ['chat', 'claude', 'native']) {
   });
 }
 
+test('a passage that is cut within a character goes to the model without half of it', async () => {
+  await vectors('', { name: 'cut', embedding_model: 'culvert-lexical-1024' });
+  const text = `${'mock '.repeat(800).slice(0, 3_999)}\u{1f600} and so on`;
+  await vectors('/cut/points', { points: [{ id: 1, payload: { text } }] });
+  sent();
+  upstream.script(chat, ['ok', 'text=One.']);
+  const tools = [{ type: 'file_search' as const, vector_store_ids: ['cut'] }];
+  await openai.responses.create({ model: 'chat', input: 'call file_search', tools });
+  const body = JSON.stringify(sent()[1]);
+  assert.match(body, /mock mock\ufffd/);
+  // JSON writes half of a character as an escape.
+  assert.doesNotMatch(body, /\\ud83d/);
+});
+
 test('filters and the number of results narrow the search, which is a row of its own', async () => {
   const before = (await rows()).length;
   const asked = async (more: Partial<OpenAI.Responses.FileSearchTool>) => {

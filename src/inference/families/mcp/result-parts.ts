@@ -22,7 +22,8 @@ export function resultParts({ content, structuredContent }: McpResult, textChars
   const addText = (added: string) => {
     const before = parts.at(-1);
     const joint = before?.type === 'text' ? `${before.text}\n\n` : '';
-    const text = added.slice(0, charsLeft);
+    // A model's provider may refuse half of a character.
+    const text = added.slice(0, charsLeft).toWellFormed();
     charsLeft -= text.length;
     if (text === '' && added !== '') return;
     if (before?.type === 'text') before.text = joint + text;

@@ -64,7 +64,9 @@ function pagesIn({ body: { data } }: { body: JsonObject }, charsMax: number): Se
   return hits.map((hit) => ({
     url: String(hit.url),
     title: String(hit.title ?? ''),
-    quote: String(hit.markdown ?? hit.description ?? '').slice(0, charsMax),
+    quote: String(hit.markdown ?? hit.description ?? '')
+      .slice(0, charsMax)
+      .toWellFormed(),
     score: null,
     attributes: {},
     age: typeof hit.publishedDate === 'string' ? hit.publishedDate : null,

@@ -72,7 +72,7 @@ function passageOf({ id, score, payload }: FoundPoint): ServerSource {
   return {
     url: typeof url === 'string' && /^https?:/i.test(url) ? url : null,
     title: String(names[0] ?? id),
-    quote: (typeof text === 'string' ? text : JSON.stringify(attributes)).slice(0, passageCharsMax),
+    quote: (typeof text === 'string' ? text : JSON.stringify(attributes)).slice(0, passageCharsMax).toWellFormed(),
     fileId: typeof file === 'string' ? file : String(id),
     score,
     attributes,
