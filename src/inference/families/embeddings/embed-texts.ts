@@ -5,9 +5,10 @@ import { runAttempts } from '../../spine/attempts/run-attempts.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
 import { bufferedWithin, type WithinCall } from '../../spine/call.ts';
 import type { JobProgress } from '../../spine/job.ts';
+import type { PlainWay } from '../../spine/plain-request.ts';
 import { jobOf } from '../../spine/serve.ts';
 import { type EmbeddingBody, embeddingBody } from './embedding-body.ts';
-import { type EmbeddingWay, embeddingPlan, embeddingTrials } from './endpoint.ts';
+import { embeddingPlan, embeddingTrials } from './endpoint.ts';
 import type { EmbeddingServices } from './services.ts';
 
 /** Texts that become vectors for another endpoint than `/v1/embeddings`. */
@@ -50,7 +51,7 @@ export async function embedTexts(
   services: EmbeddingServices,
   snapshot: Snapshot,
   call: WithinCall,
-  { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
+  { body, way, reserved }: { body: EmbeddingBody; way: PlainWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
   const answer = new BufferedAnswer();
   const runCall = bufferedWithin(call, answer);

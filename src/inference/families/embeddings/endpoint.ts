@@ -3,7 +3,7 @@ import { engineProvider } from '../../../engines/embedding-engine.ts';
 import { empty } from '../../../formats/dialects/embeddings/read-request.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
-import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
+import { noneCapable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Alias } from '../../models/alias.ts';
@@ -11,7 +11,7 @@ import type { Snapshot } from '../../models/snapshot.ts';
 import type { Endpoint, Plan, Trials } from '../../spine/endpoint.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
-import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { type PlainWay, plainQuery, plainWay } from '../../spine/plain-request.ts';
 import { readableBody } from '../../spine/readable-input.ts';
 import type { RequestFacts } from '../../spine/request-body.ts';
 import type { Bytes } from '../../spine/sink.ts';
@@ -55,29 +55,21 @@ export function embeddingsEndpoint(
   };
 }
 
-/** Candidates for a request for embeddings. */
-export interface EmbeddingWay {
-  alias: Alias;
-  candidates: readonly RouteCandidate[];
-}
-
 /** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
 export function embeddingWay(
   snapshot: Snapshot,
   facts: RequestFacts & Pick<EmbeddingFactsOfBody, 'emptyAt'>,
   principal: Principal,
-): EmbeddingWay | Failure {
-  const alias = snapshot.models.resolve(facts.model, principal);
-  if (isFailure(alias)) return alias;
-  if (alias.candidates.length === 0) return noneUsable(alias.id);
-  const candidates = ofOneSpace(alias.candidates.filter(({ target }) => embeds(snapshot, target))).map(
-    ({ target, rank }) => ({
-      target: plainTarget(target, 'embeddings', alias.type === 'embedding' ? 'shared' : 'own'),
-      rank,
-    }),
-  );
-  if (candidates.length === 0)
-    return noneServes(alias, 'serves /v1/embeddings', snapshot.models.list(principal), 'embedding');
+): PlainWay | Failure {
+  const way = plainWay(snapshot, facts.model, principal, {
+    name: 'embeddings',
+    type: 'embedding',
+    does: 'serves /v1/embeddings',
+    serves: (target) => embeds(snapshot, target),
+  });
+  if (isFailure(way)) return way;
+  const { alias } = way;
+  const candidates = ofOneSpace(way.candidates);
   const { emptyAt } = facts;
   const judging = emptyAt === undefined ? candidates : judgesEmpty(snapshot, candidates);
   if (emptyAt !== undefined && judging.length === 0) return empty(emptyAt);
@@ -116,7 +108,7 @@ export interface EmbeddedInputs {
 
 /** `preferences`: of the caller. */
 export function embeddingPlan(
-  way: EmbeddingWay,
+  way: PlainWay,
   facts: RequestFacts,
   { preferences, principal }: Pick<ModelCall, 'preferences' | 'principal'>,
 ): Plan {

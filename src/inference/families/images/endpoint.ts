@@ -4,16 +4,14 @@ import { readEditForm } from '../../../formats/media/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../../../formats/media/images/write-answer.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
-import { noneCapable, noneServes, noneUsable } from '../../../routing/capability.ts';
-import type { RouteCandidate } from '../../../routing/route.ts';
-import type { Alias } from '../../models/alias.ts';
+import { noneCapable } from '../../../routing/capability.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { Endpoint, Plan, PlannedRequest, Trials } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
 import { objectInForm } from '../../spine/form-objects.ts';
 import type { Job } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
-import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { type PlainEndpoint, type PlainWay, plainQuery, plainWay } from '../../spine/plain-request.ts';
 import { readableBody, readableForm } from '../../spine/readable-input.ts';
 import type { RequestFacts } from '../../spine/request-body.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
@@ -168,21 +166,16 @@ function inBase64(image: GatheredImage): { base64: Uint8Array; type: DrawnType }
   return { base64: image.content, type: image.type };
 }
 
+const drawn: PlainEndpoint = {
+  name: 'images',
+  type: 'image',
+  does: 'makes pictures',
+  serves: ({ image }) => image !== undefined,
+};
+
 /** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
-function imageWay(
-  snapshot: Snapshot,
-  { model, needs }: RequestFacts,
-  principal: Principal,
-): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
-  const alias = snapshot.models.resolve(model, principal);
-  if (isFailure(alias)) return alias;
-  if (alias.candidates.length === 0) return noneUsable(alias.id);
-  const candidates = alias.candidates
-    .filter(({ target }) => target.image !== undefined)
-    .map(({ target, rank }) => ({
-      target: plainTarget(target, 'images', alias.type === 'image' ? 'shared' : 'own'),
-      rank,
-    }));
-  if (candidates.length === 0) return noneServes(alias, 'makes pictures', snapshot.models.list(principal), 'image');
-  return noneCapable(alias, candidates, needs, () => snapshot.models.list(principal)) ?? { alias, candidates };
+function imageWay(snapshot: Snapshot, { model, needs }: RequestFacts, principal: Principal): PlainWay | Failure {
+  const way = plainWay(snapshot, model, principal, drawn);
+  if (isFailure(way)) return way;
+  return noneCapable(way.alias, way.candidates, needs, () => snapshot.models.list(principal)) ?? way;
 }

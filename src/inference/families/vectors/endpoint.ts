@@ -13,11 +13,12 @@ import type { Plan } from '../../spine/endpoint.ts';
 import type { Charge, HeldCall } from '../../spine/held-call.ts';
 import type { JobProgress } from '../../spine/job.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
+import type { PlainWay } from '../../spine/plain-request.ts';
 import { madeOrder, readableBody } from '../../spine/readable-input.ts';
 import { abandoned, type Done, left, type ReadRequest, type WorkEndpoint, type WorkPlan } from '../../spine/work.ts';
 import { embedTexts, type TextsToEmbed, textsBody } from '../embeddings/embed-texts.ts';
 import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
-import { type EmbeddingWay, embeddingWay } from '../embeddings/endpoint.ts';
+import { embeddingWay } from '../embeddings/endpoint.ts';
 import type { EmbeddingServices } from '../embeddings/services.ts';
 import { type RankedBy, rankPlan, rankTexts } from '../forwarded/rank-texts.ts';
 import type { ForwardedServices } from '../forwarded/services.ts';
@@ -51,7 +52,7 @@ export interface VectorPlan extends WorkPlan {
 /** Texts of a call to embed. */
 export interface Embedding {
   snapshot: Snapshot;
-  way: EmbeddingWay;
+  way: PlainWay;
   body: EmbeddingBody;
   /** The vectors themselves are wanted, or their length alone. */
   result: 'vectors' | 'size';

@@ -9,14 +9,13 @@ import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/me
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { Endpoint } from '../../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../../spine/form-content.ts';
-import { plainQuery, plainTarget } from '../../spine/plain-request.ts';
+import { type PlainEndpoint, plainQuery, plainTarget, plainWay } from '../../spine/plain-request.ts';
 import { readableBody, readableForm } from '../../spine/readable-input.ts';
 import { plainFacts } from '../../spine/request-body.ts';
 import { type VideoHome, videoAt, videoHome } from './jobs.ts';
@@ -52,7 +51,7 @@ export function videosEndpoint(services: VideoServices): Endpoint<VideoInput, Vi
         : readableBody(services.bodies, call, input.body, 'video', (body) => ({ body })),
     content: (input) => ('form' in input ? contentOfForm(input.form) : input.body),
     async plan(snapshot, { principal, preferences }, { facts, request, picture }) {
-      const way = videoWay(snapshot, request, principal);
+      const way = plainWay(snapshot, request.model, principal, filmed);
       if (isFailure(way)) return way;
       const fitting = way.candidates.filter(({ target }) => unmetBy(target, request, picture) === null);
       if (fitting.length === 0) return unmetBy(way.candidates[0]!.target, request, picture)!;
@@ -166,21 +165,12 @@ function bodyOf(request: VideoRequest, picture: FirstPicture | null, remixOf: Vi
   return { facts, request, picture, remixOf, release() {} };
 }
 
-/** The alias and its targets that make videos; a 404, 403 or 400 without any. */
-function videoWay(
-  snapshot: Snapshot,
-  { model }: VideoRequest,
-  principal: Principal,
-): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
-  const alias = snapshot.models.resolve(model, principal);
-  if (isFailure(alias)) return alias;
-  if (alias.candidates.length === 0) return noneUsable(alias.id);
-  const candidates = alias.candidates
-    .filter(({ target }) => target.video !== undefined)
-    .map(({ target, rank }) => ({ target: plainTarget(target, 'videos'), rank }));
-  if (candidates.length > 0) return { alias, candidates };
-  return invalid('model', `No provider of the model '${alias.id}' makes videos. Use another model.`);
-}
+const filmed: PlainEndpoint = {
+  name: 'videos',
+  type: 'video',
+  does: 'makes videos',
+  serves: ({ video }) => video !== undefined,
+};
 
 function unmetBy({ video, provider }: Target, request: VideoRequest, picture: FirstPicture | null): Failure | null {
   const unmet = videoFormats[video!.format].unmet(request);
@@ -201,7 +191,8 @@ function modelOfTarget(
   for (const alias of models.list(principal)) {
     const candidate = alias.candidates.find((one) => one.target.id === target && one.target.video !== undefined);
     if (candidate !== undefined) {
-      return { alias, candidate: { target: plainTarget(candidate.target, 'videos'), rank: candidate.rank } };
+      const health = alias.type === filmed.type ? 'shared' : 'own';
+      return { alias, candidate: { target: plainTarget(candidate.target, filmed.name, health), rank: candidate.rank } };
     }
   }
   const message = `No model that you may use has the target '${target}', which made this video.`;
