@@ -80,8 +80,9 @@ const ofText: readonly NeutralEvent['type'][] = ['text-delta', 'text-signature',
 /** The events with this text as the only one: a hit does not pay for a repair again. Null: as they are. */
 function withText(events: readonly NeutralEvent[], text: string | null): readonly NeutralEvent[] {
   if (text === null) return events;
-  const others = events.filter(({ type }) => !ofText.includes(type));
   const first = events.findIndex(({ type }) => type === 'text-delta' || type === 'finish');
-  const before = events.slice(0, first).filter(({ type }) => !ofText.includes(type)).length;
-  return others.toSpliced(before, 0, { type: 'text-delta', choice: 0, text });
+  return events.flatMap((event, at): NeutralEvent[] => [
+    ...(at === first ? [{ type: 'text-delta', choice: 0, text } as const] : []),
+    ...(ofText.includes(event.type) ? [] : [event]),
+  ]);
 }
