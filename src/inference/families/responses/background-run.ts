@@ -6,8 +6,8 @@ import type { Bytes, Delivery, Failed, Pace } from '../../spine/sink.ts';
 import { dataOf, ResponseFrames } from './response-frames.ts';
 import { cancelledResponse, failedResponse, hasEnded } from './response-states.ts';
 
-/** Frames of one response that are kept for those who follow it; beyond it they only learn of its end. */
-const framesBytesMax = 16 * 1024 * 1024;
+/** Characters of frames of one response that are kept for those who follow it; beyond it they only learn of its end. */
+const framesCharsMax = 16 * 1024 * 1024;
 
 /** Receives a run's frames as they come. */
 export interface Follower {
@@ -27,7 +27,9 @@ export class BackgroundRun implements Delivery {
   committed = false;
   readonly #input = new ResponseFrames();
   #frames: string[] | null = [];
-  #bytes = 0;
+  /** Frames so far, and their characters. */
+  #count = 0;
+  #chars = 0;
   #ended = false;
   readonly #followers = new Set<Follower>();
   #disconnectListener: (() => void) | null = null;
@@ -130,12 +132,13 @@ export class BackgroundRun implements Delivery {
   }
 
   #event(type: string): JsonObject {
-    return { type, sequence_number: this.#frames?.length ?? 0, response: this.response };
+    return { type, sequence_number: this.#count, response: this.response };
   }
 
   #publish(frame: string): void {
-    this.#bytes += frame.length;
-    if (this.#bytes > framesBytesMax) this.#frames = null;
+    this.#count += 1;
+    this.#chars += frame.length;
+    if (this.#chars > framesCharsMax) this.#frames = null;
     this.#frames?.push(frame);
     for (const follower of this.#followers) follower.frame(frame);
   }

@@ -14,15 +14,17 @@ export function followRun(run: BackgroundRun, client: Delivery, after: number, h
   return new Promise((resolve) => {
     client.start('events', headers);
     let last = after;
+    let hasEnd = false;
     const stop = run.follow({
       frame(text) {
         const sequence = sequenceOf(text);
         if (sequence <= after) return;
         last = sequence;
+        hasEnd = endOfResponse.test(text);
         client.chunk(text);
       },
       end() {
-        if (run.frames === null) client.chunk(lastFrame(run.response, after));
+        if (run.frames === null && !hasEnd) client.chunk(lastFrame(run.response, last));
         client.end(null);
         resolve();
       },
@@ -35,7 +37,10 @@ export function followRun(run: BackgroundRun, client: Delivery, after: number, h
   });
 }
 
-/** The same of a response that is kept, once it has ended. False: it was deleted meanwhile. */
+/** The frame behind which none comes. */
+const endOfResponse = /^event: response\.(?:completed|incomplete|failed|cancelled)\n/;
+
+/** The same of a response that is kept, once it has ended; nothing where it was deleted meanwhile. */
 export async function followStored(
   responses: StoredResponses,
   { tenant, id }: { tenant: string; id: string },
