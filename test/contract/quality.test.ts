@@ -192,7 +192,8 @@ test('an answer whose thoughts are too long to be held back reaches its caller w
   const pieces: Buffer[] = [];
   for await (const piece of answer.body!) {
     pieces.push(Buffer.from(piece));
-    hears();
+    // Not a comment that keeps the connection.
+    if (pieces.at(-1)!.includes('xxxx')) hears();
   }
   assert.match(Buffer.concat(pieces).toString(), /A whole answer\./);
 });
