@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
-import { reportedCount } from '../../neutral/usage.ts';
 import { cohereEmbeddings } from './cohere.ts';
 import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
 import { readRows } from './read-rows.ts';
@@ -36,18 +35,10 @@ export const bedrockEmbeddings: EmbeddingFormat = {
   },
   decode(body, count) {
     const { embedding, embeddings, inputTextTokenCount } = objectIn(body);
-    if (Array.isArray(embedding)) {
-      const read = readRows([embedding], count);
-      return 'class' in read ? read : { ...read, inputTokens: reportedCount(inputTextTokenCount) };
-    }
-    if (Array.isArray(embeddings) && embeddings.every(isObject)) {
-      const read = readRows(
-        embeddings.map((one) => one.embedding),
-        count,
-      );
-      return 'class' in read ? read : { ...read, inputTokens: null };
-    }
-    return cohereEmbeddings.decode(body, count);
+    if (Array.isArray(embedding)) return readRows([embedding], count, inputTextTokenCount);
+    if (!Array.isArray(embeddings) || !embeddings.every(isObject)) return cohereEmbeddings.decode(body, count);
+    const vectors = embeddings.map((one) => one.embedding);
+    return readRows(vectors, count, null);
   },
 };
 

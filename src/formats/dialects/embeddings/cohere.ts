@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
-import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
@@ -22,8 +21,6 @@ export const cohereEmbeddings: EmbeddingFormat = {
     const { embeddings, meta } = objectIn(body);
     const vectors = isObject(embeddings) ? embeddings.float : embeddings;
     if (!Array.isArray(vectors)) return errorInside(body) ?? malformed("the answer has no 'embeddings.float'");
-    const read = readRows(vectors, count);
-    if ('class' in read) return read;
-    return { ...read, inputTokens: reportedCount(objectIn(objectIn(meta).billed_units).input_tokens) };
+    return readRows(vectors, count, objectIn(objectIn(meta).billed_units).input_tokens);
   },
 };

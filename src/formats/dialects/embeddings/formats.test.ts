@@ -220,7 +220,7 @@ test('numbers that no vector holds are refused, written as numbers or as base64'
     [[1, 2], [1]],
     [base64(1, 2), base64(1)],
   ]) {
-    const read = readRows(vectors as never, vectors.length);
+    const read = readRows(vectors as never, vectors.length, 1);
     assert.equal('class' in read && read.class, 'malformed', JSON.stringify(vectors));
   }
 });
@@ -238,7 +238,7 @@ test('doubles go out as they came in; as base64 they are float32', () => {
         written('float').data[0]!.embedding,
         row.map((number) => number + 0),
       );
-      const read = readRows([written('base64').data[0]!.embedding], 1);
+      const read = readRows([written('base64').data[0]!.embedding], 1, 1);
       assert.ok(!('class' in read));
       assert.deepEqual([...read.rows], row.map(Math.fround));
     }),

@@ -1,5 +1,4 @@
 import { type JsonObject, objectIn } from '../../../kernel/json.ts';
-import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
@@ -31,11 +30,7 @@ export const geminiEmbeddings: EmbeddingFormat = {
   decode(body, count) {
     const { embeddings, usageMetadata } = objectIn(body);
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
-    const read = readRows(
-      embeddings.map((one) => objectIn(one).values),
-      count,
-    );
-    if ('class' in read) return read;
-    return { ...read, inputTokens: reportedCount(objectIn(usageMetadata).promptTokenCount) };
+    const vectors = embeddings.map((one) => objectIn(one).values);
+    return readRows(vectors, count, objectIn(usageMetadata).promptTokenCount);
   },
 };

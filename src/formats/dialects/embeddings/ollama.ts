@@ -1,5 +1,4 @@
 import { type JsonObject, objectIn } from '../../../kernel/json.ts';
-import { reportedCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
@@ -16,7 +15,6 @@ export const ollamaEmbeddings: EmbeddingFormat = {
   decode(body, count) {
     const { embeddings, prompt_eval_count: inputTokens } = objectIn(body);
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
-    const read = readRows(embeddings, count);
-    return 'class' in read ? read : { ...read, inputTokens: reportedCount(inputTokens) };
+    return readRows(embeddings, count, inputTokens);
   },
 };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { leaveOut } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { reportedCount } from '../../neutral/usage.ts';
@@ -22,8 +22,9 @@ export const openAiEmbeddings: EmbeddingFormat = {
     if (!isObject(body) || !Array.isArray(body.data)) return malformed("the answer has no 'data'");
     const vectors = inOrder(body.data, count);
     if (!Array.isArray(vectors)) return vectors as Fault;
-    const read = readRows(vectors, count);
-    return 'class' in read ? read : { ...read, inputTokens: inputTokens(body.usage) };
+    // Voyage and Jina tell the total alone.
+    const { prompt_tokens: prompt, total_tokens: total } = objectIn(body.usage);
+    return readRows(vectors, count, reportedCount(prompt) ?? total);
   },
 };
 
@@ -59,10 +60,4 @@ function inOrder(data: readonly JsonValue[], count: number): (JsonValue | undefi
     ordered[index] = embedding;
   }
   return ordered;
-}
-
-/** Voyage and Jina tell the total alone. */
-function inputTokens(usage: JsonValue | undefined): number | null {
-  if (!isObject(usage)) return null;
-  return reportedCount(usage.prompt_tokens) ?? reportedCount(usage.total_tokens);
 }

@@ -1,18 +1,20 @@
 import type { JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { reportedCount } from '../../neutral/usage.ts';
 import type { DecodedEmbeddings } from './format.ts';
 
 /** No model makes longer ones; it bounds what one answer may make us keep. */
 const sizeMax = 65_536;
 
 /**
- * Vectors as upstreams write them, each an array of numbers or base64 of little-endian float32, as rows. A Fault when
- * there are not `count` of them, all of one length, of finite numbers.
+ * Vectors as upstreams write them, each an array of numbers or base64 of little-endian float32, as rows. `inputTokens`: the
+ * upstream's count, if it is one. A Fault when there are not `count` vectors, all of one length, of finite numbers.
  */
 export function readRows(
   vectors: readonly (JsonValue | undefined)[],
   count: number,
-): Pick<DecodedEmbeddings, 'rows' | 'size'> | Fault {
+  inputTokens: JsonValue | undefined,
+): DecodedEmbeddings | Fault {
   if (vectors.length !== count) return malformed(`answered ${vectors.length} vectors for ${count} inputs`);
   const first = vectors[0];
   const size = typeof first === 'string' ? Math.floor(base64Bytes(first) / 4) : Array.isArray(first) ? first.length : 0;
@@ -23,7 +25,7 @@ export function readRows(
     const wrong = typeof vector === 'string' ? fillBase64(rows, i, size, vector) : fillNumbers(rows, i, size, vector);
     if (wrong !== null) return malformed(wrong);
   }
-  return { rows, size };
+  return { rows, size, inputTokens: reportedCount(inputTokens) };
 }
 
 function fillNumbers(rows: Float64Array, row: number, size: number, vector: JsonValue | undefined): string | null {

@@ -16,7 +16,6 @@ export const teiEmbeddings: EmbeddingFormat = {
   },
   decode(body, count) {
     if (!Array.isArray(body)) return errorInside(body) ?? malformed('the answer is not an array');
-    const read = readRows(body, count);
-    return 'class' in read ? read : { ...read, inputTokens: null };
+    return readRows(body, count, null);
   },
 };

@@ -36,17 +36,12 @@ export const vertexEmbeddings: EmbeddingFormat = {
   decode(body, count) {
     if (!isObject(body)) return malformed('the answer is not a JSON object');
     if (isObject(body.embedding)) {
-      const read = readRows([body.embedding.values], count);
-      const inputTokens = reportedCount(objectIn(body.usageMetadata).promptTokenCount);
-      return 'class' in read ? read : { ...read, inputTokens };
+      return readRows([body.embedding.values], count, objectIn(body.usageMetadata).promptTokenCount);
     }
     if (!Array.isArray(body.predictions)) return errorInside(body) ?? malformed("the answer has no 'predictions'");
     const embeddings = body.predictions.map((one) => objectIn(objectIn(one).embeddings));
-    const read = readRows(
-      embeddings.map(({ values }) => values),
-      count,
-    );
-    return 'class' in read ? read : { ...read, inputTokens: tokensOf(embeddings) };
+    const vectors = embeddings.map(({ values }) => values);
+    return readRows(vectors, count, tokensOf(embeddings));
   },
 };
 
