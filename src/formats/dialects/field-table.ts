@@ -47,6 +47,11 @@ export function fieldTable<Body, Context = undefined, To = EncodeTarget>(
   return new Map(Object.entries(fields));
 }
 
+/** For a table of checks alone: its rows say nothing of where a field goes. */
+export function plainTable(checks: Readonly<Record<string, Check>>): ReadonlyMap<string, readonly [Check]> {
+  return new Map(Object.entries(checks).map(([name, check]) => [name, [check]]));
+}
+
 /**
  * The first complaint names its field. `required`: what is to be sent for fields that must be there. Null means absent,
  * but for those; unknown fields are kept as they came. `ours`: only what Culvert reads itself.

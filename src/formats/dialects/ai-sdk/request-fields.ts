@@ -17,7 +17,7 @@ import {
   stringOf,
   textOr,
 } from '../../neutral/value-checks.ts';
-import { questionsOf } from '../field-table.ts';
+import { plainTable, questionsOf } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;
@@ -96,45 +96,35 @@ const providerTool = members("an object with 'type'", {
   id: string,
 });
 
-const fields = new Map<string, readonly [Check]>([
-  ['model', [string]],
-  ['stream', [boolean]],
-  ['specification', [integerIn(2, 4)]],
-  ['prompt', [arrayOf(message, 1, messagesMax, 'messages')]],
-  ['maxOutputTokens', [integerIn(1, Number.MAX_SAFE_INTEGER)]],
-  ['temperature', [numberIn(0, 2)]],
-  ['topP', [numberIn(0, 1)]],
-  ['topK', [integerIn(0, Number.MAX_SAFE_INTEGER)]],
-  ['presencePenalty', [numberIn(-2, 2)]],
-  ['frequencyPenalty', [numberIn(-2, 2)]],
-  ['stopSequences', [arrayOf(string, 0, 2_500, 'texts')]],
-  ['seed', [integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)]],
-  [
-    'responseFormat',
-    [
-      byType("an object with 'type'", "'text' or 'json'", {
-        text: null,
-        json: members('an object', { schema: object, name: string, description: string }),
-      }),
-    ],
-  ],
-  ['tools', [arrayOf(tool, 0, toolsMax, 'tools')]],
-  [
-    'toolChoice',
-    [
-      byType("an object with 'type'", "'auto', 'none', 'required' or 'tool'", {
-        auto: null,
-        none: null,
-        required: null,
-        tool: members("an object with 'toolName'", { toolName: needed(string, 'the name of a tool') }),
-      }),
-    ],
-  ],
-  ['reasoning', [string]],
-  ['includeRawChunks', [boolean]],
-  ['headers', [object]],
-  ['providerOptions', [object]],
-]);
+const fields = plainTable({
+  model: string,
+  stream: boolean,
+  specification: integerIn(2, 4),
+  prompt: arrayOf(message, 1, messagesMax, 'messages'),
+  maxOutputTokens: integerIn(1, Number.MAX_SAFE_INTEGER),
+  temperature: numberIn(0, 2),
+  topP: numberIn(0, 1),
+  topK: integerIn(0, Number.MAX_SAFE_INTEGER),
+  presencePenalty: numberIn(-2, 2),
+  frequencyPenalty: numberIn(-2, 2),
+  stopSequences: arrayOf(string, 0, 2_500, 'texts'),
+  seed: integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  responseFormat: byType("an object with 'type'", "'text' or 'json'", {
+    text: null,
+    json: members('an object', { schema: object, name: string, description: string }),
+  }),
+  tools: arrayOf(tool, 0, toolsMax, 'tools'),
+  toolChoice: byType("an object with 'type'", "'auto', 'none', 'required' or 'tool'", {
+    auto: null,
+    none: null,
+    required: null,
+    tool: members("an object with 'toolName'", { toolName: needed(string, 'the name of a tool') }),
+  }),
+  reasoning: string,
+  includeRawChunks: boolean,
+  headers: object,
+  providerOptions: object,
+});
 
 const required = new Map([['prompt', 'an array of at least one message']]);
 

@@ -17,7 +17,7 @@ import {
   string,
   stringOf,
 } from '../../neutral/value-checks.ts';
-import { questionsOf } from '../field-table.ts';
+import { plainTable, questionsOf } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const blocksMax = 10_000;
@@ -113,63 +113,48 @@ const toolSpec = members("an object with 'name' and 'inputSchema'", {
 });
 
 /** Fields that every provider has some form of. Bedrock itself judges those of its callers more closely. */
-const fields = new Map<string, readonly [Check]>([
-  ['model', [string]],
-  ['stream', [boolean]],
-  ['messages', [arrayOf(message, 1, messagesMax, 'messages')]],
-  ['system', [(value) => (Array.isArray(value) ? eachOf(value, block) : complain('', value, 'an array of blocks'))]],
-  [
-    'inferenceConfig',
-    [
-      members('an object', {
-        maxTokens: integerIn(1, Number.MAX_SAFE_INTEGER),
-        temperature: numberIn(0, 2),
-        topP: numberIn(0, 1),
-        stopSequences: arrayOf(string, 0, 2_500, 'texts'),
-        topK: integerIn(1, Number.MAX_SAFE_INTEGER),
-      }),
-    ],
-  ],
-  [
-    'toolConfig',
-    [
-      members("an object with 'tools'", {
-        tools: needed(arrayOf(tool, 0, toolsMax, 'tools'), 'an array of tools'),
-        toolChoice: members("an object such as {'auto': {}}", {
-          auto: object,
-          any: object,
-          tool: members("an object with 'name'", { name: needed(string, 'the name of a tool') }),
-        }),
-      }),
-    ],
-  ],
-  ['additionalModelRequestFields', [object]],
-  ['additionalModelResponseFieldPaths', [arrayOf(string, 0, 10, 'paths')]],
-  [
-    'outputConfig',
-    [
-      members("an object with 'textFormat'", {
-        textFormat: members("an object with 'type' and 'structure'", {
-          type: needed(oneOf('json_schema'), "'json_schema'"),
-          structure: needed(
-            members("an object with 'jsonSchema'", {
-              jsonSchema: needed(
-                members("an object with 'schema'", {
-                  schema: needed(string, 'a JSON Schema as a text'),
-                  name: string,
-                  description: string,
-                }),
-                "an object with 'schema'",
-              ),
+const fields = plainTable({
+  model: string,
+  stream: boolean,
+  messages: arrayOf(message, 1, messagesMax, 'messages'),
+  system: (value) => (Array.isArray(value) ? eachOf(value, block) : complain('', value, 'an array of blocks')),
+  inferenceConfig: members('an object', {
+    maxTokens: integerIn(1, Number.MAX_SAFE_INTEGER),
+    temperature: numberIn(0, 2),
+    topP: numberIn(0, 1),
+    stopSequences: arrayOf(string, 0, 2_500, 'texts'),
+    topK: integerIn(1, Number.MAX_SAFE_INTEGER),
+  }),
+  toolConfig: members("an object with 'tools'", {
+    tools: needed(arrayOf(tool, 0, toolsMax, 'tools'), 'an array of tools'),
+    toolChoice: members("an object such as {'auto': {}}", {
+      auto: object,
+      any: object,
+      tool: members("an object with 'name'", { name: needed(string, 'the name of a tool') }),
+    }),
+  }),
+  additionalModelRequestFields: object,
+  additionalModelResponseFieldPaths: arrayOf(string, 0, 10, 'paths'),
+  outputConfig: members("an object with 'textFormat'", {
+    textFormat: members("an object with 'type' and 'structure'", {
+      type: needed(oneOf('json_schema'), "'json_schema'"),
+      structure: needed(
+        members("an object with 'jsonSchema'", {
+          jsonSchema: needed(
+            members("an object with 'schema'", {
+              schema: needed(string, 'a JSON Schema as a text'),
+              name: string,
+              description: string,
             }),
-            "an object with 'jsonSchema'",
+            "an object with 'schema'",
           ),
         }),
-      }),
-    ],
-  ],
-  ['serviceTier', [members("an object with 'type'", { type: string })]],
-]);
+        "an object with 'jsonSchema'",
+      ),
+    }),
+  }),
+  serviceTier: members("an object with 'type'", { type: string }),
+});
 
 /** `model` and `stream` are of the path. */
 const required = new Map([['messages', 'an array of at least one message']]);
@@ -182,9 +167,9 @@ export function requestSchema(): JsonSchema {
   return bodySchema([...Object.entries(properties), ...ofBedrockAlone], required);
 }
 
-const ofBedrockAlone: readonly (readonly [string, readonly [Check]])[] = [
-  ['guardrailConfig', [object]],
-  ['performanceConfig', [object]],
-  ['promptVariables', [object]],
-  ['requestMetadata', [object]],
-];
+const ofBedrockAlone = plainTable({
+  guardrailConfig: object,
+  performanceConfig: object,
+  promptVariables: object,
+  requestMetadata: object,
+});

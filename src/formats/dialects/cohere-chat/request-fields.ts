@@ -4,7 +4,6 @@ import {
   arrayOf,
   boolean,
   byType,
-  type Check,
   functionName,
   integerIn,
   members,
@@ -15,7 +14,7 @@ import {
   string,
   textOr,
 } from '../../neutral/value-checks.ts';
-import { questionsOf } from '../field-table.ts';
+import { plainTable, questionsOf } from '../field-table.ts';
 import { tool } from '../ollama/request-fields.ts';
 
 const messagesMax = 100_000;
@@ -61,43 +60,33 @@ const message = members("an object with 'role' and 'content'", {
 });
 
 /** Fields that every provider has some form of. Cohere itself judges those of its callers more closely. */
-const fields = new Map<string, readonly [Check]>([
-  ['model', [string]],
-  ['messages', [arrayOf(message, 1, messagesMax, 'messages')]],
-  ['stream', [boolean]],
-  ['tools', [arrayOf(tool, 0, toolsMax, 'tools')]],
-  ['strict_tools', [boolean]],
-  ['tool_choice', [oneOf('REQUIRED', 'NONE')]],
-  ['documents', [arrayOf(textOr(document), 0, documentsMax, 'texts or documents')]],
-  [
-    'response_format',
-    [
-      byType("an object with 'type'", "'text' or 'json_object'", {
-        text: null,
-        json_object: members('an object', { json_schema: object, schema: object }),
-      }),
-    ],
-  ],
-  ['max_tokens', [integerIn(1, Number.MAX_SAFE_INTEGER)]],
-  ['stop_sequences', [arrayOf(string, 0, 16, 'texts')]],
-  ['temperature', [numberIn(0, 2)]],
-  ['seed', [integerIn(0, Number.MAX_SAFE_INTEGER)]],
-  ['frequency_penalty', [numberIn(0, 1)]],
-  ['presence_penalty', [numberIn(0, 1)]],
-  ['k', [integerIn(0, 500)]],
-  ['p', [numberIn(0, 1)]],
+const fields = plainTable({
+  model: string,
+  messages: arrayOf(message, 1, messagesMax, 'messages'),
+  stream: boolean,
+  tools: arrayOf(tool, 0, toolsMax, 'tools'),
+  strict_tools: boolean,
+  tool_choice: oneOf('REQUIRED', 'NONE'),
+  documents: arrayOf(textOr(document), 0, documentsMax, 'texts or documents'),
+  response_format: byType("an object with 'type'", "'text' or 'json_object'", {
+    text: null,
+    json_object: members('an object', { json_schema: object, schema: object }),
+  }),
+  max_tokens: integerIn(1, Number.MAX_SAFE_INTEGER),
+  stop_sequences: arrayOf(string, 0, 16, 'texts'),
+  temperature: numberIn(0, 2),
+  seed: integerIn(0, Number.MAX_SAFE_INTEGER),
+  frequency_penalty: numberIn(0, 1),
+  presence_penalty: numberIn(0, 1),
+  k: integerIn(0, 500),
+  p: numberIn(0, 1),
   // OpenAI's word, which prompts of the server write into a body.
-  ['reasoning_effort', [string]],
-  [
-    'thinking',
-    [
-      members("an object with 'type'", {
-        type: needed(oneOf('enabled', 'disabled'), "'enabled' or 'disabled'"),
-        token_budget: integerIn(1, Number.MAX_SAFE_INTEGER),
-      }),
-    ],
-  ],
-]);
+  reasoning_effort: string,
+  thinking: members("an object with 'type'", {
+    type: needed(oneOf('enabled', 'disabled'), "'enabled' or 'disabled'"),
+    token_budget: integerIn(1, Number.MAX_SAFE_INTEGER),
+  }),
+});
 
 const required = new Map([
   ['model', 'the name of a model (GET /v1/models lists them)'],
@@ -111,9 +100,9 @@ export function requestSchema(): JsonSchema {
   return bodySchema([...fields, ...ofCohereAlone], required);
 }
 
-const ofCohereAlone: readonly (readonly [string, readonly [Check]])[] = [
-  ['citation_options', [object]],
-  ['safety_mode', [string]],
-  ['logprobs', [boolean]],
-  ['priority', [anyJson]],
-];
+const ofCohereAlone = plainTable({
+  citation_options: object,
+  safety_mode: string,
+  logprobs: boolean,
+  priority: anyJson,
+});

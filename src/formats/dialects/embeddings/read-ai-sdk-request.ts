@@ -3,19 +3,19 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import type { EmbeddingRequest } from '../../neutral/embedding.ts';
 import { arrayOf, asFailure, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
-import { checkFields } from '../field-table.ts';
+import { checkFields, plainTable } from '../field-table.ts';
 import { withFirst } from '../gemini/path-members.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const texts = arrayOf(string, 1, inputsMax, 'texts');
-const fields = new Map([
-  ['model', [string]],
-  ['values', [texts]],
+const fields = plainTable({
+  model: string,
+  values: texts,
   // Of the AI SDK's version 5.
-  ['input', [textOr(texts)]],
-  ['dimensions', [integerIn(1, dimensionsMax)]],
-  ['providerOptions', [object]],
-] as const);
+  input: textOr(texts),
+  dimensions: integerIn(1, dimensionsMax),
+  providerOptions: object,
+});
 
 const required = new Map([['values', 'an array of texts']]);
 const earlier = new Map([['input', 'a text, or an array of texts']]);

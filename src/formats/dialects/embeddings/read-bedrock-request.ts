@@ -14,40 +14,35 @@ import {
   string,
   stringOf,
 } from '../../neutral/value-checks.ts';
-import { checkFields } from '../field-table.ts';
+import { checkFields, plainTable } from '../field-table.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const dimensions = integerIn(1, dimensionsMax);
 
 /** Members of Amazon Titan, Amazon Nova and Cohere, of which a body has those of one. */
-const fields = new Map([
-  ['model', [string]],
-  ['inputText', [string]],
-  ['dimensions', [dimensions]],
-  ['normalize', [boolean]],
-  ['embeddingTypes', [arrayOf(oneOf('float'), 1, 1, "form: 'float'")]],
-  ['embeddingConfig', [members('an object', { outputEmbeddingLength: dimensions })]],
-  ['texts', [arrayOf(string, 1, inputsMax, 'texts')]],
-  ['input_type', [stringOf(1, 64)]],
-  ['truncate', [oneOf('NONE', 'START', 'END', 'LEFT', 'RIGHT')]],
-  ['embedding_types', [arrayOf(oneOf('float'), 1, 1, "form: 'float'")]],
-  ['output_dimension', [dimensions]],
-  ['taskType', [oneOf('SINGLE_EMBEDDING')]],
-  [
-    'singleEmbeddingParams',
-    [
-      members("an object with 'text'", {
-        embeddingPurpose: string,
-        embeddingDimension: dimensions,
-        text: needed(
-          members("an object with 'value'", { value: needed(string, 'a text'), truncationMode: string }),
-          "an object with 'value': only texts are embedded here",
-        ),
-      }),
-    ],
-  ],
-  ['schemaVersion', [anyJson]],
-] as const);
+const fields = plainTable({
+  model: string,
+  inputText: string,
+  dimensions,
+  normalize: boolean,
+  embeddingTypes: arrayOf(oneOf('float'), 1, 1, "form: 'float'"),
+  embeddingConfig: members('an object', { outputEmbeddingLength: dimensions }),
+  texts: arrayOf(string, 1, inputsMax, 'texts'),
+  input_type: stringOf(1, 64),
+  truncate: oneOf('NONE', 'START', 'END', 'LEFT', 'RIGHT'),
+  embedding_types: arrayOf(oneOf('float'), 1, 1, "form: 'float'"),
+  output_dimension: dimensions,
+  taskType: oneOf('SINGLE_EMBEDDING'),
+  singleEmbeddingParams: members("an object with 'text'", {
+    embeddingPurpose: string,
+    embeddingDimension: dimensions,
+    text: needed(
+      members("an object with 'value'", { value: needed(string, 'a text'), truncationMode: string }),
+      "an object with 'value': only texts are embedded here",
+    ),
+  }),
+  schemaVersion: anyJson,
+});
 
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
 

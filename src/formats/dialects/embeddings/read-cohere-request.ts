@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import { type EmbeddingRequest, vectorTypes } from '../../neutral/embedding.ts';
 import {
@@ -14,7 +14,7 @@ import {
   string,
   stringOf,
 } from '../../neutral/value-checks.ts';
-import { checkFields } from '../field-table.ts';
+import { checkFields, plainTable } from '../field-table.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const textPart = byType("an object such as {'type': 'text', 'text': '…'}", "'text': pictures cannot be embedded here", {
@@ -25,17 +25,17 @@ const inputItem = members("an object with 'content'", {
   content: needed(arrayOf(textPart, 1, 100, 'parts'), 'an array of parts'),
 });
 
-const fields = new Map([
-  ['model', [string]],
-  ['texts', [arrayOf(string, 1, inputsMax, 'texts')]],
-  ['inputs', [arrayOf(inputItem, 1, inputsMax, 'inputs')]],
-  ['input_type', [stringOf(1, 64)]],
-  ['output_dimension', [integerIn(1, dimensionsMax)]],
-  ['embedding_types', [arrayOf(oneOf(...vectorTypes), 1, vectorTypes.length, 'types')]],
-  ['truncate', [oneOf('NONE', 'START', 'END')]],
-  ['max_tokens', [anyJson]],
-  ['priority', [anyJson]],
-] as const);
+const fields = plainTable({
+  model: string,
+  texts: arrayOf(string, 1, inputsMax, 'texts'),
+  inputs: arrayOf(inputItem, 1, inputsMax, 'inputs'),
+  input_type: stringOf(1, 64),
+  output_dimension: integerIn(1, dimensionsMax),
+  embedding_types: arrayOf(oneOf(...vectorTypes), 1, vectorTypes.length, 'types'),
+  truncate: oneOf('NONE', 'START', 'END'),
+  max_tokens: anyJson,
+  priority: anyJson,
+});
 
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
 
@@ -69,7 +69,7 @@ function isGiven(value: JsonValue | undefined): value is JsonValue {
 /** The texts of an input that has several parts, one a line. */
 function textOf(one: JsonValue): string {
   const parts = isObject(one) && Array.isArray(one.content) ? one.content : [];
-  return parts.map((part) => (isObject(part) ? String(part.text) : '')).join('\n');
+  return parts.map((part) => (isObject(part) ? jsonText(part.text) : '')).join('\n');
 }
 
 /** Schema of such a body for `/openapi.json`. */

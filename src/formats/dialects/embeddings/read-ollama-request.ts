@@ -3,20 +3,20 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import type { EmbeddingRequest } from '../../neutral/embedding.ts';
 import { anyJson, arrayOf, asFailure, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
-import { checkFields } from '../field-table.ts';
+import { checkFields, plainTable } from '../field-table.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const model = ['model', 'the name of a model (GET /api/tags lists them)'] as const;
 
-const fields = new Map([
-  ['model', [string]],
-  ['input', [textOr(arrayOf(string, 1, inputsMax, 'texts'))]],
-  ['prompt', [string]],
-  ['dimensions', [integerIn(1, dimensionsMax)]],
-  ['truncate', [boolean]],
-  ['options', [object]],
-  ['keep_alive', [anyJson]],
-] as const);
+const fields = plainTable({
+  model: string,
+  input: textOr(arrayOf(string, 1, inputsMax, 'texts')),
+  prompt: string,
+  dimensions: integerIn(1, dimensionsMax),
+  truncate: boolean,
+  options: object,
+  keep_alive: anyJson,
+});
 
 const requiredOfMany = new Map([model, ['input', 'a text, or an array of texts']]);
 

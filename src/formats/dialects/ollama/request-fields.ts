@@ -15,7 +15,7 @@ import {
   string,
   wordOr,
 } from '../../neutral/value-checks.ts';
-import { invalidField } from '../field-table.ts';
+import { invalidField, plainTable } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const toolsMax = 128;
@@ -55,7 +55,7 @@ export const tool = members("an object with 'type' and 'function'", {
 });
 
 /** Members of `options` that every model knows. The others tune a model on a local machine. */
-const options = members('an object such as {"temperature": 0.5}', {
+const options = {
   temperature: numberIn(0, 2),
   top_p: numberIn(0, 1),
   top_k: integerIn(0, Number.MAX_SAFE_INTEGER),
@@ -64,7 +64,7 @@ const options = members('an object such as {"temperature": 0.5}', {
   stop: wordOrTexts(),
   presence_penalty: numberIn(-2, 2),
   frequency_penalty: numberIn(-2, 2),
-});
+};
 
 function wordOrTexts(): Check {
   const texts = arrayOf(string, 0, 16, 'texts');
@@ -77,29 +77,24 @@ const thinks = described({ anyOf: [{ type: 'boolean' }, { type: 'string', enum: 
   typeof value === 'boolean' ? null : oneOf(...efforts)(value),
 );
 
-const shared: [string, readonly [Check]][] = [
-  ['model', [string]],
-  ['stream', [boolean]],
-  ['format', [wordOr(['json', ''], object)]],
-  ['options', [options]],
-  ['think', [thinks]],
-  ['keep_alive', [anyJson]],
-];
+const shared = {
+  model: string,
+  stream: boolean,
+  format: wordOr(['json', ''], object),
+  options: members('an object such as {"temperature": 0.5}', options),
+  think: thinks,
+  keep_alive: anyJson,
+};
 
 /** Fields of `POST /api/chat`. */
-const chatFields = new Map<string, readonly [Check]>([
+const chatFields = plainTable({
   ...shared,
-  ['messages', [arrayOf(message, 1, messagesMax, 'messages')]],
-  ['tools', [arrayOf(tool, 0, toolsMax, 'tools')]],
-]);
+  messages: arrayOf(message, 1, messagesMax, 'messages'),
+  tools: arrayOf(tool, 0, toolsMax, 'tools'),
+});
 
 /** Fields of `POST /api/generate`. */
-const generateFields = new Map<string, readonly [Check]>([
-  ...shared,
-  ['prompt', [string]],
-  ['system', [string]],
-  ['images', [images]],
-]);
+const generateFields = plainTable({ ...shared, prompt: string, system: string, images });
 
 const model = ['model', 'the name of a model (GET /api/tags lists them)'] as const;
 const requiredOfChat = new Map([model, ['messages', 'an array of at least one message']]);
@@ -107,18 +102,9 @@ const requiredOfGenerate = new Map([model, ['prompt', 'a text']]);
 
 /** A request's words that no other format has: what they do is lost. */
 export const handled = {
-  chat: new Set([...chatFields.keys()]),
-  generate: new Set([...generateFields.keys()]),
-  options: new Set([
-    'temperature',
-    'top_p',
-    'top_k',
-    'seed',
-    'num_predict',
-    'stop',
-    'presence_penalty',
-    'frequency_penalty',
-  ]),
+  chat: new Set(chatFields.keys()),
+  generate: new Set(generateFields.keys()),
+  options: new Set(Object.keys(options)),
 } as const;
 
 /** The first fault of a body, which names its field; null: none. */

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { invalidField, unknownFields } from '../../dialects/field-table.ts';
+import { invalidField, plainTable, unknownFields } from '../../dialects/field-table.ts';
 import { bodySchema, type Check, type JsonSchema } from '../../neutral/described-check.ts';
 import {
   arrayOf,
@@ -89,8 +89,7 @@ const requiredOf: Readonly<Record<MediaKind, ReadonlyMap<string, string>>> = {
 };
 
 function tableOf(kind: MediaKind): ReadonlyMap<string, readonly [Check]> {
-  const fields: Readonly<Record<string, Check>> = { ...fieldsOf[kind], providerOptions: object };
-  return new Map(Object.entries(fields).map(([name, check]) => [name, [check]]));
+  return plainTable({ ...fieldsOf[kind], providerOptions: object });
 }
 
 /** The first fault of a call's body, which names its field; null when there is none. */
@@ -108,16 +107,18 @@ export function mediaSchema(kind: MediaKind): JsonSchema {
   return bodySchema(tableOf(kind), requiredOf[kind]);
 }
 
+const operationSend = 'the operation that the start of the video answered';
+const operationFields = plainTable({
+  operation: members(operationSend, { id: needed(string, operationSend) }),
+});
+const operationRequired = new Map([['operation', operationSend]]);
+
 /** Body that asks for the state of a video. The operation is one that a start of it answered. */
 export function videoStatusSchema(): JsonSchema {
-  return bodySchema([['operation', operation]], new Map([['operation', operationSend]]));
+  return bodySchema(operationFields, operationRequired);
 }
 
 /** Id of the video that such a body names, or the fault that names its field. */
 export function operationIn(body: JsonObject): string | Failure {
-  const wrong = invalidField(new Map([['operation', [operation]]]), body, new Map([['operation', operationSend]]));
-  return wrong ?? String((body.operation as JsonObject).id);
+  return invalidField(operationFields, body, operationRequired) ?? String((body.operation as JsonObject).id);
 }
-
-const operationSend = 'the operation that the start of the video answered';
-const operation = members(operationSend, { id: needed(string, operationSend) });
