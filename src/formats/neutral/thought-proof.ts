@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../kernel/json.ts';
 
 /*
  * Claude's proofs are over the text of a thought: Anthropic and Bedrock refuse a request whose thought is not as they
@@ -67,11 +67,11 @@ export function dropProof(root: JsonValue, path: readonly (string | number)[]): 
 
 function dropFrom(holder: JsonObject): void {
   const { vendor = 'anthropic-messages', format = 'anthropic', providerOptions } = holder;
-  if (!overText.has(String(vendor)) || !/^(anthropic|unknown)/.test(String(format))) return;
+  if (!overText.has(jsonText(vendor)) || !/^(anthropic|unknown)/.test(jsonText(format))) return;
   for (const name of ['signature', 'thoughtSignature', 'encrypted_content']) {
     const proof = holder[name];
     // What OpenAI encrypted is the thought, and without it the item is none.
-    const isOpenAis = name === 'encrypted_content' && !String(proof).startsWith('culvert.s.');
+    const isOpenAis = name === 'encrypted_content' && !jsonText(proof).startsWith('culvert.s.');
     if (typeof proof === 'string' && !isOpenAis && !isBound(proof)) delete holder[name];
   }
   // The AI SDK's place.

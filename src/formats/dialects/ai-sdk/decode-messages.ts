@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRole } from '../../neutral/request.ts';
 import { unseal, withoutProof } from '../anthropic-messages/sealed-proof.ts';
 import { ours, vendor } from './wire.ts';
@@ -125,7 +125,7 @@ function resultOf({ toolCallId, output }: JsonObject): NeutralPart & { type: 'to
 function innerPart(part: JsonObject): NeutralPart[] {
   const { type, data, url, mediaType } = part;
   if (type === 'text') return textOf(stringOr(part.text, ''), {});
-  const kind = String(type).startsWith('image') ? 'image/png' : 'application/octet-stream';
+  const kind = jsonText(type).startsWith('image') ? 'image/png' : 'application/octet-stream';
   const given = data ?? url;
   if (given === undefined) return [{ type: 'vendor', vendor, block: part }];
   return [mediaOf({ ...part, data: given, mediaType: mediaType ?? kind })];

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
@@ -120,7 +120,7 @@ export function fold(head: AnswerHead): AnswerFold {
     },
     lose: (part) => void lost.add(part),
     close() {
-      if (String(block.type).endsWith('tool_use') && inputJson !== '') block.input = toolInputOf(inputJson).input;
+      if (jsonText(block.type).endsWith('tool_use') && inputJson !== '') block.input = toolInputOf(inputJson).input;
     },
     end(reason, stopSequence, usage, filters) {
       Object.assign(message, filters);

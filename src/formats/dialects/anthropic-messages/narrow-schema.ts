@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { type NarrowedSchema, type Narrowing, narrowedBy, narrowNamed, narrowValue } from '../narrowing.ts';
 
 /**
@@ -51,7 +51,7 @@ function narrow(schema: JsonObject, run: Narrowing): JsonObject {
 function refuses(key: string, value: JsonValue): boolean {
   if (refused.has(key)) return true;
   if (key === 'minItems') return value !== 0 && value !== 1;
-  return key === 'format' && !formats.has(String(value));
+  return key === 'format' && !formats.has(jsonText(value));
 }
 
 function describesObject(schema: JsonObject): boolean {

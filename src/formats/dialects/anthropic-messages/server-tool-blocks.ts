@@ -107,7 +107,7 @@ export function partOfStep(block: CallerBlock): Extract<NeutralPart, { type: 'to
     const name = stringOr(block.name, 'tool');
     return {
       type: 'tool-call',
-      id: String(block.id),
+      id: jsonText(block.id),
       name: typeof server === 'string' ? `${server}__${name}` : name,
       argumentsJson,
     };
@@ -117,7 +117,7 @@ export function partOfStep(block: CallerBlock): Extract<NeutralPart, { type: 'to
   const text = content.map(textOf).join('\n\n');
   const isError = block.is_error === true || content.some(({ type }) => jsonText(type).endsWith('_error'));
   const parts = [{ type: 'text' as const, text: text === '' ? 'Nothing was found.' : text }];
-  return { type: 'tool-result', callId: String(block.tool_use_id), parts, isError };
+  return { type: 'tool-result', callId: jsonText(block.tool_use_id), parts, isError };
 }
 
 function textOf(found: JsonObject): string {

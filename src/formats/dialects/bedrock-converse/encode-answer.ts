@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -165,7 +165,7 @@ function blobOf(data: string): string {
 /** A picture that came as an address has no place here. */
 function imageOf({ source }: JsonObject, lost: Set<string>): { format: string; source: JsonObject } | null {
   if (isObject(source) && source.type === 'base64') {
-    return { format: String(source.media_type).replace('image/', ''), source: { bytes: source.data } };
+    return { format: jsonText(source.media_type).replace('image/', ''), source: { bytes: source.data } };
   }
   lost.add('image');
   return null;

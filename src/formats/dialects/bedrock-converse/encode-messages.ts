@@ -196,7 +196,7 @@ function documentBlock(part: NeutralPart & { type: 'document' }, path: string, e
   const inline = inlineOf(part.source, path, encoding);
   if (inline === null) return null;
   const mediaType = inline.mediaType.toLowerCase().replace(/;.*/s, '').trim();
-  const format = documentFormats[mediaType] ?? (mediaType.startsWith('text/') ? 'txt' : undefined);
+  const format = documentFormats.get(mediaType) ?? (mediaType.startsWith('text/') ? 'txt' : undefined);
   if (format === undefined) {
     refuse(encoding, path, `Files of type ${mediaType.slice(0, 64)} are not supported by the provider of this model.`);
     return null;

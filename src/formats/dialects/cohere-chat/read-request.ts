@@ -1,5 +1,13 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue, listIn, objectIn } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonScan,
+  type JsonValue,
+  jsonText,
+  listIn,
+  objectIn,
+} from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
 import type { CallerRequest } from '../dialect.ts';
@@ -91,7 +99,7 @@ function messageOf({
   tool_plan: plan,
 }: JsonObject): JsonObject {
   const parts = listIn(content) as JsonObject[];
-  const thought = parts.flatMap(({ type, thinking }) => (type === 'thinking' ? [String(thinking)] : [])).join('');
+  const thought = parts.flatMap(({ type, thinking }) => (type === 'thinking' ? [jsonText(thinking)] : [])).join('');
   const reasoning = thought !== '' ? thought : plan;
   const hasCalls = Array.isArray(calls) && calls.length > 0;
   return {

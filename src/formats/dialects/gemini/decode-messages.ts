@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, type JsonValue, listIn, objectIn, stringOr } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonText,
+  listIn,
+  objectIn,
+  stringOr,
+} from '../../../kernel/json.ts';
 import type { Complaint } from '../../neutral/described-check.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import {
@@ -99,12 +107,12 @@ export function responsesFollowCalls(contents: readonly JsonObject[]): Complaint
     for (const [p, part] of (parts as JsonObject[]).entries()) {
       const { functionCall: call, functionResponse: response } = part;
       if (repeats(part)) continue;
-      if (isObject(call)) open.set(String(call.name), (open.get(String(call.name)) ?? 0) + 1);
+      if (isObject(call)) open.set(jsonText(call.name), (open.get(jsonText(call.name)) ?? 0) + 1);
       if (!isObject(response)) continue;
-      const left = (open.get(String(response.name)) ?? 0) - 1;
+      const left = (open.get(jsonText(response.name)) ?? 0) - 1;
       const send = 'a response after the functionCall of that name that it answers';
       if (left < 0) return complain(`contents[${c}].parts[${p}].functionResponse`, response, send);
-      open.set(String(response.name), left);
+      open.set(jsonText(response.name), left);
     }
   }
   return null;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { type NarrowedSchema, type Narrowing, narrowedBy, narrowNamed, narrowValue } from '../narrowing.ts';
 
 /** Keywords of `responseJsonSchema` (Gemini API reference, GenerationConfig); it refuses or ignores the rest. */
@@ -43,7 +43,7 @@ function narrow(written: JsonObject, run: Narrowing): JsonObject {
     run.narrowed = true;
     const at = narrowed.findIndex(([key]) => key === 'description');
     const [before] = at < 0 ? [] : narrowed.splice(at, 1);
-    const description = before === undefined ? '' : `${String(before[1])} `;
+    const description = before === undefined ? '' : `${jsonText(before[1])} `;
     // The model reads what cannot hold it.
     narrowed.push(['description', `${description}(${dropped.join(', ')})`]);
   }

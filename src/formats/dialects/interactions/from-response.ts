@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 import { argumentsObject } from '../arguments-text.ts';
 
 /** An answer of Responses as an interaction, with the steps of its model. */
@@ -56,7 +56,7 @@ export function stepsOf(item: JsonObject): JsonObject[] {
     case 'reasoning':
       return [{ type: 'thought', ...signatureOf(item), summary: listIn(item.summary).flatMap(textOf) }];
     case 'function_call':
-      return [{ ...callOf(item), arguments: argumentsObject(String(item.arguments)) ?? {} }];
+      return [{ ...callOf(item), arguments: argumentsObject(jsonText(item.arguments)) ?? {} }];
     case 'image_generation_call':
       return typeof item.result === 'string' ? [{ type: 'model_output', content: [pictureOf(item, item.result)] }] : [];
     case 'web_search_call':
@@ -114,7 +114,7 @@ function queriesIn(action: JsonValue | undefined): JsonValue[] {
 
 function mcpSteps({ id, name, server_label: server, arguments: json, output, error }: JsonObject): JsonObject[] {
   const step = { name: name ?? null, server_name: server ?? null };
-  const values = argumentsObject(String(json)) ?? {};
+  const values = argumentsObject(jsonText(json)) ?? {};
   const isError = typeof error === 'string';
   return [
     { type: 'mcp_server_tool_call', id: id ?? null, ...step, arguments: values },

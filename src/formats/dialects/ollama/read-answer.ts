@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, listIn, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, jsonText, listIn, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 
 /** An answer as it went out, whole or in lines, for those who record it. */
@@ -36,7 +36,7 @@ function callsOf(calls: JsonValue | undefined): NeutralEvent[] {
     if (!isObject(call) || !isObject(call.function)) return [];
     const { name, arguments: given } = call.function;
     return [
-      { type: 'tool-call-start', choice: 0, call: at, id: String(call.id ?? at), name: String(name) },
+      { type: 'tool-call-start', choice: 0, call: at, id: jsonText(call.id ?? at), name: jsonText(name) },
       { type: 'tool-call-delta', choice: 0, call: at, argumentsJson: JSON.stringify(given ?? {}) },
     ];
   });

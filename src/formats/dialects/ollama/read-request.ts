@@ -125,22 +125,18 @@ function unknownIn(holder: JsonObject, known: ReadonlySet<string>, before: strin
     .map((name) => ({ field: before + name, why: 'unsupported' }));
 }
 
-const words: Readonly<Record<string, string>> = {
-  max_tokens: 'options.num_predict',
-  max_completion_tokens: 'options.num_predict',
-  max_output_tokens: 'options.num_predict',
-  temperature: 'options.temperature',
-  top_p: 'options.top_p',
-  top_k: 'options.top_k',
-  seed: 'options.seed',
-  stop: 'options.stop',
-  presence_penalty: 'options.presence_penalty',
-  frequency_penalty: 'options.frequency_penalty',
-  response_format: 'format',
-  reasoning_effort: 'think',
-  reasoning: 'think',
-};
+const words: ReadonlyMap<string, string> = new Map([
+  ...['temperature', 'top_p', 'top_k', 'seed', 'stop', 'presence_penalty', 'frequency_penalty'].map(
+    (name): [string, string] => [name, `options.${name}`],
+  ),
+  ['max_tokens', 'options.num_predict'],
+  ['max_completion_tokens', 'options.num_predict'],
+  ['max_output_tokens', 'options.num_predict'],
+  ['response_format', 'format'],
+  ['reasoning_effort', 'think'],
+  ['reasoning', 'think'],
+]);
 
 function wordFor(field: string): string {
-  return words[field] ?? field;
+  return words.get(field) ?? field;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, listIn, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { openAiChatId } from './wire.ts';
 
@@ -87,7 +87,7 @@ export function membersOf(proofs: readonly (string | undefined)[], provider?: st
     if (packed === null || (provider !== undefined && packed.from !== provider)) continue;
     for (const detail of listIn(packed.details)) {
       if (!isFlat(detail)) continue;
-      const name = /thinking$/.test(String(detail.type)) ? 'thinking_blocks' : 'reasoning_details';
+      const name = /thinking$/.test(jsonText(detail.type)) ? 'thinking_blocks' : 'reasoning_details';
       members[name] = [...listIn(members[name]), detail];
     }
   }

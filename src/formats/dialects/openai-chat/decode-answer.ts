@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, parsedData } from '../../../kernel/json.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { noteService } from '../../neutral/usage.ts';
@@ -283,7 +283,7 @@ export class ChunkReader {
         namesThoughts: false,
         provider: this.#provider,
         proofs: null,
-        held: this.#provider !== undefined && /gemini/i.test(String(model)) ? [] : null,
+        held: this.#provider !== undefined && /gemini/i.test(jsonText(model)) ? [] : null,
         cited: false,
         unnumbered: this.unnumbered,
         finish: null,

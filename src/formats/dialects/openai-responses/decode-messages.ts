@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { cacheOf, fileSource, mediaSource } from '../openai-chat/decode-messages.ts';
@@ -117,10 +117,10 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
 function mcpMessages(item: InputItem): NeutralMessage[] | null {
   if (item.type !== 'mcp_call' || typeof item.name !== 'string') return null;
   const isError = typeof item.error === 'string';
-  const text = typeof item.output === 'string' ? item.output : isError ? String(item.error) : '';
+  const text = typeof item.output === 'string' ? item.output : stringOr(item.error, '');
   const name = `${stringOr(item.server_label, '')}__${item.name}`;
   return callAndResult(
-    { id: stringOr(item.id, ''), name, argumentsJson: item.arguments?.trim() || '{}' },
+    { id: stringOr(item.id, ''), name, argumentsJson: stringOr(item.arguments, '').trim() || '{}' },
     text,
     isError,
   );
@@ -187,7 +187,7 @@ function otherMessage(item: InputItem): NeutralMessage {
   }
   if (item.type === 'tool_search_output') {
     const parts: NeutralPart[] = [{ type: 'text', text: foundText(item) }];
-    return { role: 'tool', parts: [{ type: 'tool-result', callId: String(item.call_id), parts, isError: false }] };
+    return { role: 'tool', parts: [{ type: 'tool-result', callId: jsonText(item.call_id), parts, isError: false }] };
   }
   // Many servers of other formats do not know `developer`, which Codex sends always; OpenAI takes the two for the same.
   const role = item.role === 'developer' ? 'system' : (item.role ?? 'user');

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import { type Loss, lose } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
@@ -42,7 +42,7 @@ function withoutLoneThoughts(encoding: Encoding): JsonObject[] {
   let follows = false;
   const sent = encoding.items.toReversed().filter(({ type, role }) => {
     if (type === 'reasoning') return follows;
-    follows = type === 'message' ? role === 'assistant' : !String(type).endsWith('_output');
+    follows = type === 'message' ? role === 'assistant' : !jsonText(type).endsWith('_output');
     return true;
   });
   if (sent.length < encoding.items.length) lose(encoding, 'reasoning_content');
@@ -168,17 +168,17 @@ function documentOf({ source, name }: Of<'document'>): JsonObject {
   if (source.kind === 'file-id') return { file_id: source.fileId };
   if (source.kind === 'url') return { file_url: source.url };
   // OpenAI refuses file data without a name, whose ending gives its type.
-  const filename = name ?? `file.${extensions[source.mediaType] ?? 'txt'}`;
+  const filename = name ?? `file.${extensions.get(source.mediaType) ?? 'txt'}`;
   return { filename, file_data: urlOf(source) };
 }
 
-const extensions: Readonly<Record<string, string>> = {
-  'application/pdf': 'pdf',
-  'application/json': 'json',
-  'text/csv': 'csv',
-  'text/html': 'html',
-  'text/markdown': 'md',
-};
+const extensions = new Map([
+  ['application/pdf', 'pdf'],
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+  ['text/html', 'html'],
+  ['text/markdown', 'md'],
+]);
 
 function urlOf(source: Exclude<MediaSource, { kind: 'file-id' }>): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.base64}`;

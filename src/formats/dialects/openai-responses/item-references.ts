@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { isGiven } from '../../neutral/value-checks.ts';
 import type { ItemReference } from '../dialect.ts';
 import { type InputItem, isGatewayId, type ResponsesRequest } from './wire.ts';
@@ -26,7 +26,7 @@ export function referencesIn({ input }: ResponsesRequest): ItemReference[] | nul
   for (const [at, item] of input.entries()) {
     if (!refersToAnother(item) || !isGatewayId(item.id)) continue;
     references ??= [];
-    references.push({ id: String(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });
+    references.push({ id: jsonText(item.id), field: `input[${at}]`, use: isThoughtId(item.id) ? 'thought' : 'needed' });
   }
   return references;
 }
@@ -38,7 +38,7 @@ export function referencesIn({ input }: ResponsesRequest): ItemReference[] | nul
 export function withItems(request: ResponsesRequest, items: Readonly<Record<string, JsonObject>>): ResponsesRequest {
   const placed = new Set<string>();
   const input = (request.input as InputItem[]).flatMap((item): InputItem[] => {
-    const id = String(item.id);
+    const id = jsonText(item.id);
     if (!refersToAnother(item) || !Object.hasOwn(items, id)) return [item];
     if (placed.has(id)) return [];
     placed.add(id);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import { offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest } from './wire.ts';
@@ -29,7 +29,7 @@ const defaults: ReadonlySet<JsonValue | undefined> = new Set(['auto', 'standard'
 export function membersBeyond({ input, tools, reasoning }: ResponsesRequest): Loss[] {
   const fields = new Set<string>();
   const look = (holder: JsonObject, path: string, type = holder.type ?? 'message'): void => {
-    const taken = members.get(String(type));
+    const taken = members.get(jsonText(type));
     for (const { field } of taken === undefined ? [] : lossesOfRest(holder, taken)) {
       const value = holder[field];
       if (!defaults.has(isObject(value) ? value.type : value)) fields.add(`${path || `input.${type}`}.${field}`);

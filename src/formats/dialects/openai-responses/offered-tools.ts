@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import type { InputItem, ResponsesRequest, WireTool } from './wire.ts';
 
 export type CallableTool = WireTool & { type: 'function' | 'custom' };
@@ -105,7 +105,7 @@ function namesCalled(offered: readonly OfferedTool[]): [name: string, tool: Offe
 
 /** The call of a search that the caller ran. */
 export function searchCall({ call_id: id, arguments: values }: JsonObject) {
-  return { id: String(id), name: searchName, argumentsJson: JSON.stringify(isObject(values) ? values : {}) };
+  return { id: jsonText(id), name: searchName, argumentsJson: JSON.stringify(isObject(values) ? values : {}) };
 }
 
 /** The text for a model that can call the tools that were found from now on. */

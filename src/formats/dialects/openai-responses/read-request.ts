@@ -192,7 +192,7 @@ function shownPicture({ result, output_format: format }: InputItem): JsonObject 
 }
 
 function isForeignThought(item: InputItem): boolean {
-  if (item.type === 'item_reference') return isGatewayId(item.id) && String(item.id).startsWith('rs_');
+  if (item.type === 'item_reference') return isGatewayId(item.id) && jsonText(item.id).startsWith('rs_');
   if (item.type !== 'reasoning') return false;
   return (
     isGatewayId(item.id) ||
@@ -232,7 +232,7 @@ const demandsServerTool = invalid('tool_choice', "No provider of this model runs
 
 /** A choice that only the server that runs the tool can follow: a provider of this format, or this gateway. */
 function choiceOfServers({ tool_choice: choice }: ResponsesRequest): Failure | null {
-  if (!isObject(choice) || /^(?:function|custom|allowed_tools)$/.test(String(choice.type))) return null;
+  if (!isObject(choice) || /^(?:function|custom|allowed_tools)$/.test(jsonText(choice.type))) return null;
   return demandsServerTool;
 }
 

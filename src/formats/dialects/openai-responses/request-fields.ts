@@ -253,7 +253,7 @@ function decodeChoice(
   }
   if (!isObject(choice)) return { choice: null, offered: tools };
   if (choice.type === 'function' || choice.type === 'custom') {
-    return { choice: { type: 'tool', name: flatNamesOf(body, [choice])[0] ?? String(choice.name) }, offered: tools };
+    return { choice: { type: 'tool', name: flatNamesOf(body, [choice])[0] ?? jsonText(choice.name) }, offered: tools };
   }
   // A tool of the provider's, or of this gateway.
   if (choice.type !== 'allowed_tools') return { choice: null, offered: tools };

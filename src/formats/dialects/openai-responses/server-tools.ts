@@ -1,5 +1,5 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, jsonText, objectsIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, objectsIn, stringOr } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
 import { type AddressSources, count, hasServerTools, openAiServerTool } from '../server-tool-fields.ts';
 import { flatName, offeredTools } from './offered-tools.ts';
@@ -58,8 +58,9 @@ function approvalsIn(body: ResponsesRequest): ApprovedCall[] {
     if (type !== 'mcp_approval_response') return [];
     const question = items.find((one) => one.id === id && one.type === 'mcp_approval_request' && isGatewayStep(one));
     if (question?.type !== 'mcp_approval_request' || typeof question.name !== 'string') return [];
-    const { name, server_label: label, arguments: argumentsJson = '{}' } = question;
-    return [{ id: String(id), label: String(label), name, argumentsJson, approve: approve === true }];
+    const { name, server_label: label } = question;
+    const argumentsJson = stringOr(question.arguments, '{}');
+    return [{ id: jsonText(id), label: jsonText(label), name, argumentsJson, approve: approve === true }];
   });
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { hintsOf, lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
@@ -23,7 +23,7 @@ export const deepgramTranscription: TranscriptionDialect = {
     for (const keyword of keywords) query.append(keywordField, keyword);
     if (request.timestamps !== 'none' || request.format === 'diarized_json') query.set('utterances', 'true');
     if (request.format === 'diarized_json') query.set('diarize', 'true');
-    for (const [name, value] of Object.entries(order.body)) query.set(name, String(value));
+    for (const [name, value] of Object.entries(order.body)) query.set(name, jsonText(value as JsonValue));
     const losses = lossesOf(rest, 'prompt', 'temperature');
     return { path: `${pathFor(order)}?${query}`, contentType: file.mime, pieces: ['file'], losses };
   },

@@ -59,7 +59,7 @@ function sentencesOf(pieces: readonly JsonObject[]): JsonValue[] {
     if (last === undefined || ended || (speaker ?? null) !== (last.speaker ?? null)) {
       sentences.push({ text, start, end, ...(typeof speaker === 'string' && { speaker }) });
     } else Object.assign(last, { text: `${last.text}${text}`, end });
-    ended = /[.!?。！？]["'”’)]?$/.test(String(text));
+    ended = /[.!?。！？]["'”’)]?$/.test(jsonText(text));
   }
   return sentences;
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { formBody } from './form-body.ts';
@@ -13,7 +13,7 @@ export const fishTranscription: TranscriptionDialect = {
     const { request, file, boundary } = order;
     const fields = [{ name: 'ignore_timestamps', value: String(!needsTimes(request)) }];
     if (request.language !== null) fields.push({ name: 'language', value: request.language });
-    for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: String(value) });
+    for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: jsonText(value as JsonValue) });
     return {
       path: pathFor(order),
       ...formBody(boundary, fields, { name: 'audio', ...file }),

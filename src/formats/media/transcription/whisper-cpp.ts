@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { type FormPart, formBody } from './form-body.ts';
@@ -20,7 +20,7 @@ export const whisperCppTranscription: TranscriptionDialect = {
     if (request.task === 'translate') fields.push({ name: 'translate', value: 'true' });
     if (request.prompt !== null) fields.push({ name: 'prompt', value: request.prompt });
     if (request.temperature !== null) fields.push({ name: 'temperature', value: String(request.temperature) });
-    for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: String(value) });
+    for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: jsonText(value as JsonValue) });
     return {
       path: pathFor(order),
       ...formBody(boundary, fields, { name: 'file', ...file }),
