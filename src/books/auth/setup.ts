@@ -112,8 +112,11 @@ export function createSetup(parts: {
     const next = use;
     const config = inForce;
     const sameProviders = asking === 'what changed' && isDeepStrictEqual(before.providers, config.providers);
-    // One that failed keeps no later one from being taken up.
-    last = last.catch(() => {}).then(() => next(config, sameProviders ? 'nobody' : 'every provider'));
+    last = last.then(
+      () => next(config, sameProviders ? 'nobody' : 'every provider'),
+      // What the change before could not load is in this one too.
+      () => next(config, 'every provider'),
+    );
     // The caller that made a change gets the error; nobody else waits.
     last.catch((error: unknown) =>
       log.error({ error: String(error) }, 'the providers and models that were set up at run time could not be loaded'),
