@@ -2,7 +2,7 @@ import type { HintChannel } from '../../books/metering/hint-channel.ts';
 import { keysOf } from './keys.ts';
 import type { Link } from './link.ts';
 import { luaWindows } from './lua-windows.ts';
-import { createRedisClient } from './redis-client.ts';
+import { createRedisClient, destroyQuietly } from './redis-client.ts';
 import { script } from './script.ts';
 import type { KeyServer } from './servers.ts';
 
@@ -45,29 +45,40 @@ export function createRedisHints({
 /** Listens until it is stopped, over one connection after the other. */
 function listenTo(server: KeyServer, channel: string, take: (text: string) => void): () => void {
   let timer: NodeJS.Timeout | null = null;
-  let client: { destroy(): void } | null = null;
+  let client: Awaited<ReturnType<typeof createRedisClient>> | null = null;
   let stopped = false;
 
   async function connect(): Promise<void> {
-    const next = await createRedisClient({
-      url: await server.url(),
-      pingInterval: pingEveryMs,
-      socket: { socketTimeout: silentMaxMs },
-    });
+    const url = await server.url();
+    const next = await createRedisClient({ url, pingInterval: pingEveryMs, socketTimeout: silentMaxMs });
+    if (stopped) return;
     client = next;
-    next.on('error', again);
-    next.on('end', again);
-    await next.connect();
-    await next.subscribe(channel, take);
-    if (stopped) next.destroy();
+    const over = () => {
+      if (client !== next) return;
+      leave();
+      again();
+    };
+    next.on('error', over);
+    next.on('end', over);
+    try {
+      await next.connect();
+      await next.subscribe(channel, take);
+    } catch {
+      // Without the right to the channel there is a connection, which works.
+      over();
+    }
+    if (client !== next) destroyQuietly(next);
+  }
+
+  function leave(): void {
+    const last = client;
+    client = null;
+    if (last !== null) destroyQuietly(last);
   }
 
   function again(): void {
-    if (stopped || timer !== null) return;
-    timer = setTimeout(() => {
-      timer = null;
-      connect().catch(again);
-    }, retryMs);
+    if (stopped) return;
+    timer = setTimeout(() => connect().catch(again), retryMs);
     timer.unref();
   }
 
@@ -75,10 +86,6 @@ function listenTo(server: KeyServer, channel: string, take: (text: string) => vo
   return () => {
     stopped = true;
     if (timer !== null) clearTimeout(timer);
-    try {
-      client?.destroy();
-    } catch {
-      // It is closed already.
-    }
+    leave();
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { tlsFiles } from './redis-client.ts';
 import { errorMessage } from './redis-errors.ts';
-import { openWire, type Reply, tlsFiles } from './wire.ts';
+import { openWire, type Reply } from './wire.ts';
 
 /**
  * A script of Redis Cluster has all its keys in one of 16,384 slots. So the accounts are divided into parts, each with a

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { BriefSet, type Placed } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopInstant } from '../../kernel/loop-clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { answerMaxMs, createPatience, silentMaxMs } from '../patience.ts';
-import { connectTimeoutMs, createRedisClient } from './redis-client.ts';
+import { connectTimeoutMs, createRedisClient, destroyQuietly } from './redis-client.ts';
 
 /** Answers of Redis to our commands; scripts answer lists of whole numbers and texts, which may be asked for as bytes. */
 export type Reply = string | Buffer | number | null | readonly Reply[];
@@ -54,16 +54,6 @@ export interface WireOptions {
   maxMs?: number;
 }
 
-/** Files that the query of a URL may name, as that of PostgreSQL does. */
-export const tlsFiles = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const;
-
-/** Read for each connection: certificates are renewed. */
-function filesOfTls(url: string): { [Name in 'ca' | 'cert' | 'key']?: Buffer } {
-  const { searchParams } = new URL(url);
-  const named = Object.entries(tlsFiles).filter(([name]) => searchParams.has(name));
-  return Object.fromEntries(named.map(([name, option]) => [option, readFileSync(searchParams.get(name) ?? '')]));
-}
-
 /**
  * Connects, or rejects. `onOver` is called once when an established connection ends without our closing it. A command
  * is given up when nothing at all was answered for a while: Redis answers in order, so one that is only busy is heard.
@@ -80,12 +70,12 @@ export async function openWire(
     url,
     // Our own deadlines: one timer for all commands, not one AbortSignal each.
     commandOptions: { timeout: 0, ...(texts === 'bytes' && { typeMapping: { [blobString]: Buffer } }) },
-    socket: filesOfTls(url),
   });
   client.on('error', (error: Error) => end(error.message));
   client.on('end', () => end('the connection was closed'));
   try {
-    await withinMs((client as Client).connect(), connectTimeoutMs, 'connecting took too long');
+    const connected = await withinMs(connectTimeoutMs, (client as Client).connect(), null);
+    if (connected === null) throw new Error('connecting took too long');
   } catch (error) {
     over = true;
     destroyQuietly(client);
@@ -178,19 +168,4 @@ export async function openWire(
       destroyQuietly(client);
     },
   };
-}
-
-function destroyQuietly(client: { destroy(): void }): void {
-  try {
-    client.destroy();
-  } catch {
-    // It never was open, or is closed already.
-  }
-}
-
-function withinMs<T>(promise: Promise<T>, ms: number, reason: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(reason)), ms);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
