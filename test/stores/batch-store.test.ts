@@ -85,7 +85,11 @@ for (const driver of drivers) {
     assert.equal(await store.createBatch(batch('batch_1'), 2), 'created');
     assert.equal(await store.createBatch(batch('batch_2'), 2), 'created');
     assert.equal(await store.createBatch(batch('batch_3'), 2), 'full');
-    assert.equal(await store.createBatch(batch('batch_4', 'dev/other'), 2), 'created');
+    for (const tenant of ['dev/a', 'dev/b', 'dev/c', 'dev/d', 'dev/e']) {
+      const ids = ['4', '5', '6', '7'].map((id) => `batch_${id}${tenant}`);
+      const made = await Promise.all(ids.map((id) => store.createBatch(batch(id, tenant), 2)));
+      assert.deepEqual(made.toSorted(), ['created', 'created', 'full', 'full']);
+    }
     const page = await store.listBatches({ ...list, limit: 1, format: 'openai' });
     assert.deepEqual(
       page.map(({ id }) => id),

@@ -52,6 +52,21 @@ for (const driver of drivers) {
     assert.equal(await rows.findStore('dev/test', 'vs_1'), null);
   });
 
+  told('calls at once are one after another: a file is attached by each, and bounds hold', async (rows) => {
+    for (const round of [1, 2, 3, 4, 5]) {
+      const tenant = `dev/test${round}`;
+      const ids = ['a', 'b', 'c', 'd'].map((letter) => `${letter}${round}`);
+      const made = await Promise.all(ids.map((id) => rows.createStore(store(id, tenant), 3)));
+      assert.deepEqual(made.toSorted(), ['created', 'created', 'created', 'full']);
+      const of = { store: `a${round}`, tenant };
+      const same = await Promise.all(ids.map((id) => rows.attach([file(id, 'file-same', of)], null, bounds)));
+      assert.deepEqual(same, ['attached', 'attached', 'attached', 'attached']);
+      const few = { ...bounds, filesMax: 3 };
+      const others = await Promise.all(ids.map((id) => rows.attach([file(`o${id}`, `file-${id}`, of)], null, few)));
+      assert.deepEqual(others.toSorted(), ['attached', 'attached', 'store-full', 'store-full']);
+    }
+  });
+
   told('files are counted by state, replaced by name, and bounded', async (rows) => {
     await rows.createStore(store('vs_1'), 3);
     const batch = { id: 'vsfb_1', store: 'vs_1', createdMs: 5, cancelledMs: null };

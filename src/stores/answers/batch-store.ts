@@ -103,7 +103,10 @@ const progressShape = rowShape<Omit<BatchRow, keyof NewBatch>>()({
 const batchColumns = `${newShape.columns}, ${progressShape.columns}`;
 const batchOf = (row: Row): BatchRow => ({ ...newShape.read(row), ...progressShape.read(row) });
 
-function batchesIn({ prefix, rows, write, transaction }: SqlTables) {
+/** For `lock`: batches of one tenant are made one after another. */
+const tenantLock = 0x63_76_62;
+
+function batchesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   return {
@@ -111,8 +114,10 @@ function batchesIn({ prefix, rows, write, transaction }: SqlTables) {
       const sql = `INSERT INTO ${batch} (${newShape.columns}) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
         WHERE (SELECT count(*) FROM ${batch} WHERE tenant = $2 AND ended_ms IS NULL) < $11`;
       // A transaction, whose outcome is known: one that is refused must not run.
-      const made = await transaction('write', () => change(sql, [...newShape.cells(row), openMax]));
-      return made === 1 ? 'created' : 'full';
+      return transaction('write', function* () {
+        yield* lock(tenantLock, row.tenant);
+        return (yield* change(sql, [...newShape.cells(row), openMax])) === 1 ? 'created' : 'full';
+      });
     },
     async findBatch(tenant, id, nowMs) {
       const sql = `SELECT ${batchColumns} FROM ${batch}

@@ -11,6 +11,8 @@ import { leasedRows } from '../leased-rows.ts';
 import { rowShape } from '../row-shape.ts';
 import { type ClosableTables, change, read, type SqlTables } from '../sql-tables.ts';
 
+/** For `lock`: stores of one tenant are made, and get files, one after another. */
+const tenantLock = 0x63_76_73;
 /** Files that one tenant may have leased at the same time, so that others find a place. */
 const leasedOfTenantMax = 6;
 
@@ -37,7 +39,7 @@ const {
   bytes: ['facts'],
 });
 
-function storesIn({ prefix, rows, write }: SqlTables) {
+function storesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
   const store = `${prefix}vector_store`;
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
@@ -46,7 +48,10 @@ function storesIn({ prefix, rows, write }: SqlTables) {
     async createStore(row, storesMax) {
       const sql = `INSERT INTO ${store} (${storeColumns}) SELECT $1, $2, $3, $4, $5, $6, $7, $8
         WHERE (SELECT count(*) FROM ${store} WHERE tenant = $2) < $9`;
-      return (await write([{ sql, values: [...storeCells(row), storesMax] }]))[0] === 1 ? 'created' : 'full';
+      return transaction('write', function* () {
+        yield* lock(tenantLock, row.tenant);
+        return (yield* change(sql, [...storeCells(row), storesMax])) === 1 ? 'created' : 'full';
+      });
     },
     async findStore(tenant, id) {
       const [row] = await rows(`SELECT ${storeColumns} FROM ${store} WHERE id = $1 AND tenant = $2`, [id, tenant]);
@@ -94,7 +99,7 @@ const { columns: fileColumns, read: fileOf } = rowShape<StoreFileRow>()({
   bytes: ['facts'],
 });
 
-function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
+function filesIn({ prefix, rows, write, transaction, oneOf, lock }: SqlTables) {
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
   return {
@@ -102,6 +107,7 @@ function filesIn({ prefix, rows, write, transaction, oneOf }: SqlTables) {
       const [first] = files;
       if (first === undefined) return 'attached';
       return transaction('write', function* () {
+        yield* lock(tenantLock, first.tenant);
         const names = files.map((one) => one.file);
         const again = `DELETE FROM ${file} WHERE store = $1 AND ${oneOf('file', '$2')}`;
         const countOthers = `SELECT count(*) AS files FROM ${file} WHERE store = $1 AND NOT (${oneOf('file', '$2')})`;
