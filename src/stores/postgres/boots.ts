@@ -54,6 +54,7 @@ export function createBoots(
   /** Time of the first of an unbroken series of beats. */
   let beatingSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
+  let beating: Promise<void> = Promise.resolve();
   let ended = false;
   let facts: Parameters<Replicas['report']>[0] | null = null;
 
@@ -78,7 +79,9 @@ export function createBoots(
 
   function schedule(afterMs: number): void {
     if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(() => beat().catch(() => {}), afterMs);
+    timer = setTimeout(() => {
+      beating = beat().catch(() => {});
+    }, afterMs);
     timer.unref();
   }
 
@@ -105,6 +108,8 @@ export function createBoots(
     async end() {
       ended = true;
       if (timer !== null) clearTimeout(timer);
+      // A beat that arrived behind the goodbye would let it live on.
+      await beating;
       await bury(bootId);
     },
   };

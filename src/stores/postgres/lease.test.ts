@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
-import { takeLease, takeNoLease } from './boots.ts';
+import { createBoots, takeLease, takeNoLease } from './boots.ts';
+import type { Database, Run } from './database.ts';
 import { openPostgres } from './open.ts';
 
 test('one server a database counts in its own memory; its folder takes over at once, another after 30 s', {
@@ -84,4 +86,24 @@ test('one server a database counts in its own memory; its folder takes over at o
   clock.advance(2_000);
   assert.equal(kept.trouble(), null);
   await kept.release();
+});
+
+test('a boot that ends while a beat is under way says goodbye behind it, and is over', async () => {
+  const arrived: string[] = [];
+  const late = Promise.withResolvers<void>();
+  const run: Run = async (sql) => {
+    const text = typeof sql === 'string' ? sql : sql.text;
+    if (text.includes('INSERT') && arrived.length > 0) await late.promise;
+    arrived.push(text.includes('INSERT') ? 'beat' : 'goodbye');
+    return { rows: [], changes: 1 };
+  };
+  const rest = { run } as Database['rest'];
+  const boots = createBoots({ rest }, 'boot-1', fakeClock(), () => {});
+  await boots.begin();
+  boots.replicas.report(async () => ({}) as never);
+  await pause(5);
+  const ending = boots.end();
+  late.resolve();
+  await ending;
+  assert.deepEqual(arrived, ['beat', 'beat', 'goodbye']);
 });
