@@ -295,6 +295,17 @@ test('the server describes itself, and refuses what it does not understand in th
   }
 });
 
+test('two people whose names look the same in lists come into one group at once, each with a name', async () => {
+  const ids = [await newUser('sam@example.org'), await newUser('s#am@example.org')];
+  const found = await scim('GET', `/Groups?filter=${encodeURIComponent('displayName eq "Team Acme"')}`);
+  const [{ id: group }] = found.json.Resources as [Json];
+  const value = ids.map((id) => ({ value: id }));
+  const added = { schemas: [patchOp], Operations: [{ op: 'add', path: 'members', value }] };
+  assert.equal((await scim('PATCH', `/Groups/${group}`, added)).status, 200);
+  const names = (await listed('/operators')).map(({ name }) => String(name)).filter((name) => name.startsWith('sam@'));
+  assert.equal(new Set(names).size, 2, names.join(', '));
+});
+
 test('only the token of the directory opens it, and wrong ones close an address', async () => {
   for (const given of ['', 'x'.repeat(40), adminKey, `${token}x`]) {
     assert.equal((await scim('GET', '/Users', undefined, given)).status, 401, given);

@@ -74,10 +74,7 @@ function rowFor(
   const { issuer, subject } = identity;
   return {
     id: before?.id ?? `op_${randomBase62(12)}`,
-    name: freeName(
-      identity,
-      all.filter((one) => one !== before),
-    ),
+    name: freeName(identity, (name) => all.some((one) => one !== before && one.name === name)),
     ...rights,
     prefix: null,
     hash: null,
@@ -91,10 +88,10 @@ function rowFor(
 /** Names are what people read in the audit trail: none is another's. */
 export function freeName(
   { issuer, subject, name }: Pick<Identity, 'issuer' | 'subject' | 'name'>,
-  others: readonly OperatorRow[],
+  isTaken: (name: string) => boolean,
 ): string {
   const shown = shownName(name);
-  const isFree = shown !== '' && !others.some((one) => one.name === shown) && !reservedOperators.includes(shown);
+  const isFree = shown !== '' && !isTaken(shown) && !reservedOperators.includes(shown);
   return isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim();
 }
 
@@ -107,7 +104,9 @@ async function invitedOperator(
   const { email, issuer, subject } = identity;
   const invitation = email === null ? undefined : invitationFor(email, stored, parts);
   if (invitation === undefined) return null;
-  const name = freeName({ ...identity, name: invitation.name ?? identity.name }, stored.operators);
+  const name = freeName({ ...identity, name: invitation.name ?? identity.name }, (taken) =>
+    stored.operators.some((one) => one.name === taken),
+  );
   const who = { name, prefix: null, hash: null, issuer, subject };
   const { row, changes, audit } = acceptance(invitation, who, parts.clock.wallMs());
   return (await parts.store.apply(changes, audit)) === 'done' ? row : null;

@@ -27,11 +27,6 @@ const auditedMax = 100;
 /** A kind of resource, and how a body becomes one. Null: it is not there. */
 export type Edit = (before: JsonObject | null) => JsonObject | null;
 
-/** Users and groups that a directory provisioned, in the order in which they came. */
-export function provisioned(parts: Pick<ScimParts, 'store'>): Promise<readonly ScimRow[]> {
-  return parts.store.scim();
-}
-
 /**
  * Writes a resource, and the operators that follow from it, in one transaction: a user who is not active, or whose groups
  * no line of `roles` names, is no operator, and has no session. `id` null: a new one. Null when it was removed.
@@ -53,7 +48,7 @@ export async function changeResource(
     const changed = new Set([id, ...left.map((group) => group.id)]);
     const next = [...rows.filter((row) => !changed.has(row.id)), ...left, ...(after === null ? [] : [after])];
     const affected = affectedBy(before, after);
-    const people = affected.flatMap((user) => operatorChange(user, next, stored, roles, parts.clock.wallMs()));
+    const people = operatorChanges(affected, next, stored, roles, parts.clock.wallMs());
     const groups = left.map((row): Change => ({ kind: 'replace-scim', row }));
     const changes: Change[] = [{ kind: 'only-at', version }, ...rowChange(before, after), ...groups, ...people];
     const subject = (after ?? before)?.id ?? '';
@@ -149,31 +144,40 @@ function affectedBy(before: ScimRow | null, after: ScimRow | null): string[] {
   return [...new Set([before, after].flatMap((one) => (one === null ? [] : groupOf(one.data).members)))];
 }
 
-/** Changes that bring the operator of a user in line with the user; none where it is so already. */
-function operatorChange(
-  userId: string,
+/** Changes that bring the operators of users in line with them; none where they are so already. */
+function operatorChanges(
+  userIds: readonly string[],
   rows: readonly ScimRow[],
   { operators }: Stored,
   roles: GroupRoles,
   nowMs: number,
 ): Change[] {
-  const id = operatorId(userId);
-  const user = rows.find((row) => row.kind === 'user' && row.id === userId);
-  const before = operators.find((one) => one.id === id);
-  const groups = rows.filter(({ kind, data }) => kind === 'group' && groupOf(data).members.includes(userId));
-  const isActive = user !== undefined && userOf(user.data).active;
-  const names = groups.map(({ data }) => groupOf(data).displayName);
-  const rights = isActive ? rightsOf(names, roles) : null;
-  if (rights === null || user === undefined) return before === undefined ? [] : [{ kind: 'delete-operator', id }];
-  const identity = { issuer: 'scim', subject: userId, name: userOf(user.data).userName };
-  const others = operators.filter((one) => one.id !== id);
-  const set = { name: freeName(identity, others), ...rights };
-  if (before === undefined) {
-    const none = { prefix: null, hash: null, issuer: null, subject: null };
-    return [{ kind: 'create-operator', operator: { id, ...set, ...none, origin: 'scim', createdMs: nowMs } }];
+  const users = new Map(rows.map((row) => [row.id, row]));
+  const known = new Map(operators.map((one) => [one.id, one]));
+  const idsByName = new Map(operators.map(({ name, id }) => [name, id]));
+  const groupsOf = new Map(userIds.map((id): [string, string[]] => [id, []]));
+  for (const { kind, data } of rows) {
+    if (kind !== 'group') continue;
+    const { members, displayName } = groupOf(data);
+    for (const member of members) groupsOf.get(member)?.push(displayName);
   }
-  const { name, role, accounts } = before;
-  return isDeepStrictEqual({ name, role, accounts }, set) ? [] : [{ kind: 'update-operator', id, set }];
+  return userIds.flatMap((userId): Change[] => {
+    const id = operatorId(userId);
+    const row = users.get(userId);
+    const user = row?.kind === 'user' ? userOf(row.data) : null;
+    const before = known.get(id);
+    const rights = user?.active ? rightsOf(groupsOf.get(userId) ?? [], roles) : null;
+    if (rights === null || user === null) return before === undefined ? [] : [{ kind: 'delete-operator', id }];
+    const identity = { issuer: 'scim', subject: userId, name: user.userName };
+    const set = { name: freeName(identity, (name) => (idsByName.get(name) ?? id) !== id), ...rights };
+    idsByName.set(set.name, id);
+    if (before === undefined) {
+      const none = { prefix: null, hash: null, issuer: null, subject: null };
+      return [{ kind: 'create-operator', operator: { id, ...set, ...none, origin: 'scim', createdMs: nowMs } }];
+    }
+    const { name, role, accounts } = before;
+    return isDeepStrictEqual({ name, role, accounts }, set) ? [] : [{ kind: 'update-operator', id, set }];
+  });
 }
 
 function operatorId(userId: string): string {
