@@ -53,8 +53,10 @@ export class EmbeddedGateway implements Gateway {
   };
 
   readonly fetch: Gateway['fetch'] = async (input, init) => {
-    const request = input instanceof Request ? input : new Request(input, { duplex: 'half', ...init } as RequestInit);
-    const { address, incoming } = (input instanceof Request ? (init ?? {}) : {}) as FetchContext;
+    const isUnchanged =
+      input instanceof Request && !requestMembers.some((member) => init !== undefined && member in init);
+    const request = isUnchanged ? input : new Request(input, { duplex: 'half', ...init } as RequestInit);
+    const { address, incoming } = (isUnchanged ? (init ?? {}) : {}) as FetchContext;
     const opened = await this.#running();
     const path = this.#withoutBase(pathOf(request.url), this.#basePath);
     return fetchThrough(opened, { request, path, address: address ?? incoming?.socket?.remoteAddress });
@@ -118,6 +120,9 @@ function rethrown(error: unknown): never {
   const problems = error instanceof Error && 'problems' in error ? error.problems : null;
   throw Array.isArray(problems) ? new GatewayError(problems) : error;
 }
+
+/** Members of a `RequestInit` that a `Request` has too: what Hono passes behind one has others. */
+const requestMembers = ['method', 'headers', 'body', 'signal'];
 
 const isClosed = 'this gateway is closed; make another one';
 

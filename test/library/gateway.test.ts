@@ -154,6 +154,13 @@ test('a request that its caller gives up ends at the provider too', async () => 
   });
   assert.ok(await upstream.when(({ aborted }) => aborted));
   await assert.rejects(gateway.fetch('http://culvert/v1/models', { headers, signal: AbortSignal.abort() }), /abort/i);
+  const request = () => new Request('http://culvert/v1/models');
+  await assert.rejects(gateway.fetch(request(), { headers, signal: AbortSignal.abort() }), /abort/i);
+  assert.deepEqual(
+    [(await gateway.fetch(request())).status, (await gateway.fetch(request(), { headers })).status],
+    [401, 200],
+    'members behind a Request count before its',
+  );
 });
 
 test('an address of the framework decides which keys may enter', async (t) => {
