@@ -5,8 +5,8 @@ export interface KnownPath {
   deployment?: string;
 }
 
-/** Bedrock's, whose models have slashes in ARNs and in names of ours. */
-const ofModel = /^\/model\/(.+\/.+)\/(converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$/;
+/** Bedrock's, whose models have slashes in ARNs and in names of ours. Linear: nobody needs a key for a long path. */
+const ofModel = /^\/model\/(.+)\/(converse|converse-stream|invoke|invoke-with-response-stream|count-tokens)$/;
 /** The AI SDK's gateway, below earlier versions of its address. */
 const ofAiSdk = /^\/v[13]\/ai(\/(?:[a-z]+-model(?:\/start|\/status)?|config))$/;
 /** Azure AI's model inference, where the body names the model. */
@@ -51,8 +51,8 @@ export function otherBaseOf(path: string): KnownPath | null {
   const file = ofFileAddress.exec(path);
   if (file !== null) return { path: `${file[1]}${file[2]}` };
   const model = ofModel.exec(path);
-  if (model !== null) {
-    const named = decoded(model[1] ?? '');
+  if (model?.[1]?.includes('/')) {
+    const named = decoded(model[1]);
     return named === null ? null : { path: `/model/${encodeURIComponent(named)}/${model[2]}` };
   }
   const foundry = ofFoundry.exec(path);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
 import type { Route } from './exchange.ts';
+import { otherBaseOf } from './other-base.ts';
 import { RouteTable } from './route-table.ts';
 
 function routes(): Route[] {
@@ -57,4 +58,11 @@ test('a scanner of paths that nobody has gets few hints a second, and a path tha
   assert.ok(isHinted(typed));
   nowMs += 1_000;
   assert.ok(isHinted('/v1/modls'));
+});
+
+test('a long path of another base is read in one pass: it needs no key', { timeout: 60_000 }, () => {
+  // At its square this takes minutes.
+  assert.equal(otherBaseOf(`/model/${'/'.repeat(1_000_000)}x`)?.path.length, '/v1/model/x'.length + 1_000_000);
+  assert.deepEqual(otherBaseOf('/model/a/b/converse'), { path: '/model/a%2Fb/converse' });
+  assert.deepEqual(otherBaseOf('/model/a/converse/invoke'), { path: '/model/a%2Fconverse/invoke' });
 });
