@@ -11,8 +11,8 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { numberOrText } from '../../parts/forms/typed.ts';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -92,17 +92,13 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
     },
   });
   return (
-    <Form
-      error={add.error}
-      onSubmit={() => add.mutate()}
-      footer={<FormButtons onCancel={onClose} action="Add" busy={add.isPending} />}
-    >
+    <ActionForm by={add} onCancel={onClose} action="Add">
       <Field name="usd" label="USD" hint="A negative amount takes credit away.">
         <Input inputMode="decimal" value={amount} onChange={({ target }) => setAmount(target.value)} />
       </Field>
       <Field name="note" label="Note" hint="For example who paid. The list and the audit log show it.">
         <Input value={note} onChange={({ target }) => setNote(target.value)} />
       </Field>
-    </Form>
+    </ActionForm>
   );
 }

@@ -6,9 +6,9 @@ import { call } from '../../api/request.ts';
 import { Input } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, typedDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
@@ -54,27 +54,29 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
   });
   const current = currentOf<AccountReply>(change.error);
   return (
-    <Form
-      error={current === null ? change.error : null}
-      onSubmit={() => change.mutate()}
-      footer={<FormButtons onCancel={onClose} action="Save" busy={change.isPending} disabled={current !== null} />}
+    <ActionForm
+      by={change}
+      onCancel={onClose}
+      action="Save"
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={facts(before)}
+            theirs={facts(current)}
+            yours={yours}
+            onGoOn={(next) => {
+              setBefore(current);
+              setName(String(next.name));
+              setPlan(String(next.plan));
+              setGuards((next.guards as string[]).join(', '));
+              setExtra(typedExtra(next as Pick<AccountReply, 'extra_budget'>));
+              setData(typedDataRule(next.data));
+              change.reset();
+            }}
+          />
+        )
+      }
     >
-      {current !== null && (
-        <ChangedMeanwhile
-          before={facts(before)}
-          theirs={facts(current)}
-          yours={yours}
-          onGoOn={(next) => {
-            setBefore(current);
-            setName(String(next.name));
-            setPlan(String(next.plan));
-            setGuards((next.guards as string[]).join(', '));
-            setExtra(typedExtra(next as Pick<AccountReply, 'extra_budget'>));
-            setData(typedDataRule(next.data));
-            change.reset();
-          }}
-        />
-      )}
       <Field name="name" label="Name">
         <Input value={name} onChange={(event) => setName(event.target.value)} />
       </Field>
@@ -126,7 +128,7 @@ function EditForm({ account, onClose }: Omit<EditAccountProps, 'open'>) {
           <Input value={extra.until} onChange={({ target }) => setExtra({ ...extra, until: target.value })} />
         </Field>
       </div>
-    </Form>
+    </ActionForm>
   );
 }
 

@@ -7,8 +7,8 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form, OtherControls } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field, OtherControls } from '../../parts/forms/form.tsx';
 import { numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 
@@ -107,11 +107,7 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
     setRows([...rows, { id, kind: 'by user', name: '', usd: '', time: 'month', time_zone: '' }]);
   };
   return (
-    <Form
-      error={change.error}
-      onSubmit={() => change.mutate()}
-      footer={<FormButtons onCancel={onClose} action="Save" busy={change.isPending} />}
-    >
+    <ActionForm by={change} onCancel={onClose} action="Save">
       <p className="text-muted text-sm">
         They count in addition to the plan. A budget for a named user, tag or model replaces the one for each, for the
         same period.
@@ -130,7 +126,7 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
           Add a budget
         </Button>
       </div>
-    </Form>
+    </ActionForm>
   );
 }
 

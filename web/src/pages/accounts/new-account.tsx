@@ -7,9 +7,9 @@ import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Input } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { FieldProblem, numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 import { FirstPlan } from '../plans/first-plan.tsx';
@@ -46,18 +46,7 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
     },
   });
   return (
-    <Form
-      error={save.error}
-      onSubmit={() => save.mutate()}
-      footer={
-        <FormButtons
-          onCancel={onClose}
-          action="Create account"
-          busy={save.isPending}
-          disabled={name === '' && id === ''}
-        />
-      }
-    >
+    <ActionForm by={save} onCancel={onClose} action="Create account" disabled={name === '' && id === ''}>
       <Field name="name" label="Name" hint="People see this name.">
         <Input {...field('name')} />
       </Field>
@@ -93,7 +82,7 @@ export function NewAccount({ onClose, onMade }: NewAccountProps) {
           <Input placeholder="None" {...field('keyName')} />
         </Field>
       )}
-    </Form>
+    </ActionForm>
   );
 }
 

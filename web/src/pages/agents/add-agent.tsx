@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router';
 import type { AgentReply } from '../../../../src/admin/entries/agents.ts';
 import { agents } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { plural } from '../../parts/format.ts';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 const blank = { name: '', url: '', token: '', cost: '' };
@@ -30,20 +30,7 @@ export function AddAgent({ onAdded }: { onAdded: () => void }) {
     },
   });
   return (
-    <Form
-      error={add.error}
-      onSubmit={() => add.mutate()}
-      footer={
-        <Button
-          type="submit"
-          look="main"
-          busy={add.isPending}
-          disabled={fields.name.trim() === '' || fields.url.trim() === ''}
-        >
-          Add agent
-        </Button>
-      }
-    >
+    <ActionForm by={add} action="Add agent" disabled={fields.name.trim() === '' || fields.url.trim() === ''}>
       <Field name="name" label="Name" hint="Callers reach it at /a2a/NAME.">
         <Input spellCheck={false} {...field('name')} />
       </Field>
@@ -60,7 +47,7 @@ export function AddAgent({ onAdded }: { onAdded: () => void }) {
       <Field name="cost" label="Units per message">
         <Input inputMode="decimal" placeholder="As costs.a2a in culvert.yaml" {...field('cost')} />
       </Field>
-    </Form>
+    </ActionForm>
   );
 }
 

@@ -10,8 +10,8 @@ import { Input, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -140,11 +140,7 @@ function KeepForm({ of, name, onClose }: Subject & { onClose: () => void }) {
     },
   });
   return (
-    <Form
-      error={keep.error}
-      onSubmit={() => keep.mutate()}
-      footer={<FormButtons onCancel={onClose} action="Keep them" busy={keep.isPending} />}
-    >
+    <ActionForm by={keep} onCancel={onClose} action="Keep them">
       <Field name="reason" label="Reason" hint="The audit log shows it.">
         <Input value={reason} onChange={(event) => setReason(event.target.value)} />
       </Field>
@@ -157,6 +153,6 @@ function KeepForm({ of, name, onClose }: Subject & { onClose: () => void }) {
           ))}
         </Select>
       </Field>
-    </Form>
+    </ActionForm>
   );
 }

@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { CacheClearedReply } from '../../../../src/admin/cache.ts';
 import { models } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { plural } from '../../parts/format.ts';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -27,15 +27,7 @@ export function ClearForm({ model, onDone }: { model: string; onDone: () => void
     },
   });
   return (
-    <Form
-      error={clear.error}
-      onSubmit={() => clear.mutate()}
-      footer={
-        <Button type="submit" look="danger" busy={clear.isPending}>
-          {which.length === 0 ? 'Clear all answers' : 'Clear these answers'}
-        </Button>
-      }
-    >
+    <ActionForm by={clear} action={which.length === 0 ? 'Clear all answers' : 'Clear these answers'} look="danger">
       <Field name="model" label="Model" hint="Without a model, key or tag, all answers are removed.">
         <SuggestInput from={models.path} field="id" placeholder="Any" {...field('model')} />
       </Field>
@@ -47,6 +39,6 @@ export function ClearForm({ model, onDone }: { model: string; onDone: () => void
           <Input spellCheck={false} placeholder="Any" {...field('tag')} />
         </Field>
       </div>
-    </Form>
+    </ActionForm>
   );
 }

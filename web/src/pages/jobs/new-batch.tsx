@@ -4,8 +4,8 @@ import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
 import { FileInput, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 import type { Batch, StoredFile } from './jobs-api.ts';
 
@@ -34,11 +34,7 @@ export function NewBatch({ caller, onClose }: { caller: Caller; onClose: () => v
   });
   return (
     <Dialog open onClose={onClose} title="New batch" description={`It counts for the account ${caller.key.account}.`}>
-      <Form
-        error={begin.error}
-        onSubmit={() => begin.mutate()}
-        footer={<FormButtons onCancel={onClose} action="Begin" busy={begin.isPending} disabled={file === null} />}
-      >
+      <ActionForm by={begin} onCancel={onClose} action="Begin" disabled={file === null}>
         <Field name="file" label="Requests" hint={'A JSON object per line: {"custom_id", "method", "url", "body"}.'}>
           <FileInput
             accept=".jsonl,.ndjson,application/jsonl,application/x-ndjson"
@@ -52,7 +48,7 @@ export function NewBatch({ caller, onClose }: { caller: Caller; onClose: () => v
             ))}
           </Select>
         </Field>
-      </Form>
+      </ActionForm>
     </Dialog>
   );
 }

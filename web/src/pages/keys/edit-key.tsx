@@ -8,10 +8,10 @@ import { call } from '../../api/request.ts';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields } from '../../parts/data-rule.tsx';
 import { Note } from '../../parts/error-note.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { amount, windowName } from '../../parts/window-gauges.tsx';
@@ -49,23 +49,25 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
   const field = textFields(typed, change);
   const stopping = reached(typed, used);
   return (
-    <Form
-      error={current === null ? save.error : null}
-      onSubmit={() => (Object.keys(patch).length === 0 ? onClose() : save.mutate())}
-      footer={<FormButtons onCancel={onClose} action="Save" busy={save.isPending} disabled={current !== null} />}
+    <ActionForm
+      by={{ ...save, mutate: () => (Object.keys(patch).length === 0 ? onClose() : save.mutate()) }}
+      action="Save"
+      onCancel={onClose}
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={settings}
+            theirs={settingsOf(current)}
+            yours={written}
+            onGoOn={(next) => {
+              setBefore(current);
+              setTyped(typedOf(next));
+              save.reset();
+            }}
+          />
+        )
+      }
     >
-      {current !== null && (
-        <ChangedMeanwhile
-          before={settings}
-          theirs={settingsOf(current)}
-          yours={written}
-          onGoOn={(next) => {
-            setBefore(current);
-            setTyped(typedOf(next));
-            save.reset();
-          }}
-        />
-      )}
       <p className="text-muted text-sm">An empty field means that only the plan limits the key.</p>
       <LimitFields path="limits." value={typed} onChange={change} />
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-3">
@@ -114,6 +116,6 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
           </Note>
         )}
       </div>
-    </Form>
+    </ActionForm>
   );
 }

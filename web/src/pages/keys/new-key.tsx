@@ -8,9 +8,9 @@ import { Button } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { listIn, numberOrText } from '../../parts/forms/typed.ts';
@@ -61,18 +61,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
   }
   return (
     <Dialog open onClose={onClose} title="New key">
-      <Form
-        error={make.error}
-        onSubmit={() => make.mutate()}
-        footer={
-          <FormButtons
-            onCancel={onClose}
-            action="Create key"
-            busy={make.isPending}
-            disabled={typed.account === '' || typed.name === ''}
-          />
-        }
-      >
+      <ActionForm by={make} onCancel={onClose} action="Create key" disabled={typed.account === '' || typed.name === ''}>
         {account === undefined && (
           <Field name="account" label="Account" hint="The account that pays.">
             <SuggestInput from="/admin/v1/accounts" field="id" {...field('account')} />
@@ -121,7 +110,7 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
             </div>
           </div>
         </details>
-      </Form>
+      </ActionForm>
     </Dialog>
   );
 }

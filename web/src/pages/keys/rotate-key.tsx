@@ -4,8 +4,8 @@ import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { call } from '../../api/request.ts';
 import { Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { Secret } from './secret.tsx';
 
 /** A new secret for the same key; the old one goes on for a while. */
@@ -30,11 +30,7 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
       title={`Rotate the secret of ${of.name}`}
       description="The key keeps its limits, its usage and its data."
     >
-      <Form
-        error={rotate.error}
-        onSubmit={() => rotate.mutate()}
-        footer={<FormButtons onCancel={onClose} action="Rotate" busy={rotate.isPending} />}
-      >
+      <ActionForm by={rotate} onCancel={onClose} action="Rotate">
         <Field name="grace" label="Grace period" hint="How long the old secret still works.">
           <Select value={grace} onChange={(event) => setGrace(event.target.value)}>
             <option value="0s">none</option>
@@ -43,7 +39,7 @@ export function RotateKey({ of, onClose }: { of: KeyReply; onClose: () => void }
             <option value="7d">1 week</option>
           </Select>
         </Field>
-      </Form>
+      </ActionForm>
     </Dialog>
   );
 }

@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router';
 import type { McpServerReply } from '../../../../src/admin/entries/mcp-server-shown.ts';
 import { mcpServers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { plural } from '../../parts/format.ts';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { listIn } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
@@ -32,20 +32,7 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
     },
   });
   return (
-    <Form
-      error={add.error}
-      onSubmit={() => add.mutate()}
-      footer={
-        <Button
-          type="submit"
-          look="main"
-          busy={add.isPending}
-          disabled={fields.name.trim() === '' || fields.url.trim() === ''}
-        >
-          Add MCP server
-        </Button>
-      }
-    >
+    <ActionForm by={add} action="Add MCP server" disabled={fields.name.trim() === '' || fields.url.trim() === ''}>
       <Field name="name" label="Name" hint="The names of its tools begin with it, as in tickets__search.">
         <Input spellCheck={false} {...field('name')} />
       </Field>
@@ -63,7 +50,7 @@ export function AddMcpServer({ onAdded }: { onAdded: () => void }) {
           <NamesInput placeholder="None, or delete_*" {...field('deny')} />
         </Field>
       </div>
-    </Form>
+    </ActionForm>
   );
 }
 

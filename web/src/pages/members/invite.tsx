@@ -7,8 +7,9 @@ import { Button } from '../../parts/button.tsx';
 import { Input, Switch } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/figures.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { AccountsField, listedAccounts, RoleField } from './member-fields.tsx';
 
 interface Link {
@@ -51,15 +52,7 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
   if (link !== null) return <LinkDialog link={link} onClose={onClose} />;
   return (
     <Dialog open onClose={onClose} title="Invite a person" description="You get a link, which works once.">
-      <Form
-        error={invite.error}
-        onSubmit={() => invite.mutate()}
-        footer={
-          <Button type="submit" look="main" busy={invite.isPending}>
-            Create link
-          </Button>
-        }
-      >
+      <ActionForm by={invite} action="Create link">
         <RoleField field={field('role')} />
         <AccountsField field={field('accounts')} />
         <Field
@@ -74,7 +67,7 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
             <Switch checked={byMail} onCheckedChange={setByMail} />
           </Field>
         )}
-      </Form>
+      </ActionForm>
     </Dialog>
   );
 }

@@ -4,11 +4,11 @@ import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
 import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Checks, Input, Select, TextArea } from '../../parts/controls.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { listIn, objectIn } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
@@ -42,27 +42,25 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
   const field = textFields(draft, change);
   const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
   return (
-    <Form
-      error={current === null ? save.error : null}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={rest === null || current !== null}>
-          {base === null ? 'Add model' : 'Save'}
-        </Button>
+    <ActionForm
+      by={save}
+      action={base === null ? 'Add model' : 'Save'}
+      disabled={rest === null}
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={definitionOf(draftOf(base))}
+            theirs={definitionOf(draftOf(current))}
+            yours={definitionOf(draft)}
+            onGoOn={(definition) => {
+              setBase(current);
+              setDraft(draftOf({ ...current, definition }));
+              save.reset();
+            }}
+          />
+        )
       }
     >
-      {current !== null && (
-        <ChangedMeanwhile
-          before={definitionOf(draftOf(base))}
-          theirs={definitionOf(draftOf(current))}
-          yours={definitionOf(draft)}
-          onGoOn={(definition) => {
-            setBase(current);
-            setDraft(draftOf({ ...current, definition }));
-            save.reset();
-          }}
-        />
-      )}
       <div className="grid gap-4 sm:grid-cols-[1fr_10rem]">
         <Field name="id" label="Name" hint="The model that callers ask for. A * makes it a pattern.">
           <Input {...text('id')} disabled={base !== null} placeholder="smart" />
@@ -150,6 +148,6 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
       >
         <TextArea rows={4} {...text('rest')} className="w-full font-mono text-xs" />
       </Field>
-    </Form>
+    </ActionForm>
   );
 }

@@ -3,12 +3,12 @@ import { useState } from 'react';
 import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import { plans } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields } from '../../parts/data-rule.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { useUnsaved } from '../../parts/forms/use-unsaved.ts';
 import { Section } from '../../parts/page.tsx';
@@ -49,29 +49,24 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
   return (
     <div className="grid min-w-0 items-start gap-4 xl:grid-cols-[minmax(0,1fr)_24rem]">
       <Section>
-        <Form
-          error={current === null ? save.error : null}
-          onSubmit={() => save.mutate()}
-          footer={
-            mayWrite && (
-              <Button type="submit" look="main" busy={save.isPending} disabled={current !== null}>
-                {before === null ? 'Create plan' : 'Save'}
-              </Button>
+        <ActionForm
+          by={save}
+          action={!mayWrite ? null : before === null ? 'Create plan' : 'Save'}
+          conflict={
+            current !== null && (
+              <ChangedMeanwhile
+                before={definitionOf(typedOf(before?.definition ?? {}))}
+                theirs={definitionOf(typedOf(current.definition))}
+                yours={definitionOf(typed)}
+                onGoOn={(next) => {
+                  setBefore(current);
+                  setTyped(typedOf(next));
+                  save.reset();
+                }}
+              />
             )
           }
         >
-          {current !== null && (
-            <ChangedMeanwhile
-              before={definitionOf(typedOf(before?.definition ?? {}))}
-              theirs={definitionOf(typedOf(current.definition))}
-              yours={definitionOf(typed)}
-              onGoOn={(next) => {
-                setBefore(current);
-                setTyped(typedOf(next));
-                save.reset();
-              }}
-            />
-          )}
           <p className="text-muted text-sm">An empty field means no limit.</p>
           <LimitFields path="" value={typed} onChange={change} />
           <div className="grid grid-cols-2 gap-3 border-line border-t pt-4 sm:grid-cols-3">
@@ -135,7 +130,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           {before?.definition.notify !== undefined && (
             <p className="text-muted text-sm">The notices of the plan stay as they are.</p>
           )}
-        </Form>
+        </ActionForm>
       </Section>
       {plan !== null && <Preview name={name} definition={definitionOf(typed)} />}
     </div>

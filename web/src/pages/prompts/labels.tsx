@@ -7,8 +7,9 @@ import { call } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -119,15 +120,7 @@ function LabelForm({ prompt: { labels, versions }, label, move, onDone }: LabelF
   const [fields, field] = useFields({ label: usual, version: String(labels[label] ?? versions[0]?.number ?? '') });
   const save = useMutation({ mutationFn: () => move(fields.label.trim(), Number(fields.version)), onSuccess: onDone });
   return (
-    <Form
-      error={save.error}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={fields.label.trim() === ''}>
-          {label === '' ? 'Set label' : 'Move label'}
-        </Button>
-      }
-    >
+    <ActionForm by={save} action={label === '' ? 'Set label' : 'Move label'} disabled={fields.label.trim() === ''}>
       <Field name="label" label="Label" hint="Requests that name no version get production.">
         <Input spellCheck={false} disabled={label !== ''} {...field('label')} />
       </Field>
@@ -140,6 +133,6 @@ function LabelForm({ prompt: { labels, versions }, label, move, onDone }: LabelF
           ))}
         </Select>
       </Field>
-    </Form>
+    </ActionForm>
   );
 }

@@ -7,8 +7,9 @@ import { models, prompts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -64,14 +65,10 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
   const field = textFields(draft, change);
   const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
   return (
-    <Form
-      error={save.error}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={prompt === null && draft.name.trim() === ''}>
-          {prompt === null ? 'Add prompt' : 'Add version'}
-        </Button>
-      }
+    <ActionForm
+      by={save}
+      action={prompt === null ? 'Add prompt' : 'Add version'}
+      disabled={prompt === null && draft.name.trim() === ''}
     >
       {prompt === null && (
         <Field name="name" label="Name" hint="Requests send it in place of the model, as prompt/NAME.">
@@ -110,7 +107,7 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       >
         <NamesInput placeholder="None" {...field('labels')} />
       </Field>
-    </Form>
+    </ActionForm>
   );
 }
 

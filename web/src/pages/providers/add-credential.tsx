@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { providers } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 const blank = { api_key: '', id: '', weight: '', rpm: '' };
@@ -29,15 +29,7 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
     },
   });
   return (
-    <Form
-      error={add.error}
-      onSubmit={() => add.mutate()}
-      footer={
-        <Button type="submit" look="main" busy={add.isPending} disabled={fields.api_key.trim() === ''}>
-          Add credential
-        </Button>
-      }
-    >
+    <ActionForm by={add} action="Add credential" disabled={fields.api_key.trim() === ''}>
       <Field name="api_key" label="API key">
         <Input type="password" autoComplete="off" {...field('api_key')} />
       </Field>
@@ -52,6 +44,6 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
           <Input inputMode="numeric" placeholder="No limit" {...field('rpm')} />
         </Field>
       </div>
-    </Form>
+    </ActionForm>
   );
 }

@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import type { OperatorReply } from '../../../../src/admin/entries/operators.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { AccountsField, listedAccounts, RoleField } from '../members/member-fields.tsx';
 
 interface OperatorFormProps {
@@ -29,20 +29,12 @@ export function OperatorForm({ operator, onDone }: OperatorFormProps) {
     onSuccess: (reply) => onDone(reply.key ?? null, name),
   });
   return (
-    <Form
-      error={save.error}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button type="submit" look="main" busy={save.isPending} disabled={name === ''}>
-          {operator === null ? 'Create' : 'Save'}
-        </Button>
-      }
-    >
+    <ActionForm by={save} action={operator === null ? 'Create' : 'Save'} disabled={name === ''}>
       <Field name="name" label="Name" hint="The audit log shows it.">
         <Input autoComplete="off" {...field('name')} />
       </Field>
       <RoleField field={field('role')} />
       <AccountsField field={field('accounts')} />
-    </Form>
+    </ActionForm>
   );
 }

@@ -3,9 +3,9 @@ import type { Caller } from '../../api/caller.ts';
 import { call } from '../../api/request.ts';
 import { Input, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useStoredFields } from '../../parts/forms/fields.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { listIn, numberOrText } from '../../parts/forms/typed.ts';
 
 interface CrawlFormProps {
@@ -56,11 +56,7 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
     },
   });
   return (
-    <Form
-      error={begin.error}
-      onSubmit={() => begin.mutate()}
-      footer={<FormButtons onCancel={onClose} action="Start" busy={begin.isPending} disabled={url.trim() === ''} />}
-    >
+    <ActionForm by={begin} onCancel={onClose} action="Start" disabled={url.trim() === ''}>
       <Field name="url" label="URL" hint="Culvert also reads the pages below this path that it links to.">
         <Input inputMode="url" placeholder="https://" {...field('url')} />
       </Field>
@@ -82,6 +78,6 @@ export function CrawlForm({ caller, collection, onClose, onBegun }: CrawlFormPro
       <Field name="excludePaths" label="Exclude paths" hint="Regular expressions, one per line.">
         <TextArea rows={2} {...field('without')} />
       </Field>
-    </Form>
+    </ActionForm>
   );
 }

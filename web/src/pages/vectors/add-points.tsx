@@ -6,8 +6,8 @@ import { FileInput, Input, Segments, TextArea } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { count, plural } from '../../parts/format.ts';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { jsonProblem } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 import { CrawlForm } from '../tools/new-crawl.tsx';
@@ -82,18 +82,7 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
   const changeSource = change(setSource);
   const fault = problemIn(text);
   return (
-    <Form
-      error={add.error}
-      onSubmit={() => add.mutate()}
-      footer={
-        <FormButtons
-          onCancel={onClose}
-          action="Add"
-          busy={add.isPending}
-          disabled={text.trim() === '' || fault !== null}
-        />
-      }
-    >
+    <ActionForm by={add} onCancel={onClose} action="Add" disabled={text.trim() === '' || fault !== null}>
       <Field
         name="points"
         label="Texts, or points as JSON"
@@ -130,7 +119,7 @@ function Texts({ caller, path, onClose }: AddPointsProps) {
           {add.error !== null && '. “Add” continues with the rest, and the message counts from there'}.
         </Note>
       )}
-    </Form>
+    </ActionForm>
   );
 }
 

@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { type Caller, modelsQuery } from '../../api/caller.ts';
 import { Input, Segments, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/forms/form.tsx';
-import { FormButtons } from '../../parts/forms/form-buttons.tsx';
+import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { Field } from '../../parts/forms/form.tsx';
 import { numberOrText } from '../../parts/forms/typed.ts';
 import { collectionsKey, vectors } from './vectors-api.ts';
 
@@ -40,11 +40,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
   const missing = name === '' || (holds === 'texts' ? model === '' : size === '');
   return (
     <Dialog open onClose={onClose} title="New collection">
-      <Form
-        error={make.error}
-        onSubmit={() => make.mutate()}
-        footer={<FormButtons onCancel={onClose} action="Create collection" busy={make.isPending} disabled={missing} />}
-      >
+      <ActionForm by={make} onCancel={onClose} action="Create collection" disabled={missing}>
         <Field name="name" label="Name" hint="Letters, digits and the signs _ - .">
           <Input value={name} onChange={(event) => setName(event.target.value.trim())} />
         </Field>
@@ -89,7 +85,7 @@ export function NewCollection({ caller, onClose, onMade }: NewCollectionProps) {
             ))}
           </Select>
         </Field>
-      </Form>
+      </ActionForm>
     </Dialog>
   );
 }

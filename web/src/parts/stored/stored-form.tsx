@@ -4,10 +4,10 @@ import { type ReactNode, useState } from 'react';
 import type { entriesOf } from '../../api/entries.ts';
 import { mergePatch } from '../../api/merge-patch.ts';
 import { call } from '../../api/request.ts';
-import { Button } from '../button.tsx';
 import { Input } from '../controls.tsx';
+import { ActionForm } from '../forms/action-form.tsx';
 import { ChangedMeanwhile, currentOf, type Written } from '../forms/changed-meanwhile.tsx';
-import { Field, Form } from '../forms/form.tsx';
+import { Field } from '../forms/form.tsx';
 import { toast } from '../toast.tsx';
 
 /** An entry that is set up at run time, as the admin API returns it. */
@@ -58,32 +58,25 @@ export function StoredForm<Entry extends NamedEntry>(props: StoredFormProps<Entr
   const current = currentOf<Entry>(save.error);
   const isNameless = base === null && name.trim() === '';
   return (
-    <Form
-      error={current === null ? save.error : null}
-      onSubmit={() => save.mutate()}
-      footer={
-        <Button
-          type="submit"
-          look="main"
-          busy={save.isPending}
-          disabled={current !== null || written === null || isNameless}
-        >
-          {base === null ? `Add ${adds?.kind}` : 'Save'}
-        </Button>
+    <ActionForm
+      by={save}
+      action={base === null ? `Add ${adds?.kind}` : 'Save'}
+      disabled={written === null || isNameless}
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={base?.definition ?? {}}
+            theirs={current.definition ?? {}}
+            yours={written ?? {}}
+            onGoOn={(definition) => {
+              setBase(current);
+              onDefinition(definition);
+              save.reset();
+            }}
+          />
+        )
       }
     >
-      {current !== null && (
-        <ChangedMeanwhile
-          before={base?.definition ?? {}}
-          theirs={current.definition ?? {}}
-          yours={written ?? {}}
-          onGoOn={(definition) => {
-            setBase(current);
-            onDefinition(definition);
-            save.reset();
-          }}
-        />
-      )}
       {base === null && (
         <Field name="name" label="Name" hint={adds?.hint}>
           <Input
@@ -95,6 +88,6 @@ export function StoredForm<Entry extends NamedEntry>(props: StoredFormProps<Entr
         </Field>
       )}
       {children}
-    </Form>
+    </ActionForm>
   );
 }

@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react';
+import { Button } from '../button.tsx';
+import { Form } from './form.tsx';
+
+interface ActionFormProps {
+  /** What sends the form. */
+  by: { error: Error | null; isPending: boolean; mutate: () => void };
+  /** On the button that sends it; null: the reader may not. */
+  action: string | null;
+  look?: 'main' | 'danger';
+  disabled?: boolean;
+  /** Another person's change, shown in place of the error. While it is shown, the form cannot be sent. */
+  conflict?: ReactNode;
+  /** Adds a button that closes the form. */
+  onCancel?: () => void;
+  children: ReactNode;
+}
+
+/** A form that does one thing. */
+export function ActionForm(props: ActionFormProps) {
+  const { by, action, look = 'main', disabled = false, conflict = false, onCancel, children } = props;
+  const conflicts = conflict !== false;
+  return (
+    <Form
+      error={conflicts ? null : by.error}
+      onSubmit={() => by.mutate()}
+      footer={
+        <>
+          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+          {action !== null && (
+            <Button type="submit" look={look} busy={by.isPending} disabled={disabled || conflicts}>
+              {action}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {conflict}
+      {children}
+    </Form>
+  );
+}
