@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { startGateway } from '../start-gateway.ts';
+import { startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 /*
@@ -258,6 +258,7 @@ test("a cached stream reaches Mistral's SDKs with each call in one piece, and ot
     for (const [at, agent] of agents.entries()) {
       const { cache, pieces } = await ask(agent, text);
       assert.equal(cache, at === 0 ? 'miss' : 'hit', text);
+      if (at === 0) await workersKnow();
       if (agent !== 'node')
         assert.deepEqual(pieces, ['{"name":"weather","arguments":"{\\"city\\":\\"mock\\"}"}'], text);
       else assert.ok(pieces.length > 1, pieces.join());

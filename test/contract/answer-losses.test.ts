@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
-import { startGateway, type TestGateway } from '../start-gateway.ts';
+import { startGateway, type TestGateway, workersKnow } from '../start-gateway.ts';
 
 /* Parts of an answer that the caller's format has no place for are told: in the header, or in the stream. */
 
@@ -135,6 +135,7 @@ test('a kept answer names each of its losses once, whoever asked first and in wh
       return { hit: response.headers.get('x-culvert-cache')!.startsWith('hit'), names: said.match(/[a-z_]{4,}/g) };
     };
     assert.equal((await ask(first)).hit, false);
+    await workersKnow();
     for (const stream of [false, true]) {
       const { hit, names } = await ask(stream);
       assert.ok(hit);

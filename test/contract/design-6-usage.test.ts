@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { workersKnow } from '../start-gateway.ts';
 import { servePlans } from './plan-gateway.ts';
 import type { ErrorBody } from './served.ts';
 
@@ -25,6 +26,7 @@ await status('free');
 await status('free', { model: 'priced', user: 'ann' });
 await status('free', { model: 'failing', user: 'bob' });
 await status('other');
+await workersKnow();
 
 test('"GET /v1/usage": account, plan and how full every limit is; units as decimals, allowed null = unlimited', async () => {
   const told = await usage('free');
