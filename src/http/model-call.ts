@@ -249,7 +249,7 @@ function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | 
       `x-culvert-timeout-ms must be a whole number of ms from 1 to ${timeoutMaxMs}.`,
     );
   }
-  const noFallback = headers['x-culvert-no-fallback'];
+  const noFallback = headers['x-culvert-no-fallback'] ?? 'no';
   let session: string | null = null;
   for (const name of sessionHeaders) {
     const value = headers[name];
@@ -257,7 +257,7 @@ function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | 
     session = headerText(value).slice(0, 256).toWellFormed();
     break;
   }
-  const fallback = noFallback === undefined || noFallback === 'false' || noFallback === '0' ? 'allowed' : 'off';
+  const fallback = /^(?:false|0|no|off)$/i.test(String(noFallback).trim()) ? 'allowed' : 'off';
   return { timeoutMs, fallback, session };
 }
 

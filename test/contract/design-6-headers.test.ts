@@ -132,6 +132,10 @@ test('"x-culvert-no-fallback": the first target\'s failure is the answer', async
   const strict = await pair.fetch(chatPath, { json: hello, headers: { 'x-culvert-no-fallback': '1' } });
   assert.equal(strict.status, 502);
   assert.equal((await pair.fetch(chatPath, { json: hello })).status, 200);
+  for (const word of ['no', 'False', '0', 'off']) {
+    const headers = { 'x-culvert-no-fallback': word };
+    assert.equal((await pair.fetch(chatPath, { json: hello, headers })).status, 200, word);
+  }
 });
 
 test('design §5: a fallback may be what a pattern matches, and what * stood for carries over', async (t) => {
