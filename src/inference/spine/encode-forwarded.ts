@@ -60,57 +60,24 @@ export function encodeForwarded(
   const quirks =
     endpoint === undefined ? ofChat : { ...ofChat, omit: forwardBody?.omit ?? [], rename: forwardBody?.rename ?? {} };
   const { members, losses: lostBetas } = membersFor(forwardBody ?? provider.bodies?.[order.dialect], order.betas);
-  if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks, members);
-  if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks, members);
-  const { bytes, losses } = request.forward({
-    model: order.model,
-    maxOutputTokens: order.maxOutputTokens,
-    body: membersAdded(order, members),
-    streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
-    omit: quirks.omit,
-    // A service that always reports its use may refuse to be asked (Mistral). Its callers get the counts nevertheless.
-    without: quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
-    rename: quirks.rename,
-    efforts: quirks.efforts,
-    history: quirks.history,
-    fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
-    fitsTools: quirks.fitsTools,
-    fitsFormat: quirks.fitsFormat,
-  });
-  return {
-    bytes,
-    losses: lostBetas.length === 0 ? losses : [...losses, ...lostBetas],
-    answer: 'pass-through',
-    unwrapTool: undefined,
-    streamed: request.stream,
-  };
-}
-
-function inlineOnly(place: string): string {
-  return `'${place}' is an address, which the engine of this model must not fetch. Send the content inline, as a data URL.`;
-}
-
-/** Body of the caller, except for its wish to stream or not: the caller's answer is made from the other form here. */
-function forwardedAs(
-  form: 'stream' | 'whole',
-  request: ForwardedRequest,
-  order: ForwardOrder,
-  quirks: QuirksOfModel,
-  members: BodyMembers | undefined,
-): EncodedBody | Failure {
+  const form = formAskedFor(request, order);
   const stream = form === 'stream';
-  const { bytes, losses } = request.forward({
+  const { bytes, losses: lostFields } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     body: {
       ...membersAdded(order, members),
       // In Google's format the path says whether it streams.
-      ...(order.dialect !== 'gemini' && { stream }),
+      ...(form !== 'as requested' && order.dialect !== 'gemini' && { stream }),
       ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && usageOption),
     },
-    streamUsage: 'leave',
-    omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
-    without: members?.without,
+    streamUsage: form === 'as requested' && request.stream && quirks.streamUsage ? 'ask' : 'leave',
+    omit: form === 'whole' ? [...quirks.omit, 'stream_options'] : quirks.omit,
+    // A service that always reports its use may refuse to be asked (Mistral). Its callers get the counts nevertheless.
+    without:
+      form !== 'as requested' || quirks.streamUsage
+        ? members?.without
+        : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
@@ -118,15 +85,29 @@ function forwardedAs(
     fitsTools: quirks.fitsTools,
     fitsFormat: quirks.fitsFormat,
   });
+  // The other form of answer is made here, and provides what was asked of it. A stream of Responses has the whole one.
+  const isMadeHere = form !== 'as requested';
+  const losses = isMadeHere ? lostFields.filter(({ field }) => field !== 'stream_options') : lostFields;
   return {
     bytes,
-    // The stream that is made here provides what it asked of the stream.
-    losses: losses.filter((loss) => loss.field !== 'stream_options'),
-    // Its stream contains the whole response.
-    answer: stream && order.dialect === 'openai-responses' ? 'pass-through' : 'converted',
+    losses: lostBetas.length === 0 ? losses : [...losses, ...lostBetas],
+    answer: isMadeHere && !(stream && order.dialect === 'openai-responses') ? 'converted' : 'pass-through',
     unwrapTool: undefined,
-    streamed: stream,
+    streamed: isMadeHere ? stream : request.stream,
   };
+}
+
+/** Form of the answer that is requested, where the caller's is made of the other one here. */
+function formAskedFor(
+  { stream }: Pick<ForwardedRequest, 'stream'>,
+  { neverStreams, wholeByStream }: ForwardOrder,
+): 'as requested' | 'stream' | 'whole' {
+  if (stream) return neverStreams === true ? 'whole' : 'as requested';
+  return wholeByStream === true ? 'stream' : 'as requested';
+}
+
+function inlineOnly(place: string): string {
+  return `'${place}' is an address, which the engine of this model must not fetch. Send the content inline, as a data URL.`;
 }
 
 /** Members of every request's body to the target in addition to its caller's; most often only the operator's. */
