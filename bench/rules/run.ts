@@ -16,7 +16,7 @@ const conditions = [
 const routes = Object.fromEntries(
   Array.from({ length: 50 }, (_, at) => [`r${at}`, { when: conditions[at % 5]?.(at), tag: 'x' }]),
 );
-const rules = routeRules(configSchema.parse({ routes }).routes)?.all ?? [];
+const rules = routeRules(configSchema.parse({ routes }).routes) ?? [];
 const headers: Readonly<Record<string, string>> = { 'x-team': 'core', 'user-agent': 'bench' };
 const facts: RuleFacts = {
   ...{ endpoint: 'chat', model: 'smart', tag: '', user: 'u', account: 'dev', key: 'dev/k', key_name: 'k', plan: 'pro' },

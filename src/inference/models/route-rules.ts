@@ -23,21 +23,16 @@ export interface UnmetRule {
   because: string;
 }
 
-/** The rules in force, in their order. */
-export interface RouteRules {
-  all: readonly RouteRule[];
-}
-
 const always: Condition = { parts: [], models: [] };
 /** Longest part of a condition in records. */
 const shownCharsMax = 160;
 
-/** The rules of a configuration; null: there are none, and no code of theirs is entered. */
-export function routeRules(routes: Config['routes']): RouteRules | null {
+/** The rules of a configuration, in their order; null: there are none, and no code of theirs is entered. */
+export function routeRules(routes: Config['routes']): readonly RouteRule[] | null {
   const entries = Object.entries(routes).filter(([, { enabled }]) => enabled);
   if (entries.length === 0) return null;
   const sorted = entries.sort(([, a], [, b]) => a.order - b.order);
-  return { all: sorted.map(([name, config]) => ruleOf(name, config)) };
+  return sorted.map(([name, config]) => ruleOf(name, config));
 }
 
 function ruleOf(name: string, config: RouteConfig): RouteRule {

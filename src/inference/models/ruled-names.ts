@@ -3,7 +3,7 @@ import type { RouteConfig } from '../../config/schema.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { RuleFacts } from '../../rules/rule-facts.ts';
 import type { Alias } from './alias.ts';
-import { onlyLooks, type RouteRule, type RouteRules } from './route-rules.ts';
+import { onlyLooks, type RouteRule } from './route-rules.ts';
 import type { Snapshot } from './snapshot.ts';
 
 type Models = Pick<Snapshot, 'models' | 'rules'>;
@@ -29,19 +29,24 @@ export function describedModel(snapshot: Models, name: string, principal: Princi
   return madeByRules(snapshot, rules, name, principal) ?? alias;
 }
 
-function namesOf({ all }: RouteRules): string[] {
-  return [...new Set(all.flatMap(({ models }) => models))].slice(0, namesMax);
+function namesOf(rules: readonly RouteRule[]): string[] {
+  return [...new Set(rules.flatMap(({ models }) => models))].slice(0, namesMax);
 }
 
 /**
  * The model that callers of this key see under a name that rules send elsewhere: it has the targets of all models to
  * which they may send it, as far as the key may use those. Null: they send it to none.
  */
-function madeByRules({ models }: Models, rules: RouteRules, name: string, principal: Principal): Alias | null {
+function madeByRules(
+  { models }: Models,
+  rules: readonly RouteRule[],
+  name: string,
+  principal: Principal,
+): Alias | null {
   if (!isFailure(models.resolve(name, principal))) return null;
   const given = modelsGiven(rules, name, principal);
   // Without its name in a condition, only a rule that surely applies makes a name one that exists.
-  if (!given.isSure && !rules.all.some((rule) => rule.models.includes(name))) return null;
+  if (!given.isSure && !rules.some((rule) => rule.models.includes(name))) return null;
   const aliases = [...new Set(given.models)].flatMap((id) => {
     const alias = models.resolve(id, principal);
     return isFailure(alias) ? [] : [alias];
@@ -72,11 +77,15 @@ function firstPrice({ candidates }: Alias): string {
 }
 
 /** Models that a request for this name may get by the rules. `isSure`: each request gets one of them. */
-function modelsGiven({ all }: RouteRules, name: string, caller: Principal): { models: string[]; isSure: boolean } {
+function modelsGiven(
+  rules: readonly RouteRule[],
+  name: string,
+  caller: Principal,
+): { models: string[]; isSure: boolean } {
   const facts = factsOf(name, caller);
   const models: string[] = [];
   let isSure = false;
-  for (const rule of all) {
+  for (const rule of rules) {
     const applies = judged(rule, facts);
     if (applies === false) continue;
     const { config } = rule;

@@ -3,7 +3,7 @@ import type { OutVariants } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ModelTable } from './model-table.ts';
 import type { PromptTable } from './prompts.ts';
-import type { RouteRules } from './route-rules.ts';
+import type { RouteRule } from './route-rules.ts';
 import type { StepTable } from './steps.ts';
 
 /** One state of the configuration, replaced whole by a reload. */
@@ -17,8 +17,8 @@ export interface Snapshot {
   steps: StepTable | null;
   /** Null: there are none. */
   prompts: PromptTable | null;
-  /** Rules that send requests elsewhere; null: there are none, and no code of theirs is entered. */
-  rules: RouteRules | null;
+  /** Rules that send requests elsewhere, in their order; null: there are none, and no code of theirs is entered. */
+  rules: readonly RouteRule[] | null;
   /** Whether a model has variants. */
   varies: boolean;
   /** Whether a provider is asked with its callers' own credentials. */

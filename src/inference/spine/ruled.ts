@@ -7,7 +7,7 @@ import type { RequestNeeds } from '../../formats/neutral/request.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { ClassifiedBy, RulesRecord } from '../../routing/route.ts';
 import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-facts.ts';
-import { onlyLooks, type RouteRule, type RouteRules, tryRule, type UnmetRule } from '../models/route-rules.ts';
+import { onlyLooks, type RouteRule, tryRule, type UnmetRule } from '../models/route-rules.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { InnerCalls } from './answer-cache.ts';
 import type { ModelCall } from './model-call.ts';
@@ -79,11 +79,7 @@ export async function throughRules<
     return found.parts.filter(({ kind }) => kind === 'user').map(({ text }) => text);
   };
   const facts = factsOf(endpoint.id, call, value.facts);
-  const effects = await effectsOf(
-    rules,
-    facts,
-    new LateLooks(facts, { principal: call.principal, sources, models, texts }),
-  );
+  const effects = await effectsOf(rules, facts, { principal: call.principal, sources, models, texts });
   if (isFailure(effects)) return effects;
   const { config, record } = effects;
   const ruled: C = { ...call, rules: record, tag: config.tag ?? call.tag };
@@ -110,11 +106,8 @@ export async function modelThroughRules<C extends RuledCall>(
   const { model } = read;
   if (rules === null) return { call, model };
   const facts = factsOf(endpoint, call, read);
-  const effects = await effectsOf(
-    rules,
-    facts,
-    new LateLooks(facts, { principal: call.principal, sources, models, texts: async () => [] }),
-  );
+  const asking = { principal: call.principal, sources, models, texts: async () => [] };
+  const effects = await effectsOf(rules, facts, asking);
   if (isFailure(effects)) return effects;
   const { config, record } = effects;
   const isMoved = config.targets !== undefined || (config.model !== undefined && config.model !== model);
@@ -160,13 +153,14 @@ function factsOf(
 }
 
 /** Tries the rules in order, and gathers the effects of those that apply: of two that set one thing, the first counts. */
-async function effectsOf(rules: RouteRules, facts: RuleFacts, looks: LateLooks): Promise<Effects | Failure> {
+async function effectsOf(rules: readonly RouteRule[], facts: RuleFacts, asking: Asking): Promise<Effects | Failure> {
+  const looks = new LateLooks(facts, asking);
   const applied: string[] = [];
   const passed: UnmetRule[] = [];
   const config: Effects['config'] = {};
   const classes: ClassifiedBy[] = [];
   let by = '';
-  for (const rule of rules.all) {
+  for (const rule of rules) {
     let tried = tryRule(rule, facts, looks.done);
     while (tried !== 'applies' && 'late' in tried) {
       await looks.look(tried.late);
@@ -232,42 +226,38 @@ interface Asking {
 class LateLooks {
   readonly done = new Set<LateFact>();
   readonly #facts: RuleFacts;
-  readonly #principal: Principal;
-  readonly #sources: RuleSources;
-  readonly #texts: () => Promise<string[]>;
-  readonly #models: Asking['models'];
+  readonly #asking: Asking;
 
-  constructor(facts: RuleFacts, { principal, sources, models, texts }: Asking) {
+  constructor(facts: RuleFacts, asking: Asking) {
     this.#facts = facts;
-    this.#principal = principal;
-    this.#sources = sources;
-    this.#models = models;
-    this.#texts = texts;
+    this.#asking = asking;
   }
 
   async look(fact: LateFact): Promise<void> {
     const facts = this.#facts;
+    const { principal, sources, texts: textsOf } = this.#asking;
     this.done.add(fact);
     if (fact === 'language') {
       const { languageOf } = await import('../../guards/checks/languages.ts');
-      const texts = await this.#texts();
+      const texts = await textsOf();
       // The newest says which language the answer will have.
       facts.language = languageOf(texts.slice(-20).reverse().join('\n').slice(0, judgedChars)) ?? '';
       return;
     }
     this.done.add('budget_left').add('units_left');
     const { user, tag, model: alias } = facts;
-    const left = (await this.#sources.left?.(this.#principal, { user: user || null, tag: tag || null, alias })) ?? null;
+    const left = (await sources.left?.(principal, { user: user || null, tag: tag || null, alias })) ?? null;
     facts.budget_left = left?.budget;
     facts.units_left = left?.units;
   }
 
   /** The class of the newest text of the user. */
   async classified(classify: ClassifyConfig): Promise<Classified> {
-    const { inner } = this.#sources;
+    const { principal, sources, models, texts } = this.#asking;
+    const { inner } = sources;
     // A caller's data rules hold for the model that embeds its text, too.
-    const barred = this.#models.barred(this.#principal, unknownData, 'the embedding model') !== null;
-    const text = inner === null || barred ? '' : ((await this.#texts()).at(-1) ?? '');
+    const barred = models.barred(principal, unknownData, 'the embedding model') !== null;
+    const text = inner === null || barred ? '' : ((await texts()).at(-1) ?? '');
     if (inner === null || text === '') return { model: null, score: null };
     return classified(classify, text, (await inner()).embed);
   }
