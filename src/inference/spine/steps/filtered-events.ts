@@ -9,21 +9,10 @@ import type { JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
-import type { AnswerStep } from './after.ts';
 import { filteredJson } from './filtered-text.ts';
 import { given, throughFilter } from './through-filter.ts';
 
-/** The filters of an answer's texts as a step over its events. */
-export const filteredEvents = (texts: AnswerTexts): AnswerStep => ({
-  over: (next, { answer }) => filteredSink(next, answer, texts),
-});
-
 export type TimedAnswer = Pick<Answer, 'noteFirst' | 'trial'>;
-
-/** The same as a sink. */
-export function filteredSink(next: AttemptSink, answer: TimedAnswer, texts: AnswerTexts): AttemptSink {
-  return new FilteredEvents(next, answer, texts);
-}
 
 /** Thoughts whose proof has not come, by choice. */
 export type OpenThoughts = Map<number, SeenThought>;
@@ -55,7 +44,7 @@ interface OpenText {
 }
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
-class FilteredEvents implements AttemptSink {
+export class FilteredEvents implements AttemptSink {
   readonly #next: AttemptSink;
   readonly #answer: TimedAnswer;
   readonly #filter: TextEvents;

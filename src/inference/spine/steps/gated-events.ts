@@ -6,31 +6,15 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
 import { answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
-import type { AnswerStep } from './after.ts';
 import { cutEvents, filteredPart, gatewayFault, type OpenThoughts, type TimedAnswer } from './filtered-events.ts';
 import { HeldEvents } from './held-events.ts';
-
-/** Gate of an answer as a step over its events. */
-export const gatedEvents = (gate: AnswerGate): AnswerStep => ({
-  over: (next, { answer, job }) => gatedSink(next, answer, gate, job.stream ? 'stream' : 'whole'),
-});
-
-/** The same as a sink. */
-export function gatedSink(
-  next: AttemptSink,
-  answer: TimedAnswer,
-  gate: AnswerGate,
-  form: 'stream' | 'whole',
-): AttemptSink {
-  return new GatedEvents(next, answer, gate, form);
-}
 
 /**
  * Holds an answer until its request has passed, and each part of it until that has. A stream is asked about in sentences,
  * one question at a time: what comes meanwhile is the next one. A whole answer is asked about once. A refusal ends the
  * attempt at once: before the first content as a fault, later as an answer that a content filter has cut.
  */
-class GatedEvents implements AttemptSink {
+export class GatedEvents implements AttemptSink {
   readonly #next: AttemptSink;
   readonly #answer: TimedAnswer;
   readonly #gate: AnswerGate;

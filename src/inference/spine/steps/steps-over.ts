@@ -1,7 +1,7 @@
 import type { ModelCall } from '../model-call.ts';
 import type { AnswerStep } from './after.ts';
-import { filteredEvents } from './filtered-events.ts';
-import { gatedEvents } from './gated-events.ts';
+import { FilteredEvents } from './filtered-events.ts';
+import { GatedEvents } from './gated-events.ts';
 
 /**
  * The steps over a conversation's answer: its checks, what it waits for, then the filters of its texts, and around these
@@ -11,7 +11,13 @@ export function stepsOver(
   checks: readonly AnswerStep[] | null,
   { answerTexts, keeping, gate }: Pick<ModelCall, 'answerTexts' | 'keeping' | 'gate'>,
 ): readonly AnswerStep[] {
-  const gates = gate === undefined ? [] : [gatedEvents(gate)];
-  const filters = [...gates, ...(answerTexts === undefined ? [] : [filteredEvents(answerTexts)])];
+  const filters: AnswerStep[] = [];
+  if (gate !== undefined) {
+    filters.push({
+      over: (next, { answer, job }) => new GatedEvents(next, answer, gate, job.stream ? 'stream' : 'whole'),
+    });
+  }
+  if (answerTexts !== undefined)
+    filters.push({ over: (next, { answer }) => new FilteredEvents(next, answer, answerTexts) });
   return [...(checks ?? []), ...(keeping === undefined ? filters : [keeping.first, ...filters, keeping.last])];
 }
