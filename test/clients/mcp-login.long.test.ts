@@ -302,6 +302,14 @@ test('where nobody can log in, the answer says why', async (t) => {
   Object.assign(issuer.mode, { registers: true, token: 'two words' });
   const { url } = await admin(gateway, 'POST', '/mcp-servers/own/login');
   assert.match((await openLogin(url)).text, /gave no bearer token/);
+  for (const [mode, why] of [
+    [{ token: 7 }, /an answer on the way could not be read/],
+    [{ token: null, fails: true }, /a server on the way was not authorized \(temporarily_unavailable\)/],
+  ] as const) {
+    Object.assign(issuer.mode, mode);
+    const next = await admin(gateway, 'POST', '/mcp-servers/own/login');
+    assert.match((await openLogin(next.url)).text, why);
+  }
   issuer.mode.isNamed = false;
   const unnamed = await admin(gateway, 'POST', '/mcp-servers/own/login');
   assert.match(unnamed.error!.message, /names no authorization server/);
