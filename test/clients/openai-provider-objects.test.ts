@@ -117,7 +117,7 @@ test('each key sees its containers, and the others get what an unknown one gets'
   assert.equal(file.object, 'list');
   const { type, body } = asked.at(-1)!;
   assert.match(type, /^multipart\/form-data; boundary=culvert-/);
-  assert.match(body, /name="file"; filename="a %22b%22.csv"\r\ncontent-type: text\/csv\r\n\r\n1,2\r\n/);
+  assert.match(body, /name="file"; filename="a %22b%22.csv"\r\ncontent-type: text\/csv\r\n\r\n1,2\r\n/i);
   const content = await mine.containers.files.content.retrieve('cfile_1', { container_id: made.id });
   assert.deepEqual(new Uint8Array(await content.arrayBuffer()), new Uint8Array([0, 255, 1]));
 
