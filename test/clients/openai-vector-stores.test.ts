@@ -39,6 +39,16 @@ const newStore = async (more: OpenAI.VectorStoreCreateParams = {}) => (await vec
 const searched = async (store: string, search: OpenAI.VectorStoreSearchParams) =>
   (await vectorStores.search(store, search)).data;
 
+test('a part of an upload is no file, and gets into no store', async () => {
+  const begun = { purpose: 'user_data' as const, filename: 'a.txt', mime_type: 'text/plain', bytes: 3 };
+  const { id } = await client.uploads.create(begun);
+  const part = await client.uploads.parts.create(id, { data: await textFile('abc', 'part') });
+  const file_id = part.id.replace('part_', 'file-');
+  await assert.rejects(client.files.retrieve(file_id), { status: 404 });
+  const store = await newStore();
+  await assert.rejects(vectorStores.files.create(store, { file_id }), { status: 400, param: 'file_id' });
+});
+
 test('a store is made, found, listed, changed and deleted', async () => {
   const store = await vectorStores.create({
     name: 'Manuals',

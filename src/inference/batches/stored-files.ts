@@ -14,6 +14,8 @@ export interface StoredFiles {
   /** The same, but nobody finds the file until the store completes it. What never is goes with a later `sweep`. */
   write(tenant: string, file: NewFile, content: AsyncIterable<Uint8Array>): Promise<StoredFile>;
   find(tenant: string, id: string): Promise<StoredFile | null>;
+  /** One of `/v1/files`: null too where it has the id, and is kept here for something else. */
+  shown(tenant: string, id: string): Promise<StoredFile | null>;
   list(listed: Omit<ListedFiles, 'nowMs'>): Promise<StoredFile[]>;
   /** False when it is not there. Rejects with a FailureError while a batch reads it. */
   remove(tenant: string, id: string): Promise<boolean>;
@@ -95,6 +97,10 @@ export function createStoredFiles(parts: StoredFilesParts): StoredFiles {
     async find(tenant, id) {
       const row = await store.findFile(tenant, id, clock.wallMs());
       return row === null ? null : opened(row);
+    },
+    async shown(tenant, id) {
+      const file = await files.find(tenant, id);
+      return file !== null && shownPurposes.includes(file.purpose) ? file : null;
     },
     list: (listed) => listedFiles(parts, listed),
     async remove(tenant, id) {

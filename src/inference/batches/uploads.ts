@@ -8,7 +8,7 @@ import type { LeftOut } from '../../kernel/unopenable.ts';
 import type { FindUpload } from '../families/chat/inline-uploads.ts';
 import { contentsInFiles, contentsInRows } from './file-contents.ts';
 import { createResumableFiles, type ResumableFiles } from './resumable-files.ts';
-import { createStoredFiles, type StoredFile, type StoredFiles, shownPurposes, UnreadableFile } from './stored-files.ts';
+import { createStoredFiles, type StoredFile, type StoredFiles, UnreadableFile } from './stored-files.ts';
 
 /** Files and batches, in tables that are opened when they are first asked for. */
 export interface StoredBatches {
@@ -64,8 +64,8 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
     async find(tenant, id) {
       if (once.unused && !stores.mayHaveBatches()) return null;
       const { files } = await once.open();
-      const file = await files.find(tenant, id);
-      if (file === null || !shownPurposes.includes(file.purpose)) return null;
+      const file = await files.shown(tenant, id);
+      if (file === null) return null;
       const { name, bytes, mediaType } = file;
       return { name, bytes, mediaType, content: () => contentOf(files, file), read: () => files.read(file) };
     },

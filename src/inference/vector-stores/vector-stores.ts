@@ -255,7 +255,7 @@ async function newFiles(
   const createdMs = clock.wallMs();
   const all: NewStoreFile[] = [];
   for (const { file: id, attributes, chunking } of attached) {
-    const found = await files.find(tenant, id);
+    const found = await files.shown(tenant, id);
     if (found === null) throw new FailureError(fileNotFound(id, 'file_id'));
     // Their ids sort in the order in which they were named.
     const identity = { id: newSortedId('vsf_', createdMs + all.length), tenant };

@@ -62,8 +62,8 @@ async function pageOfIds(parts: FilesParts, tenant: string, ids: readonly string
   const files = await parts.files();
   const page: StoredFile[] = [];
   for (const id of ids) {
-    const file = await files.find(tenant, id);
-    if (file !== null && shownPurposes.includes(file.purpose)) page.push(file);
+    const file = await files.shown(tenant, id);
+    if (file !== null) page.push(file);
   }
   return { ...shownPage(page.map(shownFile), false), next_page: null };
 }

@@ -1,12 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { fileNotFound } from '../../../inference/batches/batches.ts';
-import {
-  type NewFile,
-  type StoredFile,
-  type StoredFiles,
-  shownPurposes,
-} from '../../../inference/batches/stored-files.ts';
+import type { NewFile, StoredFile, StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import type { OpenedVectorStores } from '../../../inference/vector-stores/open-vector-stores.ts';
@@ -70,8 +65,7 @@ export function oneFileRoutes(
 
 /** The file of this key. */
 export async function fileOf({ files }: FilesParts, tenant: string, id: string): Promise<StoredFile | Failure> {
-  const file = await (await files()).find(tenant, id);
-  return file !== null && shownPurposes.includes(file.purpose) ? file : fileNotFound(id);
+  return (await (await files()).shown(tenant, id)) ?? fileNotFound(id);
 }
 
 /** Answers a call about the file of this key that its path names; a 404 where there is none. */

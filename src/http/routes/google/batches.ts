@@ -5,7 +5,7 @@ import { uploadOfUri } from '../../../formats/dialects/named-objects.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
 import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
 import { geminiEmbeddingsPath, geminiLinesPath } from '../../../inference/batches/line-endpoints.ts';
-import { type StoredFile, type StoredFiles, shownPurposes } from '../../../inference/batches/stored-files.ts';
+import type { StoredFile, StoredFiles } from '../../../inference/batches/stored-files.ts';
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
@@ -143,10 +143,8 @@ async function namedFile(
   const field = 'batch.inputConfig.fileName';
   const id = typeof name === 'string' ? uploadOfUri(name) : null;
   if (id === null) return invalidField(field, 'must be the name of a file, such as files/abc');
-  const file = await (await files()).find(tenant, id);
-  if (file === null || !shownPurposes.includes(file.purpose)) {
-    return fileNotFound(String(name).slice(0, 80), field);
-  }
+  const file = await (await files()).shown(tenant, id);
+  if (file === null) return fileNotFound(String(name).slice(0, 80), field);
   if (file.expiresMs < services.clock.wallMs() + windowMs) {
     return invalidField(field, 'must be a file that does not expire within 24 hours');
   }
