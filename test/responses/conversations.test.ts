@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { APIError } from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
 import { openWorld } from './world.ts';
 
 test('a conversation is begun, read, changed and deleted, by its own key alone', async (t) => {
@@ -48,6 +50,31 @@ test('items are added, listed in pages, read and deleted', async (t) => {
   assert.equal((await client.conversations.items.delete(second, { conversation_id: id })).id, id);
   await assert.rejects(client.conversations.items.retrieve(second, { conversation_id: id }), { status: 404 });
   assert.equal((await client.conversations.items.list(id)).data.length, 2);
+});
+
+test('of a conversation that is too long to be read again, the newest turns are', async (t) => {
+  let body = '';
+  const server = createServer(async (request, response) => {
+    for await (const chunk of request) body += chunk;
+    const message = { role: 'assistant', content: 'Hi' };
+    const answer = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  const providers = { chat: { type: 'openai', base_url: `${await listening(t, server)}/v1`, api_key: 'k' } };
+  const { client } = await openWorld(t, { providers, models: { chat: { targets: ['chat/m'] } } });
+  const { id } = await client.conversations.create();
+  for (let page = 0; page < 9; page += 1) {
+    const items = Array.from({ length: 1_000 }, (_, at) => {
+      const n = page * 1_000 + at;
+      return { type: 'message', role: n % 2 === 0 ? 'user' : 'assistant', content: `message ${n}` } as const;
+    });
+    await client.conversations.items.create(id, { items: items as never });
+  }
+  await client.responses.create({ model: 'chat', input: 'And now?', conversation: id, store: false });
+  const { messages } = JSON.parse(body) as { messages: { role: string; content: unknown }[] };
+  assert.equal(messages.length, 8_001);
+  assert.equal(messages[0]!.role, 'user');
+  assert.match(JSON.stringify(messages.at(-2)), /message 8999/);
 });
 
 test('an item with a member `kind` is read as any other', async (t) => {

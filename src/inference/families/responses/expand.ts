@@ -108,10 +108,18 @@ async function conversationItems(
   id: string,
 ): Promise<StoredItem[] | Failure | null> {
   if ((await responses.conversation(tenant, id)) === null) return null;
-  const items = await responses.items(tenant, id, { order: 'asc', after: null, limit: 4 * turnsMax });
+  const newest = await responses.items(tenant, id, { order: 'desc', after: null, limit: conversationItemsMax });
+  const items = newest.toReversed();
   // A compaction replaces all before it.
-  return items.slice(Math.max(0, items.findLastIndex(isCompaction)));
+  const compaction = items.findLastIndex(isCompaction);
+  if (compaction !== -1 || items.length < conversationItemsMax) return items.slice(Math.max(0, compaction));
+  // No result of a call may come without its call.
+  const turn = items.findIndex(({ type, role }) => type === 'message' && role === 'user');
+  return items.slice(Math.max(0, turn));
 }
+
+/** Items of a conversation that one request reads again: the newest. */
+const conversationItemsMax = 4 * turnsMax;
 
 /** In OpenAI's words, which clients act on. */
 export function previousNotFound(): Failure {
