@@ -60,7 +60,7 @@ class CheckedAnswer<C> implements AttemptSink {
   /** Null: what comes goes on at once. */
   #held: (readonly NeutralEvent[])[] | null = [];
   #text = '';
-  /** Of all texts, thoughts and arguments so far. */
+  /** Characters of all texts, thoughts and arguments so far. */
   #heldChars = 0;
   #hasContent = false;
   #refused = false;
