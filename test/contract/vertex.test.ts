@@ -141,6 +141,17 @@ test("members that Anthropic alone takes stay away from Vertex, and the whole bo
   });
 });
 
+test('a tool that Vertex refuses for two reasons is mended for both', async () => {
+  const anyOf = [{ properties: { path: { type: 'string' } } }, { properties: { url: { type: 'string' } } }];
+  const tool = { name: 'edit', eager_input_streaming: true, input_schema: { type: 'object', anyOf } };
+  const json = { model: 'chat', max_tokens: 100, tools: [tool], messages: hi };
+  const response = await gateway.fetch('/v1/messages', { json });
+  assert.equal(response.status, 200, await response.text());
+  const [sentTool] = (sent().body as { tools: Record<string, object>[] }).tools;
+  assert.deepEqual(Object.keys(sentTool!), ['name', 'input_schema']);
+  assert.deepEqual(Object.keys(sentTool!.input_schema!), ['type', 'properties', 'description']);
+});
+
 test('callers of every format reach Claude, whole and streamed', async () => {
   const whole = await ask('dated');
   assert.match(whole.choices[0]!.message.content ?? '', /Mock answer/);

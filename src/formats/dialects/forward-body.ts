@@ -39,12 +39,12 @@ export function forwardBody(
   const { values, losses } = callerFields;
   let to = target;
   const betas: string[] = [];
-  const { fits = [], fitsTools = [], fitsFormat } = target;
-  let fitting = parsed.tools === undefined ? fits : [...fits, ...fitsTools];
-  if (fitsFormat !== undefined && parsed.response_format !== undefined) fitting = [...fitting, fitsFormat];
-  for (const fitMembers of fitting) {
-    const fit = fitMembers(parsed);
+  let fitted = parsed;
+  for (const fitMembers of target.fits ?? []) {
+    if (fitMembers.of !== undefined && parsed[fitMembers.of] === undefined) continue;
+    const fit = fitMembers(fitted);
     if (fit === null) continue;
+    fitted = { ...fitted, ...fit.members };
     for (const name in fit.members) values.set(name, JSON.stringify(fit.members[name]));
     if (fit.without !== undefined) to = { ...to, without: [...(to.without ?? []), ...fit.without] };
     betas.push(...(fit.betas ?? []));

@@ -20,14 +20,14 @@ export interface ForwardTarget {
   history?: ((messages: readonly JsonValue[]) => JsonValue[] | null) | undefined;
   /** Members as the target takes them, such as schemas; absent: it takes any. */
   fits?: readonly FitMembers[] | undefined;
-  /** The same, of bodies with tools alone. */
-  fitsTools?: readonly FitMembers[] | undefined;
-  /** The same, of bodies with `response_format` alone. */
-  fitsFormat?: FitMembers | undefined;
 }
 
 /** Top-level members of a body as a target takes them; null: they can stay. */
-export type FitMembers = (body: JsonObject) => FittedMembers | null;
+export interface FitMembers {
+  (body: JsonObject): FittedMembers | null;
+  /** It concerns bodies with this member alone; absent: all. */
+  readonly of?: 'tools' | 'response_format';
+}
 
 export interface FittedMembers {
   members: JsonObject;

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { FittedMembers } from '../dialects/forward-target.ts';
+import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 
 /*
  * `response_format` of chats for services that refuse one of its forms, of callers of their format too. Null: it can stay.
  */
 
 /** For services with JSON mode alone, which knows no schema; some demand the word JSON in the prompt. So words describe it. */
-export function jsonModeForSchema({ response_format: format, messages }: JsonObject): FittedMembers | null {
+export const jsonModeForSchema = ofFormat(({ response_format: format, messages }) => {
   if (!isObject(format) || (format.type !== 'json_schema' && !isModeWithSchema(format))) return null;
   const members: JsonObject = { response_format: { type: 'json_object' } };
   const schema = isObject(format.json_schema) ? format.json_schema.schema : format.schema;
@@ -15,26 +15,30 @@ export function jsonModeForSchema({ response_format: format, messages }: JsonObj
     members.messages = [{ role: 'system', content }, ...messages];
   }
   return { members, losses: [{ field: 'response_format', why: 'narrowed' }] };
-}
+});
 
 /** For services with schemas alone: JSON mode is a schema of any object. */
-export function schemaForJsonMode(body: JsonObject): FittedMembers | null {
+export const schemaForJsonMode = ofFormat((body) => {
   const { response_format: format } = body;
   if (!isObject(format) || format.type !== 'json_object') return null;
   if (isModeWithSchema(format)) return schemaOfJsonMode(body);
   const json_schema = { name: 'object', schema: { type: 'object', additionalProperties: true } };
   const members = { response_format: { type: 'json_schema', json_schema } };
   return { members, losses: [{ field: 'response_format', why: 'narrowed' }] };
-}
+});
 
 /**
  * For services that refuse or ignore a `schema` in JSON mode, which others have, and clients (Instructor's for JavaScript)
  * send to all: it is the schema of the answer.
  */
-export function schemaOfJsonMode({ response_format: format }: JsonObject): FittedMembers | null {
+export const schemaOfJsonMode = ofFormat(({ response_format: format }) => {
   if (!isObject(format) || !isModeWithSchema(format)) return null;
   const { schema } = format;
   return { members: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }, losses: [] };
+});
+
+function ofFormat(fit: (body: JsonObject) => FittedMembers | null): FitMembers {
+  return Object.assign(fit, { of: 'response_format' } as const);
 }
 
 function isModeWithSchema(format: JsonObject): format is JsonObject & { schema: JsonObject } {

@@ -9,7 +9,9 @@ import { toolPlaces, withSchema } from './grammar-schemas.ts';
  * anyOf at the top level". One such tool, as MCP servers have them, makes them refuse the request.
  * Null: they can stay.
  */
-export function flatSchemas({ tools }: JsonObject): FittedMembers | null {
+export const flatSchemas = Object.assign(fitTools, { of: 'tools' } as const);
+
+function fitTools({ tools }: JsonObject): FittedMembers | null {
   if (!Array.isArray(tools)) return null;
   const losses: Loss[] = [];
   const fitted = tools.map((tool, at) => {

@@ -35,7 +35,7 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
     omit: ['thinking'],
     functions: true,
     fitsInChat: [requiredForAny, withoutEmptyLists],
-    fitsFormat: schemaOfJsonMode,
+    fits: [schemaOfJsonMode],
     // The last is Groq's and Cerebras's.
     omitInChat: [...wordsOfOpenRouter, ...wordsOfMistral, 'reasoning_format'],
     rename: { random_seed: 'seed' },

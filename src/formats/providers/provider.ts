@@ -293,15 +293,9 @@ export interface ProviderQuirks {
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** Members as it takes them, in every dialect, of callers of its format too. Absent: it takes any. */
   fits?: readonly FitMembers[];
-  /** The same, of bodies with tools alone. */
-  fitsTools?: readonly FitMembers[];
-  /** The same, of bodies with `response_format` alone. */
-  fitsFormat?: FitMembers;
-  /** The same in bodies of chat completions alone. */
-  fitsInChat?: readonly FitMembers[];
   /** Takes tools as `functions`, the older form. Absent: it gets them as `tools`. */
   functions?: true;
-  /** `response_format: json_schema`; without it `fitsFormat` has JSON mode in its place. */
+  /** `response_format: json_schema`; without it one of `fits` has JSON mode in its place. */
   jsonSchema: boolean;
   /** Models that accept less than the service does; every match applies. Fields that would change the answer stay in. */
   models?: readonly ModelQuirks[];
@@ -309,11 +303,11 @@ export interface ProviderQuirks {
 
 /** Further quirks of some models of a service. */
 export interface ModelQuirks
-  extends Partial<
-    Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst' | 'fitsInChat' | 'fitsFormat' | 'functions'>
-  > {
+  extends Partial<Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst' | 'fits' | 'functions'>> {
   /** Over the name of `bareName`. */
   pattern: RegExp;
+  /** As `fits`, in bodies of chat completions alone. */
+  fitsInChat?: readonly FitMembers[];
   /** Holds where neither the service nor a rule before has one. */
   history?: NonNullable<ProviderQuirks['history']>;
   /** Words of `reasoning_effort` that it takes, for callers who ask in words that it refuses; the first match decides. */
@@ -321,7 +315,7 @@ export interface ModelQuirks
 }
 
 /** Quirks that hold for one model in one dialect. */
-export interface QuirksOfModel extends Omit<ProviderQuirks, 'omitInChat' | 'fitsInChat' | 'models'> {
+export interface QuirksOfModel extends Omit<ProviderQuirks, 'omitInChat' | 'models'> {
   efforts?: readonly string[];
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
+import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { withSystemFirst } from './histories.ts';
 import { bareName } from './model-facts.ts';
@@ -40,9 +41,13 @@ export function quirksOf(
 }
 
 /** In Messages a server whose schemas must fit its grammars refuses them, too. */
-function inMessages({ fits }: ProviderQuirks): ProviderQuirks {
-  if (fits === undefined) return anthropic.quirks;
-  const known = messagesWithFits.get(fits) ?? { ...anthropic.quirks, fits };
+function inMessages({ fits = [] }: ProviderQuirks): ProviderQuirks {
+  const ofAll = fits.filter(({ of }) => of === undefined);
+  if (ofAll.length === 0) return anthropic.quirks;
+  const known = messagesWithFits.get(fits) ?? {
+    ...anthropic.quirks,
+    fits: [...ofAll, ...(anthropic.quirks.fits ?? [])],
+  };
   messagesWithFits.set(fits, known);
   return known;
 }
@@ -55,10 +60,8 @@ function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): Quirks
   const omit = new Set(all.flatMap((one) => [...(one.omit ?? []), ...((inChat && one.omitInChat) || [])]));
   if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
-  const inChatAlone = inChat ? all.flatMap((one) => one.fitsInChat ?? []) : [];
-  if (rules.length === 0 && omit.size === quirks.omit.length && inChatAlone.length === 0) return quirks;
+  if (rules.length === 0 && omit.size === quirks.omit.length) return quirks;
   const history = all.find((one) => one.history !== undefined)?.history;
-  const fitsFormat = all.find((one) => one.fitsFormat !== undefined)?.fitsFormat;
   const efforts = rules.find((one) => one.efforts !== undefined)?.efforts;
   return {
     ...quirks,
@@ -66,9 +69,8 @@ function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): Quirks
     rename: Object.assign({}, ...all.map(({ rename }) => rename)),
     logprobs: quirks.logprobs && !omit.has('logprobs'),
     systemFirst: all.some((one) => one.systemFirst),
-    fits: [...(quirks.fits ?? []), ...inChatAlone],
+    fits: all.flatMap((one) => [...(one.fits ?? []), ...((inChat && one.fitsInChat) || [])]),
     ...(all.some((one) => one.functions) && { functions: true }),
-    ...(fitsFormat && { fitsFormat }),
     ...(history && { history }),
     ...(efforts && inChat && omit.has('reasoning') && { efforts }),
   };
@@ -99,8 +101,8 @@ export function applyQuirks(body: JsonObject, quirks: QuirksOfModel): FittedBody
     if (quirks.systemFirst) fitted.messages = withSystemFirst(fitted.messages) ?? fitted.messages;
     fitted.messages = quirks.history?.(fitted.messages) ?? fitted.messages;
   }
-  for (const fitMembers of fitsOf(body, quirks)) {
-    const fit = fitMembers(fitted);
+  for (const fitMembers of quirks.fits ?? []) {
+    const fit = fitOf(fitMembers, fitted);
     if (fit === null) continue;
     Object.assign(fitted, fit.members);
     for (const name of fit.without ?? []) delete fitted[name];
@@ -120,13 +122,12 @@ function fits(body: JsonObject, quirks: QuirksOfModel): boolean {
     if (quirks.history !== undefined && quirks.history(messages) !== null) return false;
     if (quirks.systemFirst && withSystemFirst(messages) !== null) return false;
   }
-  return !fitsOf(body, quirks).some((fitMembers) => fitMembers(body) !== null);
+  for (const fitMembers of quirks.fits ?? []) if (fitOf(fitMembers, body) !== null) return false;
+  return true;
 }
 
-function fitsOf({ tools, response_format: format }: JsonObject, quirks: QuirksOfModel) {
-  const { fits = [], fitsTools = [], fitsFormat } = quirks;
-  const some = tools === undefined ? fits : [...fits, ...fitsTools];
-  return format === undefined || fitsFormat === undefined ? some : [...some, fitsFormat];
+function fitOf(fitMembers: FitMembers, body: JsonObject): FittedMembers | null {
+  return fitMembers.of === undefined || body[fitMembers.of] !== undefined ? fitMembers(body) : null;
 }
 
 /** OpenAI's default for the absent field. */

@@ -61,6 +61,7 @@ export function encodeForwarded(
     endpoint === undefined ? ofChat : { ...ofChat, omit: forwardBody?.omit ?? [], rename: forwardBody?.rename ?? {} };
   const { members, losses: lostBetas } = membersFor(forwardBody ?? provider.bodies?.[order.dialect], order.betas);
   const form = formAskedFor(request, order);
+  const isMadeHere = form !== 'as requested';
   const stream = form === 'stream';
   const { bytes, losses: lostFields } = request.forward({
     model: order.model,
@@ -68,25 +69,19 @@ export function encodeForwarded(
     body: {
       ...membersAdded(order, members),
       // In Google's format the path says whether it streams.
-      ...(form !== 'as requested' && order.dialect !== 'gemini' && { stream }),
+      ...(isMadeHere && order.dialect !== 'gemini' && { stream }),
       ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && usageOption),
     },
-    streamUsage: form === 'as requested' && request.stream && quirks.streamUsage ? 'ask' : 'leave',
+    streamUsage: !isMadeHere && request.stream && quirks.streamUsage ? 'ask' : 'leave',
     omit: form === 'whole' ? [...quirks.omit, 'stream_options'] : quirks.omit,
     // A service that always reports its use may refuse to be asked (Mistral). Its callers get the counts nevertheless.
-    without:
-      form !== 'as requested' || quirks.streamUsage
-        ? members?.without
-        : [...(members?.without ?? []), 'stream_options'],
+    without: isMadeHere || quirks.streamUsage ? members?.without : [...(members?.without ?? []), 'stream_options'],
     rename: quirks.rename,
     efforts: quirks.efforts,
     history: quirks.history,
     fits: members?.fits === undefined ? quirks.fits : [...(quirks.fits ?? []), members.fits],
-    fitsTools: quirks.fitsTools,
-    fitsFormat: quirks.fitsFormat,
   });
-  // The other form of answer is made here, and provides what was asked of it. A stream of Responses has the whole one.
-  const isMadeHere = form !== 'as requested';
+  // What is made here provides what its caller asked of it. A stream of Responses contains the whole answer.
   const losses = isMadeHere ? lostFields.filter(({ field }) => field !== 'stream_options') : lostFields;
   return {
     bytes,

@@ -7,5 +7,5 @@ export const ai21 = openAiLike({
   title: 'AI21 Labs',
   baseUrl: 'https://api.ai21.com/studio/v1',
   envKey: 'AI21_API_KEY',
-  quirks: { rename: { max_completion_tokens: 'max_tokens' }, jsonSchema: false, fitsFormat: jsonModeForSchema },
+  quirks: { rename: { max_completion_tokens: 'max_tokens' }, jsonSchema: false, fits: [jsonModeForSchema] },
 });

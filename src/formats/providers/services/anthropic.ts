@@ -26,7 +26,7 @@ export const anthropic: Provider = {
   local: false,
   paths: { chat: '/messages', models: '/models?limit=1000' },
   headers: { 'anthropic-version': '2023-06-01' },
-  quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false, fitsTools: [flatSchemas] },
+  quirks: { ...openAiQuirks, nativeN: false, logprobs: false, seed: false, fits: [flatSchemas] },
   promptCaching: claudeCaching,
   // https://platform.claude.com/docs/en/build-with-claude/batch-processing
   batches: {

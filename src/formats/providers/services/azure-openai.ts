@@ -46,7 +46,7 @@ export const azureOpenAi = openAiLike({
   // "Function tools with reasoning_effort are not supported … in /v1/chat/completions", also where nobody sets it.
   toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
   stopByResponses,
-  quirks: { fitsTools: [flatSchemas], omitConverted: ['top_k'], models: modelsOfOpenAi },
+  quirks: { fits: [flatSchemas], omitConverted: ['top_k'], models: modelsOfOpenAi },
   paths: {
     models: '/openai/deployments?api-version=2023-03-15-preview',
     mayRefuseModels: true,

@@ -18,8 +18,7 @@ export const cerebras = openAiLike({
     rename: { random_seed: 'seed' },
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning'), withPicturesBehindResults),
-    fits: [requiredForAny],
-    fitsFormat: schemaOfJsonMode,
+    fits: [requiredForAny, schemaOfJsonMode],
     nativeN: false,
     files: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning

@@ -22,7 +22,7 @@ export const deepseek = openAiLike({
     nativeN: false,
     seed: false,
     jsonSchema: false,
-    fitsFormat: jsonModeForSchema,
+    fits: [jsonModeForSchema],
   },
   errors: [
     { status: 400, code: /model not exist/i, class: 'model_unavailable' },

@@ -28,8 +28,7 @@ export const groq = openAiLike({
     // "property 'prompt_cache_key' is unsupported".
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },
-    fits: [requiredForAny],
-    fitsFormat: schemaOfJsonMode,
+    fits: [requiredForAny, schemaOfJsonMode],
     nativeN: false,
     files: false,
     logprobs: false,

@@ -16,8 +16,7 @@ export const lmstudio = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     logprobs: false,
-    fits: [grammarSchemas],
-    fitsFormat: schemaForJsonMode,
+    fits: [grammarSchemas, schemaForJsonMode],
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,

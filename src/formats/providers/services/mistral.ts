@@ -57,7 +57,7 @@ export const mistral = openAiLike({
   // https://docs.mistral.ai/capabilities/reasoning
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
-    fitsFormat: schemaOfJsonMode,
+    fits: [schemaOfJsonMode],
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],

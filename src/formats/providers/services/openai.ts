@@ -36,7 +36,7 @@ export const openai = openAiLike({
   toolsByResponses: /^gpt-(5\.([4-9]|\d\d)|[6-9]|\d\d)/,
   stopByResponses,
   quirks: {
-    fitsTools: [flatSchemas],
+    fits: [flatSchemas],
     omitConverted: ['top_k'],
     // The last: servers of open models that are configured as OpenAI's.
     models: [...modelsOfOpenAi, { pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true }],

@@ -7,7 +7,7 @@ export const sglang = openAiLike({
   title: 'SGLang',
   baseUrl: 'http://127.0.0.1:30000/v1',
   local: true,
-  quirks: { systemFirst: true, fitsFormat: schemaOfJsonMode },
+  quirks: { systemFirst: true, fits: [schemaOfJsonMode] },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, without: ['messages'] },
   tooLong: [/input \((?<sent>\d+) tokens\) is longer than the model's context length \((?<most>\d+) tokens\)/i],

@@ -8,7 +8,7 @@ export const vllm = openAiLike({
   title: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
-  quirks: { systemFirst: true, history: withThoughtsAsReasoning, fitsFormat: schemaOfJsonMode },
+  quirks: { systemFirst: true, history: withThoughtsAsReasoning, fits: [schemaOfJsonMode] },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: {
     ...openAiEmbeddings,

@@ -19,7 +19,7 @@ export const zai = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     jsonSchema: false,
-    fitsFormat: jsonModeForSchema,
+    fits: [jsonModeForSchema],
   },
   tooLong: [/prompt exceeds max(?:imum)? length/i],
   errors: [
