@@ -3,7 +3,7 @@ import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { asNumber } from './as-number.ts';
 import type { DecodedImage, ImageFormat } from './format.ts';
 import { fieldsFor, unknownIn } from './losses.ts';
-import { malformed, pictureIn } from './read-answer.ts';
+import { malformed, noPicture, pictureIn } from './read-answer.ts';
 
 /**
  * Further members that callers may give. Others choose scripts, settings and files on its machine, which are not a
@@ -64,6 +64,6 @@ export const a1111Images: ImageFormat = {
       if (image === null) return malformed('the answer holds an entry without a picture');
       images.push(image);
     }
-    return images.length === 0 ? malformed('the answer holds no picture') : { images, usage: null, reported: {} };
+    return images.length === 0 ? noPicture : { images, usage: null, reported: {} };
   },
 };

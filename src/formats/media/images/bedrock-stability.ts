@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, listIn } from '../../../kernel/json.ts';
+import { isObject, listIn } from '../../../kernel/json.ts';
 import type { ImageFormat } from './format.ts';
-import { fieldsFor, ratioFor } from './losses.ts';
-import { malformed, pictureIn, refusedContent } from './read-answer.ts';
+import { ratioBody } from './losses.ts';
+import { drawn, malformed, refusedContent } from './read-answer.ts';
 
 /**
  * Stability AI's models by Bedrock's InvokeModel: the members of Stability's own form as JSON, and another answer.
@@ -9,14 +9,7 @@ import { malformed, pictureIn, refusedContent } from './read-answer.ts';
  */
 export const bedrockStabilityImages: ImageFormat = {
   id: 'bedrock-stability',
-  encode(order) {
-    const { request, facts } = order;
-    const ratio = ratioFor(facts.sizes, request.size);
-    const { fields, losses } = fieldsFor(order);
-    const body: JsonObject = { ...request.extra, prompt: request.prompt, ...fields };
-    if (ratio.ratio !== null) body.aspect_ratio = ratio.ratio;
-    return { body, losses: [...losses, ...ratio.losses] };
-  },
+  encode: ratioBody,
   decode(body) {
     if (!isObject(body)) return malformed('the answer is not an object');
     const [image] = listIn(body.images);
@@ -26,9 +19,6 @@ export const bedrockStabilityImages: ImageFormat = {
         ? refusedContent(reason)
         : malformed(`drew no picture (${reason.slice(0, 64)})`);
     }
-    const picture = pictureIn(image, undefined);
-    return picture === null
-      ? malformed('the answer holds no picture')
-      : { images: [picture], usage: null, reported: {} };
+    return drawn(image);
   },
 };

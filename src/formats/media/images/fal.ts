@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectsIn } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
-import type { DecodedImage, ImageFormat } from './format.ts';
+import type { ImageFormat } from './format.ts';
 import { fieldsFor } from './losses.ts';
-import { malformed, pictureIn } from './read-answer.ts';
+import { drawn, malformed } from './read-answer.ts';
 
 /** https://fal.ai/docs/inference-api/sync/run-path, with the members that its models of pictures share. */
 export const falImages: ImageFormat = {
@@ -20,10 +20,6 @@ export const falImages: ImageFormat = {
     const error = errorInside(body);
     if (error !== null) return error;
     if (!isObject(body) || !Array.isArray(body.images)) return malformed("the answer has no 'images'");
-    const images = body.images.flatMap((one): DecodedImage[] => {
-      const image = isObject(one) ? pictureIn(one.url, undefined) : null;
-      return image === null ? [] : [image];
-    });
-    return images.length > 0 ? { images, usage: null, reported: {} } : malformed('the answer holds no picture');
+    return drawn(objectsIn(body.images).map(({ url = null }) => url));
   },
 };

@@ -1,10 +1,11 @@
-import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/json.ts';
+import { usageOf } from '../../dialects/gemini/decode-answer.ts';
 import { readError } from '../../dialects/gemini/errors.ts';
 import { classOfError } from '../../dialects/openai-chat/errors.ts';
 import type { Fault } from '../../neutral/outcome.ts';
-import type { DecodedImage, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
+import type { DecodedImage, ImageFormat, ImageOrder } from './format.ts';
 import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
-import { countOf, malformed, pictureIn, refusedContent } from './read-answer.ts';
+import { malformed, noPicture, pictureIn, refusedContent } from './read-answer.ts';
 
 /** https://ai.google.dev/gemini-api/docs/image-generation: models that chat, and draw one picture an answer. */
 export const geminiImages: ImageFormat = {
@@ -31,7 +32,8 @@ export const geminiImages: ImageFormat = {
     const candidates = objectsIn(body.candidates);
     const images = candidates.flatMap(picturesOf);
     if (images.length === 0) return whyNone(body, candidates);
-    return { images, usage: tokensIn(body.usageMetadata), reported: {} };
+    const usage = usageOf(body.usageMetadata);
+    return { images, usage: usage && { ...usage, textTokens: null, imageTokens: null }, reported: {} };
   },
 };
 
@@ -42,13 +44,10 @@ export function googleError(body: unknown): Fault | null {
 }
 
 function picturesOf({ content }: JsonObject): DecodedImage[] {
-  const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : [];
-  return parts.flatMap((part) => {
+  return objectsIn(objectIn(content).parts).flatMap((part) => {
     // Drafts are thoughts, not the answer.
-    if (!isObject(part) || part.thought === true) return [];
-    const inline = isObject(part.inlineData) ? part.inlineData : part.inline_data;
-    const image = isObject(inline) ? pictureIn(inline.data, undefined) : null;
-    return image === null ? [] : [image];
+    if (part.thought === true) return [];
+    return pictureIn(objectIn(part.inlineData ?? part.inline_data).data, undefined) ?? [];
   });
 }
 
@@ -60,12 +59,5 @@ function whyNone(body: JsonObject, candidates: readonly JsonObject[]): Fault {
   if (typeof blocked === 'string') return refusedContent(blocked);
   const reason = candidates.map(({ finishReason }) => finishReason).find((word) => typeof word === 'string');
   if (reason !== undefined && refusals.test(reason)) return refusedContent(reason);
-  return malformed(reason === undefined ? 'the answer holds no picture' : `drew no picture (${reason.slice(0, 64)})`);
-}
-
-function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
-  const inputTokens = countOf(usage, 'promptTokenCount');
-  if (inputTokens === null) return null;
-  const outputTokens = (countOf(usage, 'candidatesTokenCount') ?? 0) + (countOf(usage, 'thoughtsTokenCount') ?? 0);
-  return { inputTokens, outputTokens, textTokens: null, imageTokens: null };
+  return reason === undefined ? noPicture : malformed(`drew no picture (${reason.slice(0, 64)})`);
 }

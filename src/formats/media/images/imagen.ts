@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { DecodedImage, ImageFormat } from './format.ts';
+import type { ImageFormat } from './format.ts';
 import { googleError } from './gemini.ts';
 import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
-import { malformed, pictureIn, refusedContent } from './read-answer.ts';
+import { malformed, noPicture, pictureIn, refusedContent } from './read-answer.ts';
 
 /** https://ai.google.dev/gemini-api/docs/imagen, `:predict`: fewer pictures come than were asked for when some were filtered. */
 export const imagenImages: ImageFormat = {
@@ -28,12 +28,9 @@ export const imagenImages: ImageFormat = {
     if (error !== null) return error;
     const predictions = isObject(body) && Array.isArray(body.predictions) ? body.predictions.filter(isObject) : null;
     if (predictions === null) return malformed("the answer has no 'predictions'");
-    const images = predictions.flatMap((one): DecodedImage[] => {
-      const image = pictureIn(one.bytesBase64Encoded, one.prompt);
-      return image === null ? [] : [image];
-    });
+    const images = predictions.flatMap((one) => pictureIn(one.bytesBase64Encoded, one.prompt) ?? []);
     if (images.length > 0) return { images, usage: null, reported: {} };
     const reason = predictions.map(({ raiFilteredReason }) => raiFilteredReason).find((one) => typeof one === 'string');
-    return reason === undefined ? malformed('the answer holds no picture') : refusedContent(reason);
+    return reason === undefined ? noPicture : refusedContent(reason);
   },
 };

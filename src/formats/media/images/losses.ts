@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { ImageRequest } from '../../neutral/image.ts';
 import { type ImageSize, type ImageSizes, ratioOf, sizeText } from '../../neutral/image-size.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
-import type { ImageField, ImageModelFacts, ImageOrder } from './format.ts';
+import type { EncodedImages, ImageField, ImageModelFacts, ImageOrder } from './format.ts';
 
 /** Members that `fieldsFor` or each format takes, or that are seen to before one is asked. */
 const taken: ReadonlySet<string> = new Set<keyof ImageRequest>([
@@ -89,6 +90,16 @@ export function ratioFor(sizes: ImageSizes, size: ImageSize | null): { ratio: st
   const ratio = ratioOf(sizes.ratios, size);
   const isExact = ratio !== null && sizes.ratios[ratio] === sizeText(size);
   return { ratio, losses: isExact ? [] : [{ field: 'size', why: 'clamped' }] };
+}
+
+/** The members that services of ratios share, and what is lost of the request. */
+export function ratioBody(order: ImageOrder): EncodedImages {
+  const { request, facts } = order;
+  const { ratio, losses } = ratioFor(facts.sizes, request.size);
+  const chosen = fieldsFor(order);
+  const body: JsonObject = { ...request.extra, prompt: request.prompt, ...chosen.fields };
+  if (ratio !== null) body.aspect_ratio = ratio;
+  return { body, losses: [...chosen.losses, ...losses] };
 }
 
 /** Members that a format has no place for. */

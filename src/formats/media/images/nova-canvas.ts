@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
 import { asNumber } from './as-number.ts';
-import type { DecodedImage, ImageFormat, ImageOrder } from './format.ts';
+import type { ImageFormat, ImageOrder } from './format.ts';
 import { fieldsFor, unknownIn } from './losses.ts';
-import { malformed, pictureIn, refusedContent } from './read-answer.ts';
+import { drawn, malformed, refusedContent } from './read-answer.ts';
 
 /** Further members that callers may give, and their names there. */
 const ofTask = { negative_prompt: 'negativeText' } as const;
@@ -44,12 +44,7 @@ export const novaCanvasImages: ImageFormat = {
   maskedAs: ({ extra }) => (extra[outpainting] === undefined ? 'black' : 'white'),
   decode(body) {
     if (!isObject(body)) return malformed('the answer is not an object');
-    const images = listIn(body.images).flatMap((one): DecodedImage[] => {
-      const image = pictureIn(one, undefined);
-      return image === null ? [] : [image];
-    });
-    if (images.length > 0) return { images, usage: null, reported: {} };
-    return typeof body.error === 'string' ? refusedContent(body.error) : malformed('the answer holds no picture');
+    return drawn(listIn(body.images), typeof body.error === 'string' ? refusedContent(body.error) : null);
   },
 };
 

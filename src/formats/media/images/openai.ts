@@ -4,7 +4,7 @@ import { sizeText } from '../../neutral/image-size.ts';
 import { leaveOut } from '../../neutral/loss.ts';
 import type { DecodedImage, EncodedImages, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
 import { fieldsFor, ratioFor } from './losses.ts';
-import { countOf, malformed, pictureIn } from './read-answer.ts';
+import { countOf, malformed, noPicture, pictureIn } from './read-answer.ts';
 
 /** OpenAI's format, which many took over; where models differ is in their `ImageModelFacts`. */
 export const openAiImages: ImageFormat = { id: 'openai', encode, decode };
@@ -38,7 +38,7 @@ function decode(body: unknown): ReturnType<ImageFormat['decode']> {
     if (image === null) return malformed('the answer holds an entry without a picture');
     images.push(image);
   }
-  if (images.length === 0) return malformed('the answer holds no picture');
+  if (images.length === 0) return noPicture;
   // The event of a stream's finished image has them.
   const [first] = body.data;
   const holder = isObject(first) && typeof first.type === 'string' ? first : body;

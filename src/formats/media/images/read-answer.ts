@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { reportedCount } from '../../neutral/usage.ts';
-import type { DecodedImage } from './format.ts';
+import type { DecodedImage, DecodedImages } from './format.ts';
 
 export function malformed(message: string): Fault {
   return fault('malformed', message);
@@ -24,6 +24,14 @@ export function pictureIn(value: JsonValue | undefined, revisedPrompt: JsonValue
   const comma = value.startsWith('data:') ? value.indexOf(',') : -1;
   return { base64: comma === -1 ? value : value.slice(comma + 1), revisedPrompt: revised };
 }
+
+/** The picture or the pictures of an answer. `whyNone`: the Fault of an answer that holds none. */
+export function drawn(values: JsonValue | undefined, whyNone: Fault | null = null): DecodedImages | Fault {
+  const images = [values].flat().flatMap((one) => pictureIn(one, undefined) ?? []);
+  return images.length > 0 ? { images, usage: null, reported: {} } : (whyNone ?? noPicture);
+}
+
+export const noPicture = malformed('the answer holds no picture');
 
 /** Value of a member that counts tokens. */
 export function countOf(holder: JsonValue | undefined, name: string): number | null {

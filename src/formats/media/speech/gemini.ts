@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, listIn } from '../../../kernel/json.ts';
+import { isObject, type JsonValue, listIn } from '../../../kernel/json.ts';
+import { usageOf } from '../../dialects/gemini/decode-answer.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { lossesOf, type SoundEvent, type SpeechDialect } from './format.ts';
 
 /**
@@ -43,7 +43,12 @@ export function readGeminiSound(event: JsonValue): SoundEvent | Fault {
     rateHz ??= rateOf(data.mimeType ?? data.mime_type);
   }
   const finish = isObject(candidate) && typeof candidate.finishReason === 'string' ? candidate.finishReason : null;
-  return { sound: pieces.length === 0 ? null : Buffer.concat(pieces), rateHz, finish, usage: usageOf(event) };
+  return {
+    sound: pieces.length === 0 ? null : Buffer.concat(pieces),
+    rateHz,
+    finish,
+    usage: usageOf(event.usageMetadata),
+  };
 }
 
 /** Outside of it no speech is recorded, and sound would be made into hours of it. */
@@ -54,11 +59,4 @@ function rateOf(mimeType: JsonValue | undefined): number | null {
   const rate = typeof mimeType === 'string' ? /;\s*rate=(\d{4,6})\b/i.exec(mimeType)?.[1] : undefined;
   const rateHz = Number(rate);
   return rateHz >= ratesHz.min && rateHz <= ratesHz.max ? rateHz : null;
-}
-
-function usageOf({ usageMetadata }: JsonObject): Usage | null {
-  if (!isObject(usageMetadata)) return null;
-  const inputTokens = reportedCount(usageMetadata.promptTokenCount);
-  if (inputTokens === null) return null;
-  return { inputTokens, outputTokens: reportedCount(usageMetadata.candidatesTokenCount) ?? 0 };
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonValue, listIn } from '../../../kernel/json.ts';
+import { usageOf } from '../../dialects/gemini/decode-answer.ts';
 import { readError } from '../../dialects/openai-chat/errors.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
-import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { lossesOf, pathFor, type TranscriptionDialect } from './format.ts';
 
 /**
@@ -69,16 +69,4 @@ function textOf(parts: JsonValue | undefined): string {
   return parts
     .map((part) => (isObject(part) && part.thought !== true && typeof part.text === 'string' ? part.text : ''))
     .join('');
-}
-
-function usageOf(metadata: JsonValue | undefined): Usage | null {
-  if (!isObject(metadata)) return null;
-  const inputTokens = reportedCount(metadata.promptTokenCount);
-  if (inputTokens === null) return null;
-  const thoughts = reportedCount(metadata.thoughtsTokenCount) ?? 0;
-  return {
-    inputTokens,
-    outputTokens: (reportedCount(metadata.candidatesTokenCount) ?? 0) + thoughts,
-    ...(thoughts > 0 && { reasoningTokens: thoughts }),
-  };
 }
