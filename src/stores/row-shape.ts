@@ -31,25 +31,8 @@ type Listed<S> = S[keyof S] extends infer List ? (List extends readonly (infer F
 /** Names of columns that are not their field's. */
 type Names<T> = { readonly [Field in keyof T]?: string };
 
-/** `createdMs` → `created_ms` */
-type ColumnName<Field> = Field extends `${infer Head}${infer Tail}`
-  ? `${Head extends Lowercase<Head> ? Head : `_${Lowercase<Head>}`}${ColumnName<Tail>}`
-  : '';
-
-type Json<S> = S extends { json: readonly (infer Field)[] } ? Field : never;
-type JsonOrNull<S> = S extends { 'json?': readonly (infer Field)[] } ? Field : never;
-
-/** A row as the database has it. */
-type Columns<T, S, N> = {
-  [Field in keyof T as Field extends keyof N ? N[Field] & string : ColumnName<Field>]: Field extends Json<S>
-    ? string
-    : Field extends JsonOrNull<S>
-      ? string | null
-      : T[Field];
-};
-
 /** The columns of a table whose rows are `T`. */
-export interface RowShape<T, C = unknown> {
+export interface RowShape<T> {
   /** `id, key_id, …` */
   columns: string;
   /** `INSERT INTO … VALUES …` with the places of `cells`. */
@@ -61,20 +44,18 @@ export interface RowShape<T, C = unknown> {
   /** Values of the columns, in their order. */
   cells(of: T): unknown[];
   /** The same by column. */
-  record(of: T): C;
+  record(of: T): Record<string, unknown>;
 }
-
-export type ColumnsOf<Shape> = Shape extends RowShape<infer _, infer C> ? C : never;
 
 /**
  * The shape of a table's rows: each field of `T`, by the kind of its cell. A field that is forgotten does not compile.
  * `rowShape<FileRow>()({ text: ['id', 'tenant'], number: ['createdMs'] })`
  */
 export function rowShape<T>() {
-  return <const S extends Kinds<T>, const N extends Names<T> = Record<never, string>>(
+  return <const S extends Kinds<T>>(
     kinds: S & (Exclude<keyof T, Listed<S>> extends never ? unknown : { forgotten: Exclude<keyof T, Listed<S>> }),
-    names?: N,
-  ): RowShape<T, Columns<T, S, N>> => {
+    names?: Names<T>,
+  ): RowShape<T> => {
     const all = Object.entries(kinds as Record<Kind, readonly string[]>).flatMap(([kind, fields]) =>
       fields.map((field) => ({ field, kind: kind as Kind, column: columnOf(field, names as Record<string, string>) })),
     );
@@ -92,7 +73,7 @@ export function rowShape<T>() {
       cells,
       record(of) {
         const values = cells(of);
-        return Object.fromEntries(all.map(({ column }, at) => [column, values[at]])) as Columns<T, S, N>;
+        return Object.fromEntries(all.map(({ column }, at) => [column, values[at]]));
       },
     };
   };

@@ -236,7 +236,15 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
  * (a backup that names others is refused), numbers that were counted here, and fixed conditions with placeholders.
  */
 const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
-  'src/stores/accounts/account-store.ts': ['auditConditions', 'lastOfKey', 'place', 'prefix'],
+  'src/stores/accounts/account-store.ts': ['auditConditions', 'lastOfKey', 'place', 'prefix', 'text'],
+  'src/stores/accounts/account-steps.ts': [
+    'cells',
+    'conditionOf(where, values)',
+    'names',
+    'places',
+    'table',
+    'this.#prefix',
+  ],
   'src/stores/accounts/load-accounts.ts': ['condition', 'order(byBytes)', 'prefix', 'table'],
   'src/stores/answers/alert-store.ts': ['alert'],
   'src/stores/answers/batch-store.ts': [

@@ -13,7 +13,7 @@ import type {
   ScimRow,
   TopUp,
 } from '../../books/auth/account-store.ts';
-import { type ColumnsOf, rowShape } from '../row-shape.ts';
+import { rowShape } from '../row-shape.ts';
 
 export const topUpShape = rowShape<TopUp>()({ text: ['account', 'id', 'note', 'actor'], number: ['usdNano', 'atMs'] });
 
@@ -63,26 +63,7 @@ export const auditShape = rowShape<AuditEntry>()({
   'json?': ['before', 'after'],
 });
 
-/**
- * Tables of accounts, keys, plans, stored providers and models and the audit log, as Kysely sees them; the same names
- * in every driver. Times are wall-clock ms, lists and objects JSON text.
- */
-export interface AccountTables {
-  account: AccountColumns;
-  credit: ColumnsOf<typeof topUpShape>;
-  api_key: KeyColumns;
-  api_key_secret: SecretColumns;
-  plan: ColumnsOf<typeof planShape>;
-  kept: ColumnsOf<typeof entryShape>;
-  credential: ColumnsOf<typeof credentialShape>;
-  operator: ColumnsOf<typeof operatorShape>;
-  invitation: ColumnsOf<typeof invitationShape>;
-  body_rule: ColumnsOf<typeof bodyRuleShape>;
-  scim: ColumnsOf<typeof scimShape>;
-  audit: ColumnsOf<typeof auditShape>;
-  store_version: { one: number; version: number };
-}
-
+/** A row of accounts. Times are wall-clock ms, here and below. */
 export interface AccountColumns {
   id: string;
   name: string;

@@ -1,16 +1,13 @@
-import type { CompiledQuery, Kysely } from 'kysely';
 import type {
   AccountFacts,
   AccountRow,
   AuditEntry,
-  BodyRuleRow,
   Change,
+  KeyRow,
   KeySecret,
   KeySettings,
-  TopUp,
 } from '../../books/auth/account-store.ts';
 import {
-  type AccountTables,
   auditShape,
   bodyRuleShape,
   credentialShape,
@@ -26,266 +23,228 @@ import {
 
 /** One statement of a change. `must`: it has to touch a row. */
 export interface AccountStep {
-  query: CompiledQuery;
+  sql: string;
+  values: readonly unknown[];
   must: boolean;
 }
 
-/**
- * The query builder, which only compiles: the tables run the queries. Loaded on demand: it costs 80 ms and 26 MB, and a
- * running server only reads. PostgreSQL's text, of places `$1` and quoted names, is SQLite's too.
- */
-export async function accountQueries(prefix: string): Promise<Kysely<AccountTables>> {
-  const { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } = await import('kysely');
-  const queries = new Kysely<AccountTables>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: (over) => new PostgresIntrospector(over),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  });
-  return prefix === '' ? queries : queries.withSchema(prefix.slice(0, -1));
-}
+type PersonChange = Extract<
+  Change,
+  { kind: `${string}-operator` | `${string}-invitation` | `${string}-scim` | `${string}-body-rule` | 'only-at' }
+>;
 
-/**
- * The statements of `AccountStore.apply`, for every driver. The version goes first: its one row is the lock on which
- * writers wait for each other, before any of them has read anything.
- */
-export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change[], audit: AuditEntry): AccountStep[] {
-  const version = queries.updateTable('store_version').set((row) => ({ version: row('version', '+', 1) }));
-  const entry = queries.insertInto('audit').values(auditShape.record(audit));
-  return [may(version), ...changes.flatMap((change) => changeSteps(queries, change)), may(entry)];
-}
+/** Values by the names of columns, which are of this folder and never of a caller; an undefined one is left out. */
+type Columns = Readonly<Record<string, unknown>>;
 
-function changeSteps(queries: Kysely<AccountTables>, change: Change): AccountStep[] {
-  switch (change.kind) {
-    case 'create-account':
-      return [may(queries.insertInto('account').values(newAccountColumns(change.account)))];
-    case 'update-account':
-      // With the id there is always something to set.
-      return [
-        must(
-          queries
-            .updateTable('account')
-            .set({ id: change.id, ...accountColumns(change.set) })
-            .where((row) => row.and({ id: change.id, ...accountColumns(change.was ?? {}) })),
-        ),
-      ];
-    case 'add-credit':
-      return creditSteps(queries, change.topUp);
-    case 'create-key': {
-      const { key } = change;
-      const row = {
-        id: key.id,
-        account: key.account,
-        tenant: key.tenant,
-        prefix: key.prefix,
-        kind: key.kind,
-        ...settingColumns(key),
-        created_ms: key.createdMs,
-        revoked_ms: key.revokedMs,
-      };
-      return [may(queries.insertInto('api_key').values(row)), ...secretSteps(queries, key.id, key.secrets)];
+/** Writes the statements of `AccountStore.apply`, for every driver. */
+export class AccountSteps {
+  readonly #prefix: string;
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /**
+   * The version goes first: its one row is the lock on which writers wait for each other, before any of them has read
+   * anything.
+   */
+  of(changes: readonly Change[], audit: AuditEntry): AccountStep[] {
+    const version = `UPDATE ${this.#prefix}store_version SET version = version + 1`;
+    const entry = this.#insert('audit', auditShape.record(audit));
+    return [{ sql: version, values: [], must: false }, ...changes.flatMap((change) => this.#change(change)), entry];
+  }
+
+  #change(change: Change): AccountStep[] {
+    switch (change.kind) {
+      case 'create-account':
+        return [this.#insert('account', newAccountColumns(change.account))];
+      case 'update-account': {
+        const { id, set, was } = change;
+        // With the id there is always something to set.
+        return [this.#update('account', { id, ...accountColumns(set) }, { id, ...accountColumns(was ?? {}) })];
+      }
+      case 'add-credit': {
+        const { account, usdNano } = change.topUp;
+        const sql = `UPDATE ${this.#prefix}account SET credit_nano = coalesce(credit_nano, 0) + $1 WHERE id = $2`;
+        const added = { sql, values: [usdNano, account], must: true };
+        return [this.#insert('credit', topUpShape.record(change.topUp)), added];
+      }
+      case 'create-key':
+        return [
+          this.#insert('api_key', newKeyColumns(change.key)),
+          ...this.#secrets(change.key.id, change.key.secrets),
+        ];
+      case 'replace-secrets': {
+        const { id, was, secrets } = change;
+        return [
+          this.#update('api_key', { id }, { id, revoked_ms: null }),
+          this.#remove('api_key_secret', { key_id: id, hash: was, until_ms: null }),
+          may(this.#remove('api_key_secret', { key_id: id })),
+          ...this.#secrets(id, secrets),
+        ];
+      }
+      case 'update-key': {
+        const { id, set, was } = change;
+        const held = { id, revoked_ms: null, ...settingColumns(was) };
+        return [this.#update('api_key', settingColumns({ ...was, ...set }), held)];
+      }
+      case 'revoke-key':
+        return [this.#update('api_key', { revoked_ms: change.atMs }, { id: change.id, revoked_ms: null })];
+      case 'delete-key': {
+        const sql = `DELETE FROM ${this.#prefix}api_key WHERE id = $1 AND revoked_ms IS NOT NULL`;
+        return [may(this.#remove('api_key_secret', { key_id: change.id })), { sql, values: [change.id], must: true }];
+      }
+      case 'put-plan': {
+        const { plan, was } = change;
+        const put = { sql: planShape.put(`${this.#prefix}plan`, 'name'), values: planShape.cells(plan), must: false };
+        const held = { name: plan.name, definition: JSON.stringify(was) };
+        return [was === null ? put : this.#update('plan', planShape.record(plan), held)];
+      }
+      case 'delete-plan':
+        return [this.#remove('plan', { name: change.name })];
+      case 'create-kept':
+        return [this.#insert('kept', entryShape.record(change.row))];
+      case 'replace-kept': {
+        const { row, was } = change;
+        return [this.#update('kept', entryShape.record(row), { kind: row.kind, name: row.name, version: was })];
+      }
+      case 'delete-kept': {
+        const { of: kind, name, was } = change;
+        const removed = this.#remove('kept', { kind, name, version: was });
+        return kind === 'provider' ? [removed, may(this.#remove('credential', { provider: name }))] : [removed];
+      }
+      case 'create-credential':
+        return [this.#insert('credential', credentialShape.record(change.credential))];
+      case 'delete-credential':
+        return [this.#remove('credential', { provider: change.provider, id: change.id })];
+      case 'reseal-credential': {
+        const { provider, id, was, sealed } = change;
+        return [this.#update('credential', { sealed }, { provider, id, sealed: was })];
+      }
+      default:
+        return this.#personChange(change);
     }
-    case 'replace-secrets':
-      return [
-        must(
-          living(queries, change.id)
-            .set({ id: change.id })
-            .where((row) => row.exists(presentSecret(queries, change))),
-        ),
-        may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
-        ...secretSteps(queries, change.id, change.secrets),
-      ];
-    case 'update-key':
-      return [
-        must(
-          living(queries, change.id)
-            .set(settingColumns({ ...change.was, ...change.set }))
-            .where((row) => row.and(settingColumns(change.was))),
-        ),
-      ];
-    case 'revoke-key':
-      return [must(living(queries, change.id).set({ revoked_ms: change.atMs }))];
-    case 'delete-key':
-      return [
-        may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
-        must(queries.deleteFrom('api_key').where('id', '=', change.id).where('revoked_ms', 'is not', null)),
-      ];
-    case 'put-plan':
-      return [planStep(queries, change)];
-    case 'delete-plan':
-      return [must(queries.deleteFrom('plan').where('name', '=', change.name))];
-    case 'create-kept':
-      return [may(queries.insertInto('kept').values(entryShape.record(change.row)))];
-    case 'replace-kept':
-      return [
-        must(
-          queries
-            .updateTable('kept')
-            .set(entryShape.record(change.row))
-            .where('kind', '=', change.row.kind)
-            .where('name', '=', change.row.name)
-            .where('version', '=', change.was),
-        ),
-      ];
-    case 'delete-kept': {
-      const entryRows = queries
-        .deleteFrom('kept')
-        .where('kind', '=', change.of)
-        .where('name', '=', change.name)
-        .where('version', '=', change.was);
-      const credentials = queries.deleteFrom('credential').where('provider', '=', change.name);
-      return change.of === 'provider' ? [must(entryRows), may(credentials)] : [must(entryRows)];
+  }
+
+  /** Steps of operators, of how they came, and of whose bodies they keep. */
+  #personChange(change: PersonChange): AccountStep[] {
+    switch (change.kind) {
+      case 'create-operator':
+        return [this.#insert('operator', operatorShape.record(change.operator))];
+      case 'update-operator': {
+        const { id, set } = change;
+        const { name, role, prefix, hash, accounts } = set;
+        const columns = { name, role, prefix, hash, accounts: accounts && JSON.stringify(accounts) };
+        return [this.#update('operator', { id, ...columns }, { id })];
+      }
+      case 'delete-operator':
+        return [this.#remove('operator', { id: change.id })];
+      case 'create-invitation': {
+        const { invitation } = change;
+        const expired = `DELETE FROM ${this.#prefix}invitation WHERE ends_ms <= $1`;
+        return [
+          { sql: expired, values: [invitation.createdMs], must: false },
+          this.#insert('invitation', invitationShape.record(invitation)),
+        ];
+      }
+      case 'use-invitation': {
+        const sql = `DELETE FROM ${this.#prefix}invitation WHERE id = $1 AND ends_ms > $2`;
+        return [{ sql, values: [change.id, change.atMs], must: true }];
+      }
+      case 'delete-invitation':
+        return [this.#remove('invitation', { id: change.id })];
+      case 'only-at': {
+        // The version is one more already: it was raised first.
+        const version = change.version + 1;
+        return [this.#update('store_version', { version }, { version })];
+      }
+      case 'put-body-rule': {
+        const { rule } = change;
+        const before = `DELETE FROM ${this.#prefix}body_rule WHERE (kind = $1 AND name = $2) OR until_ms <= $3`;
+        return [
+          { sql: before, values: [rule.of, rule.name, rule.createdMs], must: false },
+          this.#insert('body_rule', bodyRuleShape.record(rule)),
+        ];
+      }
+      case 'delete-body-rule':
+        return [this.#remove('body_rule', { id: change.id })];
+      case 'create-scim':
+        return [this.#insert('scim', scimShape.record(change.row))];
+      case 'replace-scim':
+        return [this.#update('scim', scimShape.record(change.row), { id: change.row.id })];
+      case 'delete-scim':
+        return [this.#remove('scim', { id: change.id })];
     }
-    case 'create-credential':
-      return [may(queries.insertInto('credential').values(credentialShape.record(change.credential)))];
-    case 'delete-credential':
-      return [
-        must(queries.deleteFrom('credential').where('provider', '=', change.provider).where('id', '=', change.id)),
-      ];
-    case 'reseal-credential':
-      return [
-        must(
-          queries
-            .updateTable('credential')
-            .set({ sealed: change.sealed })
-            .where('provider', '=', change.provider)
-            .where('id', '=', change.id)
-            .where('sealed', '=', change.was),
-        ),
-      ];
-    default:
-      return personSteps(queries, change);
+  }
+
+  #secrets(id: string, secrets: readonly KeySecret[]): AccountStep[] {
+    return secrets.map(({ hash, untilMs }) => this.#insert('api_key_secret', { hash, key_id: id, until_ms: untilMs }));
+  }
+
+  #insert(table: string, columns: Columns): AccountStep {
+    const cells = cellsOf(columns);
+    const names = cells.map(([name]) => name).join(', ');
+    const places = cells.map((_, at) => `$${at + 1}`).join(', ');
+    const sql = `INSERT INTO ${this.#prefix}${table} (${names}) VALUES (${places})`;
+    return { sql, values: cells.map(([, value]) => value), must: false };
+  }
+
+  #update(table: string, set: Columns, where: Columns): AccountStep {
+    const values: unknown[] = [];
+    const cells = cellsOf(set)
+      .map(([name, value]) => `${name} = $${values.push(value)}`)
+      .join(', ');
+    const sql = `UPDATE ${this.#prefix}${table} SET ${cells} WHERE ${conditionOf(where, values)}`;
+    return { sql, values, must: true };
+  }
+
+  #remove(table: string, where: Columns): AccountStep {
+    const values: unknown[] = [];
+    const sql = `DELETE FROM ${this.#prefix}${table} WHERE ${conditionOf(where, values)}`;
+    return { sql, values, must: true };
   }
 }
 
-/** Steps of operators, of how they came, and of whose bodies they keep. */
-function personSteps(
-  queries: Kysely<AccountTables>,
-  change: Extract<
-    Change,
-    { kind: `${string}-operator` | `${string}-invitation` | `${string}-scim` | `${string}-body-rule` | 'only-at' }
-  >,
-): AccountStep[] {
-  switch (change.kind) {
-    case 'create-operator':
-      return [may(queries.insertInto('operator').values(operatorShape.record(change.operator)))];
-    case 'update-operator': {
-      const { accounts, ...set } = change.set;
-      const columns = { id: change.id, ...set, ...(accounts !== undefined && { accounts: toJson(accounts) }) };
-      return [must(queries.updateTable('operator').set(columns).where('id', '=', change.id))];
-    }
-    case 'delete-operator':
-      return [must(queries.deleteFrom('operator').where('id', '=', change.id))];
-    case 'create-invitation': {
-      const { invitation } = change;
-      const expired = queries.deleteFrom('invitation').where('ends_ms', '<=', invitation.createdMs);
-      return [may(expired), may(queries.insertInto('invitation').values(invitationShape.record(invitation)))];
-    }
-    case 'use-invitation':
-      return [must(queries.deleteFrom('invitation').where('id', '=', change.id).where('ends_ms', '>', change.atMs))];
-    case 'delete-invitation':
-      return [must(queries.deleteFrom('invitation').where('id', '=', change.id))];
-    case 'only-at': {
-      // The version is one more already: it was raised first.
-      const version = change.version + 1;
-      return [must(queries.updateTable('store_version').set({ version }).where('version', '=', version))];
-    }
-    case 'put-body-rule':
-      return bodyRuleSteps(queries, change.rule);
-    case 'delete-body-rule':
-      return [must(queries.deleteFrom('body_rule').where('id', '=', change.id))];
-    case 'create-scim':
-      return [may(queries.insertInto('scim').values(scimShape.record(change.row)))];
-    case 'replace-scim':
-      return [must(queries.updateTable('scim').set(scimShape.record(change.row)).where('id', '=', change.row.id))];
-    case 'delete-scim':
-      return [must(queries.deleteFrom('scim').where('id', '=', change.id))];
-  }
+/** The condition of a row that has just these values, which go behind those of `values`. */
+function conditionOf(columns: Columns, values: unknown[]): string {
+  const cells = cellsOf(columns).map(([name, value]) =>
+    value === null ? `${name} IS NULL` : `${name} = $${values.push(value)}`,
+  );
+  return cells.join(' AND ');
 }
 
-function newAccountColumns({
-  createdMs,
-  extraBudget = null,
-  budgets = null,
-  data = null,
-  creditNano: _,
-  ...rest
-}: AccountRow) {
-  const columns = accountColumns({ guards: rest.guards, extraBudget, budgets, data });
-  const { id, name, plan, status } = rest;
-  return { id, name, plan, status, created_ms: createdMs, ...columns, credit_nano: null };
+function cellsOf(columns: Columns): [name: string, value: unknown][] {
+  return Object.entries(columns).filter(([, value]) => value !== undefined);
 }
 
-function creditSteps(queries: Kysely<AccountTables>, topUp: TopUp): AccountStep[] {
-  const added = queries
-    .updateTable('account')
-    .set((row) => ({ credit_nano: row(row.fn.coalesce('credit_nano', row.lit(0)), '+', topUp.usdNano) }))
-    .where('id', '=', topUp.account);
-  return [may(queries.insertInto('credit').values(topUpShape.record(topUp))), must(added)];
+function may(step: AccountStep): AccountStep {
+  return { ...step, must: false };
 }
 
-function accountColumns<Facts extends Partial<AccountFacts>>({ guards, extraBudget, budgets, data, ...facts }: Facts) {
+function newAccountColumns({ id, createdMs, creditNano: _, ...facts }: AccountRow): Columns {
+  return { id, ...accountColumns(facts), created_ms: createdMs };
+}
+
+function newKeyColumns({ id, account, tenant, prefix, kind, createdMs, revokedMs, ...settings }: KeyRow): Columns {
+  const columns = settingColumns(settings);
+  return { id, account, tenant, prefix, kind, ...columns, created_ms: createdMs, revoked_ms: revokedMs };
+}
+
+/** Those of the facts that are there. */
+function accountColumns(facts: Partial<AccountFacts>): Columns {
+  const { name, plan, status, guards, extraBudget, budgets, data } = facts;
   return {
-    ...facts,
-    ...(guards !== undefined && { guards: namesColumn(guards) }),
-    ...(extraBudget !== undefined && { extra_budget: toJson(extraBudget) }),
-    ...(budgets !== undefined && { budgets: toJson(budgets) }),
-    ...(data !== undefined && { data: toJson(data) }),
+    name,
+    plan,
+    status,
+    guards: guards && namesColumn(guards),
+    extra_budget: extraBudget && JSON.stringify(extraBudget),
+    budgets: budgets && JSON.stringify(budgets),
+    data: data && JSON.stringify(data),
   };
 }
 
-function settingColumns({ name, expiresMs, models, ips, limits, guards, tags = [] }: KeySettings) {
+function settingColumns({ name, expiresMs, models, ips, limits, guards, tags = [] }: KeySettings): Columns {
   const lists = { models: toJson(models), ips: toJson(ips), guards: namesColumn(guards), tags: namesColumn(tags) };
   return { name, expires_ms: expiresMs, limits: toJson(limits), ...lists };
-}
-
-function planStep(queries: Kysely<AccountTables>, { plan, was }: Extract<Change, { kind: 'put-plan' }>): AccountStep {
-  const { name, ...row } = planShape.record(plan);
-  if (was !== null) {
-    const held = { name, definition: JSON.stringify(was) };
-    return must(
-      queries
-        .updateTable('plan')
-        .set(row)
-        .where((plans) => plans.and(held)),
-    );
-  }
-  return may(
-    queries
-      .insertInto('plan')
-      .values({ name, ...row })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet(row)),
-  );
-}
-
-function bodyRuleSteps(queries: Kysely<AccountTables>, rule: BodyRuleRow): AccountStep[] {
-  const before = queries
-    .deleteFrom('body_rule')
-    .where((row) => row.or([row.and({ kind: rule.of, name: rule.name }), row('until_ms', '<=', rule.createdMs)]));
-  return [may(before), may(queries.insertInto('body_rule').values(bodyRuleShape.record(rule)))];
-}
-
-function living(queries: Kysely<AccountTables>, id: string) {
-  return queries.updateTable('api_key').where('id', '=', id).where('revoked_ms', 'is', null);
-}
-
-function presentSecret(queries: Kysely<AccountTables>, { id, was }: Extract<Change, { kind: 'replace-secrets' }>) {
-  const secrets = queries.selectFrom('api_key_secret').select('hash');
-  return secrets.where('key_id', '=', id).where('hash', '=', was).where('until_ms', 'is', null);
-}
-
-function secretSteps(queries: Kysely<AccountTables>, id: string, secrets: readonly KeySecret[]): AccountStep[] {
-  return secrets.map(({ hash, untilMs }) =>
-    may(queries.insertInto('api_key_secret').values({ hash, key_id: id, until_ms: untilMs })),
-  );
-}
-
-function may(query: { compile(): CompiledQuery }): AccountStep {
-  return { query: query.compile(), must: false };
-}
-
-function must(query: { compile(): CompiledQuery }): AccountStep {
-  return { query: query.compile(), must: true };
 }

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import type { AccountStore, AuditRow, KeyPlace } from '../../books/auth/account-store.ts';
 import { keyPlacesMax } from '../../kernel/limits.ts';
 import { rowShape } from '../row-shape.ts';
 import { type ClosableTables, Conflict, change, type SqlTables } from '../sql-tables.ts';
-import { type AccountTables, auditConditions, auditShape, auditValues, scimShape, topUpShape } from './account-rows.ts';
-import { accountQueries, stepsOf } from './account-steps.ts';
+import { auditConditions, auditShape, auditValues, scimShape, topUpShape } from './account-rows.ts';
+import { AccountSteps } from './account-steps.ts';
 import { createLoad } from './load-accounts.ts';
 
 /** Tables of accounts, in either database. Where they cannot be used, everything rejects `quota-unavailable`. */
@@ -22,7 +21,7 @@ const auditedAtOnce = 20_000;
 /** Accounts, keys, plans, providers and models that were set up at run time, and the audit log, over either database. */
 export function createAccountStore(tables: AccountTablesOf): AccountStore {
   const { prefix, rows, transaction, quick, close } = tables;
-  let builder: Promise<Kysely<AccountTables>> | null = null;
+  const steps = new AccountSteps(prefix);
   const version = { name: 'account-version', text: `SELECT version FROM ${prefix}store_version WHERE one = 1` };
   const provisioned = { name: 'account-scim', text: `SELECT * FROM ${prefix}scim ORDER BY created_ms, id` };
   const audited = { name: 'account-audit', text: `SELECT * FROM ${prefix}audit WHERE ${auditConditions}` };
@@ -38,13 +37,10 @@ export function createAccountStore(tables: AccountTablesOf): AccountStore {
       return Number(row?.version ?? 0);
     },
     async apply(changes, audit) {
-      builder ??= accountQueries(prefix);
-      const steps = stepsOf(await builder, changes, audit);
       try {
         await transaction('write', function* () {
-          for (const { query, must } of steps) {
-            const changed = yield* change(query.sql, query.parameters);
-            if (must && changed === 0) throw new Conflict('absent');
+          for (const { sql, values, must } of steps.of(changes, audit)) {
+            if ((yield* change(sql, values)) === 0 && must) throw new Conflict('absent');
           }
         });
         return 'done';
