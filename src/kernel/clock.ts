@@ -8,3 +8,9 @@ export interface Clock {
 
 /** The machine's own time. */
 export const systemClock: Clock = { wallMs: Date.now, monotonicMs: performance.now.bind(performance) };
+
+export const secondMs = 1_000;
+export const minuteMs = 60 * secondMs;
+export const hourMs = 60 * minuteMs;
+/** Of a day in UTC, as the tables of the ledger have it. */
+export const dayMs = 24 * hourMs;

@@ -1,3 +1,4 @@
+import { hourMs, minuteMs } from '../../kernel/clock.ts';
 import { type Column, columnsOf, type FieldOf, fieldOf, isUnpriced, type UsageEvent } from './columns.ts';
 import type { RefusedSource } from './settled-request.ts';
 
@@ -95,8 +96,6 @@ interface Group extends RollupRow {
   settledMinute: number;
 }
 
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 const nanoPerUsd = 1e9;
 
 /**

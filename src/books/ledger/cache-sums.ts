@@ -1,3 +1,4 @@
+import { hourMs } from '../../kernel/clock.ts';
 import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';
 
 /** Sums of an hour; `saved_nano` is of kept answers, `prompt_saved_nano` of providers' caches. */
@@ -30,7 +31,6 @@ export const cacheSums: readonly Column[] = columnsOf(sumNames.map((name) => [na
 export const cacheSumTable: readonly Column[] = [...cacheSumKey, ...cacheSums];
 
 const noSums = Object.fromEntries(sumNames.map((name) => [fieldOf(name), 0])) as Sums;
-const hourMs = 3_600_000;
 const nanoPerUsd = 1e9;
 
 /** Whether a cache had a part in it: all others add nothing. */

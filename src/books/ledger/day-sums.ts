@@ -1,8 +1,8 @@
+import { dayMs } from '../../kernel/clock.ts';
 import { BatchSums, type BucketsOf, type RollupRow, rollupSums } from './batch-sums.ts';
 import { type Column, columnsOf, type UsageEvent } from './columns.ts';
 
 const hoursPerDay = 24;
-const dayMs = 86_400_000;
 
 /** A day is added up when it has been over for this long: then hardly any of its rows is still to come. */
 export const sumDelayMs = 2 * 3_600_000;

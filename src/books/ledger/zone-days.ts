@@ -1,3 +1,5 @@
+import { hourMs } from '../../kernel/clock.ts';
+
 /**
  * Days of a time zone, in the hours of UTC in which usage is summed: how many hours the zone is ahead until an instant,
  * oldest first. An hour belongs to the date that its first instant has there, so where a zone is half an hour off, a
@@ -5,7 +7,6 @@
  */
 export type ZoneDays = readonly { untilHour: number; ahead: number }[];
 
-const hourMs = 3_600_000;
 /** No zone changes its clock twice within it. */
 const stepHours = 7 * 24;
 /** Before it the earliest offset that was looked up counts. */

@@ -1,3 +1,5 @@
+import { hourMs, minuteMs } from '../../kernel/clock.ts';
+
 /** The three rolling windows of a plan, as config, errors and headers name them. */
 export type WindowName = '5h' | 'week' | 'month';
 
@@ -14,9 +16,6 @@ export interface Span {
   spanMs: number;
   bucketMs: number;
 }
-
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 
 export const spans: Readonly<Record<SpanName, Span>> = {
   minute: { name: 'minute', spanMs: minuteMs, bucketMs: 1_000 },

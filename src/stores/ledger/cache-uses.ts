@@ -1,8 +1,7 @@
 import type { CacheUseQuery, CacheUses, PromptCacheDay } from '../../books/metering/ledger.ts';
+import { dayMs, hourMs } from '../../kernel/clock.ts';
 import type { Marks } from './ledger-filters.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const usesPromptCache = 'cached_input_tokens + cache_write_tokens > 0';
 
 /** The index that keeps the sums cheap; a request of a model without a cache is not in it. For both databases. */

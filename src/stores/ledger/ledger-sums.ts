@@ -1,5 +1,6 @@
 import { attemptSql, attemptSum, trafficPoint, trafficSql } from '../../books/ledger/traffic-queries.ts';
 import type { Ledger, RepricedQuery, RepricedRow } from '../../books/metering/ledger.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import type { Row, SqlTables } from '../sql-tables.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from './cache-uses.ts';
 import { type Marks, marksIn } from './ledger-filters.ts';
@@ -31,8 +32,6 @@ export function ledgerSums(
     repriced: async (query) => (await ask((marks) => repricedSql(query, marks, prefix))).map(repricedRow),
   };
 }
-
-const hourMs = 3_600_000;
 
 /** The query's statement in both databases. */
 function repricedSql({ accounts, fromMs, toMs }: RepricedQuery, marks: Marks, schema: '' | 'culvert.'): string {

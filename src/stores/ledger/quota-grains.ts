@@ -1,5 +1,4 @@
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
+import { hourMs, minuteMs } from '../../kernel/clock.ts';
 
 /**
  * How wide the stored quota buckets are, and the longest time in which they count (books/metering/window.ts): five hours,

@@ -1,5 +1,6 @@
 import { readEvent } from '../../books/ledger/columns.ts';
 import type { RequestQuery, UsageEvent } from '../../books/metering/ledger.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { SqlTables } from '../sql-tables.ts';
 import { hourMax, marksIn, newestHourSql, requestConditions } from './ledger-filters.ts';
@@ -15,7 +16,6 @@ export const idSlackMs = 60_000;
 /** A caller that waits for new requests finds those that took at most this long, among this many of the newest. */
 const lateMs = 600_000;
 const lateRowsMax = 20_000;
-const hourMs = 3_600_000;
 
 /** Requests in the order of time, as a database has them: a place is a key or an id. */
 export interface RequestOrder<Place extends string | number> {

@@ -1,4 +1,4 @@
-const hourMs = 3_600_000;
+import { hourMs } from '../../kernel/clock.ts';
 
 /**
  * SQL that makes the hours of `traffic` from earlier roll-ups: counts without durations. `schema` is the tables'

@@ -1,7 +1,5 @@
 import { unpricedSql } from '../../books/ledger/columns.ts';
-
-const hourMs = 3_600_000;
-const minuteMs = 60_000;
+import { hourMs, minuteMs } from '../../kernel/clock.ts';
 
 /** How each table with the new column gets its counts: from single requests, or from sums that have them already. */
 interface Filled {

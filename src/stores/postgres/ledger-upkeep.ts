@@ -3,6 +3,7 @@ import { readEvent } from '../../books/ledger/columns.ts';
 import { nameHourTables, type PartTable, sumDelayMs } from '../../books/ledger/day-sums.ts';
 import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-sums.ts';
 import type { OrderedRecord, RecordStore } from '../../books/metering/record-store.ts';
+import { dayMs, hourMs } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
 import {
   allNarrowTables,
@@ -95,8 +96,6 @@ export function createPostgresRecords({ rest }: Pick<Database, 'rest'>, holder: 
   };
 }
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 /** A day of many millions of requests takes a while. */
 const sumTimeoutMs = 600_000;
 /**

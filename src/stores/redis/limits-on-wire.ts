@@ -1,11 +1,10 @@
 import type { Full, Limit, LimitState, Measure, Scope } from '../../books/metering/counters.ts';
 import type { SpanName } from '../../books/metering/window.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import type { Reply } from './wire.ts';
 
 const measures: Readonly<Record<Measure, string>> = { calls: 'c', units: 'u', tokens: 't', usd: 'd' };
 const spans: Readonly<Record<SpanName, string>> = { minute: '1', '5h': '5', week: '7', month: '30' };
-
-const hourMs = 3_600_000;
 
 /** Names of the totals in the scripts (lua-windows.ts). */
 const counted: Readonly<Record<Measure, readonly SpanName[]>> = {

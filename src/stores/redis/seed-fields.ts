@@ -1,5 +1,6 @@
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type { SpanName } from '../../books/metering/window.ts';
+import { hourMs, minuteMs, secondMs } from '../../kernel/clock.ts';
 
 /** A running request as Redis keeps it: its units, the instant at which they count, and the scopes that count it. */
 export interface OpenEntry {
@@ -38,10 +39,6 @@ export interface SeedFacts {
   }): readonly Scope[];
   callMilliIn(scope: Scope, account: string, call: RecentCall): number;
 }
-
-const secondMs = 1_000;
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 
 /**
  * Buckets of settled requests, and the units of every request that runs: those that the ledger has open, and those that

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../../kernel/backoff.ts';
-import type { Clock } from '../../../kernel/clock.ts';
+import { type Clock, minuteMs, secondMs } from '../../../kernel/clock.ts';
 import { createDeliveries, type Deliveries } from '../../../kernel/sharing/deliveries.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import type { PlanBook } from '../plan-book.ts';
@@ -33,8 +33,6 @@ const ofReceiverMax = 4;
 /** Names of the messages to receivers, for the log. */
 const nouns: Readonly<Record<ReceiverKind, string>> = { alerts: 'alerts', statement: 'statements' };
 
-const secondMs = 1_000;
-const minuteMs = 60_000;
 /** Pauses between failed tries: eight tries in an hour. */
 export const retryGapsMs: readonly number[] = [
   5 * secondMs,
