@@ -8,10 +8,8 @@ import {
   type PartTable,
   wideTables,
 } from '../../books/ledger/day-sums.ts';
+import { dayMs, hourMs } from '../../kernel/clock.ts';
 import type { Ddl } from '../schema/ddl.ts';
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 const sumList = rollupSums.map(({ name }) => name).join(', ');
 const summed = rollupSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
@@ -49,8 +47,8 @@ export function daySql(schema: '' | 'culvert.', hours: Bounds): string {
 const tokens = 'input_tokens + output_tokens';
 const usdNano = 'CAST(round(coalesce(cost_usd, 0) * 1e9) AS BIGINT)';
 const ofSource = (amount: string, source: string) => `CASE WHEN usage_source = '${source}' THEN ${amount} ELSE 0 END`;
-/** Share of one event in each sum, as in `BatchSums.add`. */
-const ofEvent: Readonly<Record<string, string>> = {
+/** SQL of the share of one event in each sum, as in `BatchSums.add`; absent: its column of that name. */
+export const ofEvent: Readonly<Record<string, string>> = {
   requests: '1',
   errors: `CASE WHEN class = 'ok' THEN 0 ELSE 1 END`,
   usd_nano: usdNano,

@@ -4,6 +4,7 @@ import type { Ask } from './ledger-sums.ts';
 import {
   columnOf,
   daysOf,
+  signedSums,
   type UsageDialect,
   type UsagePart,
   usagePartSql,
@@ -80,11 +81,10 @@ function largestSql(rows: string, count: number, by: PartMeasure): string {
 }
 
 const sumList = usageSumNames.join(', ');
-const signed = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
 
 /** Rows of the largest parts, and of all others: the totals, less these. */
 function fewAndOthers(few: string, totals: string): string {
-  return `SELECT name, CASE WHEN sign = 1 THEN split END AS split, ${signed} FROM (${few}) AS few
+  return `SELECT name, CASE WHEN sign = 1 THEN split END AS split, ${signedSums} FROM (${few}) AS few
       CROSS JOIN (SELECT 1 AS sign UNION ALL SELECT -1 AS sign) AS signs
     UNION ALL SELECT name, NULL AS split, ${sumList} FROM (${totals}) AS totals`;
 }

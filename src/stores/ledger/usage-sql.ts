@@ -1,4 +1,3 @@
-import { unpricedSql } from '../../books/ledger/columns.ts';
 import {
   type DayTable,
   hourTables,
@@ -8,12 +7,11 @@ import {
 } from '../../books/ledger/day-sums.ts';
 import { dayOfHourSql, type ZoneDays } from '../../books/ledger/zone-days.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
+import { dayMs, hourMs } from '../../kernel/clock.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
-import type { DayRange, SummedDays } from './day-sums.ts';
+import { type DayRange, ofEvent, type SummedDays } from './day-sums.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const hoursPerDay = 24;
 const nanoPerUsd = 1e9;
 
@@ -185,6 +183,9 @@ export const usageSumNames = [
 /** Each sum as a column, for a statement that adds them up again. */
 export const usageSums = usageSumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
 
+/** The same where `sign` is 1, and taken away where it is -1. */
+export const signedSums = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
+
 /** Rows of a part as `name, split` and the sums, one for each row of its source. */
 export function usagePartSql(
   query: UsageQuery,
@@ -227,10 +228,9 @@ const hourOfEvent = `(at_ms / ${hourMs})`;
 
 /** Adds rows to their day, which is that of the time zone, and takes them from that of UTC. */
 function movedSql(rows: string, day: 'name' | 'split', by: -1 | 1): string {
-  const signed = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
   const dayOr = (column: 'name' | 'split') => (column === day ? `${column} + shift AS ${column}` : column);
   // SQLite would sum the rows once for each sign, if it chose the order.
-  return `SELECT ${dayOr('name')}, ${dayOr('split')}, ${signed}
+  return `SELECT ${dayOr('name')}, ${dayOr('split')}, ${signedSums}
     FROM (SELECT name, split, ${usageSums} FROM (${rows}) AS hours GROUP BY name, split) AS moved
       CROSS JOIN (SELECT 1 AS sign, ${by} AS shift UNION ALL SELECT -1 AS sign, 0 AS shift) AS signs`;
 }
@@ -266,24 +266,8 @@ export function timesOf({ from, to, moved }: UsagePart): { from: number; to: num
   return runs;
 }
 
-const tokens = 'input_tokens + output_tokens';
-const usdNano = `CAST(round(coalesce(cost_usd, 0) * ${nanoPerUsd}) AS BIGINT)`;
-const ofSource = (amount: string, source: 'counted' | 'estimated') =>
-  `CASE WHEN usage_source = '${source}' THEN ${amount} ELSE 0 END AS ${source}_${amount === tokens ? 'tokens' : 'usd_nano'}`;
 /** The sums of one event, in their order. */
-const eventSums = [
-  '1 AS requests',
-  `CASE WHEN class = 'ok' THEN 0 ELSE 1 END AS errors`,
-  'cost_milli',
-  'input_tokens',
-  'output_tokens',
-  `${usdNano} AS usd_nano`,
-  ofSource(tokens, 'counted'),
-  ofSource(tokens, 'estimated'),
-  ofSource(usdNano, 'counted'),
-  ofSource(usdNano, 'estimated'),
-  `CASE WHEN ${unpricedSql} THEN 1 ELSE 0 END AS unpriced`,
-].join(', ');
+const eventSums = usageSumNames.map((name) => `${ofEvent[name] ?? name} AS ${name}`).join(', ');
 
 function isHourTable(source: UsageSource): boolean {
   return hourTables.some(({ name }) => name === source);

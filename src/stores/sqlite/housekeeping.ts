@@ -16,10 +16,18 @@ import { readResults } from '../ledger/experiment-book.ts';
 import { ledgerSums } from '../ledger/ledger-sums.ts';
 import { listRequests } from '../ledger/request-pages.ts';
 import { type Database, openDatabase, patiently } from './database.ts';
-import { byKey, pruneTraffic } from './ledger-reader.ts';
-import { pruneAttempts, pruneBuckets, pruneEvents, pruneFeedback, repriceRequests } from './ledger-upkeep.ts';
+import { byKey } from './ledger-reader.ts';
+import {
+  pruneAttempts,
+  pruneBuckets,
+  pruneEvents,
+  pruneFeedback,
+  pruneRecordOrder,
+  pruneTraffic,
+  repriceRequests,
+} from './ledger-upkeep.ts';
 import { sumDays, sumUsage } from './ledger-usage.ts';
-import { pruneRecordOrder, readRecords, recordsArrived } from './record-order.ts';
+import { readRecords, recordsArrived } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 
 /** While this thread waits for a lock it may itself hold the writer's: not longer than a request can bear. */

@@ -1,12 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
-import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-sums.ts';
 import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
+import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from '../ledger/ledger-key.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import type { RequestOrder } from '../ledger/request-pages.ts';
-import { type Database, patiently } from './database.ts';
-import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from './ledger-writer.ts';
+import type { Database } from './database.ts';
 
 /** Reads in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {
@@ -110,44 +108,3 @@ export const byKey: RequestOrder<number> = {
   end: Number.MAX_SAFE_INTEGER,
   read: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : null),
 };
-
-/** In one transaction: the writer waits for it. */
-const batchNames = 50;
-const batchRows = 500;
-const pauseMs = 20;
-
-/** Removes traffic that is too old for charts, name by name: each is one range of the primary key. */
-export async function pruneTraffic(database: Database, nowMs: number): Promise<void> {
-  for (const grain of ['minute', 'hour'] as const)
-    await pruneGrain(database, trafficGrainsMs[grain], nowMs - trafficRetentionMs[grain]);
-}
-
-async function pruneGrain(database: Database, grainMs: number, beforeMs: number): Promise<void> {
-  const next = database.prepare(
-    'SELECT kind, name FROM traffic WHERE grain_ms = ? AND (kind, name) > (?, ?) ORDER BY kind, name LIMIT 1',
-  );
-  const remove = database.prepare(
-    `DELETE FROM traffic WHERE grain_ms = ?1 AND kind = ?2 AND name = ?3 AND bucket IN (
-       SELECT bucket FROM traffic WHERE grain_ms = ?1 AND kind = ?2 AND name = ?3 AND bucket < ?4
-       ORDER BY bucket LIMIT ${batchRows})`,
-  );
-  const dead = Math.floor(beforeMs / grainMs);
-  let done = { kind: '', name: '' };
-
-  /** Whether there is more. */
-  function pruneSome(): boolean {
-    let removed = 0;
-    for (let names = 0; names < batchNames && removed < batchRows; names += 1) {
-      const row = next.get(grainMs, done.kind, done.name);
-      if (row === undefined) return false;
-      const [kind, name] = [String(row.kind), String(row.name)];
-      const changes = Number(remove.run(grainMs, kind, name, dead).changes);
-      removed += changes;
-      // With as many as fit there may be more of it.
-      if (changes < batchRows) done = { kind, name };
-    }
-    return true;
-  }
-
-  while (await patiently(database, pruneSome)) await pause(pauseMs);
-}

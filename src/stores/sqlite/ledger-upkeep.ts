@@ -13,15 +13,21 @@ import {
 } from '../../books/ledger/repricing.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
+import { ledgerKey, ledgerKeyMs, ledgerKeySpan } from '../ledger/ledger-key.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
-import { addInto, type LedgerWriter, ledgerKey, ledgerKeyMs, ledgerKeySpan, summedMs } from './ledger-writer.ts';
+import { addInto, type LedgerWriter, summedMs } from './ledger-writer.ts';
 
-/** In one transaction: the writer waits for it. */
+/** Rows in one transaction, for which the writer waits. */
 const prunedAtOnce = 500;
-const batchScopes = 100;
+const keysAtOnce = 100;
 /** Between two batches, so that the writer gets in first. */
 const pauseMs = 20;
+
+/** Removes in small transactions, until `removeSome` answers that nothing is left. */
+async function inBatches(database: Database, removeSome: () => boolean): Promise<void> {
+  while (await patiently(database, removeSome)) await pause(pauseMs);
+}
 
 /** Removes events with keys below; resolves to their number. */
 export async function pruneEvents(database: Database, beforeKey: number): Promise<number> {
@@ -29,59 +35,113 @@ export async function pruneEvents(database: Database, beforeKey: number): Promis
     'DELETE FROM usage_event WHERE key IN (SELECT key FROM usage_event WHERE key < ? ORDER BY key LIMIT ?)',
   );
   let removed = 0;
-  for (;;) {
-    const batch = await patiently(database, () => Number(remove.run(beforeKey, prunedAtOnce).changes));
-    removed += batch;
-    if (batch < prunedAtOnce) return removed;
-    await pause(pauseMs);
-  }
+  await inBatches(database, () => {
+    const { changes } = remove.run(beforeKey, prunedAtOnce);
+    removed += Number(changes);
+    return changes === prunedAtOnce;
+  });
+  return removed;
 }
 
 /** The same for feedback to those requests. */
-export async function pruneFeedback(database: Database, beforeKey: number): Promise<void> {
+export function pruneFeedback(database: Database, beforeKey: number): Promise<void> {
   const remove = database.prepare(
     `DELETE FROM feedback WHERE (request_id, metric) IN (
        SELECT request_id, metric FROM feedback WHERE request_id < ? ORDER BY request_id LIMIT ${prunedAtOnce})`,
   );
   const before = requestIdAt(ledgerKeyMs(beforeKey));
-  while ((await patiently(database, () => Number(remove.run(before).changes))) === prunedAtOnce) await pause(pauseMs);
+  return inBatches(database, () => remove.run(before).changes === prunedAtOnce);
 }
 
-/** Removes quota buckets that no window counts any more, scope by scope: each is one range of the primary key. */
-export async function pruneBuckets(database: Database, nowMs: number): Promise<void> {
-  const nextScope = database.prepare('SELECT scope FROM quota_bucket WHERE scope > ? ORDER BY scope LIMIT 1');
+/**
+ * Removes records that retention has removed, the oldest first: they go to nobody. While a sink is away there may be
+ * millions, and no index has their events. One that settled late is removed later.
+ */
+export function pruneRecordOrder(database: Database, beforeKey: number): Promise<void> {
+  const oldest = `SELECT position FROM record_order ORDER BY position LIMIT ${prunedAtOnce}`;
+  const remove = database.prepare(`DELETE FROM record_order WHERE position IN (${oldest}) AND event < ?`);
+  return inBatches(database, () => Number(remove.run(beforeKey).changes) > 0);
+}
+
+/**
+ * Removes rows key by key, each of them one range of the primary key: a scan would read all that stay. `next` answers the
+ * key behind another, and `remove` how many rows it removed; a key with as many as fit may have more.
+ */
+function byKey<Key>(
+  database: Database,
+  first: Key,
+  next: (done: Key) => Key | null,
+  remove: (key: Key) => number,
+): Promise<void> {
+  let done = first;
+  return inBatches(database, () => {
+    let removed = 0;
+    for (let keys = 0; keys < keysAtOnce && removed < prunedAtOnce; keys += 1) {
+      const key = next(done);
+      if (key === null) return false;
+      const changes = remove(key);
+      removed += changes;
+      if (changes < prunedAtOnce) done = key;
+    }
+    return true;
+  });
+}
+
+/** Removes quota buckets that no window counts any more. */
+export function pruneBuckets(database: Database, nowMs: number): Promise<void> {
+  const next = database.prepare('SELECT scope FROM quota_bucket WHERE scope > ? ORDER BY scope LIMIT 1');
   const remove = database.prepare(
     `DELETE FROM quota_bucket WHERE scope = :scope AND grain_ms = :grainMs AND bucket IN (
        SELECT bucket FROM quota_bucket WHERE scope = :scope AND grain_ms = :grainMs AND bucket < :dead
        ORDER BY bucket LIMIT ${prunedAtOnce})`,
   );
+  const deadOf = (scope: string) =>
+    quotaGrainsMs.map((grainMs) => Number(remove.run({ scope, grainMs, dead: deadBefore(grainMs, nowMs) }).changes));
+  return byKey(
+    database,
+    '',
+    (done) => (next.get(done)?.scope as string | undefined) ?? null,
+    (scope) => Math.max(...deadOf(scope)),
+  );
+}
 
-  /** Some scopes behind `from`; the last one done, null at the end. */
-  function pruneSome(from: string): string | null {
-    let done = from;
-    let removed = 0;
-    for (let scopes = 0; scopes < batchScopes && removed < prunedAtOnce; scopes += 1) {
-      const next = nextScope.get(done);
-      if (next === undefined) return null;
-      const scope = String(next.scope);
-      let hasMore = false;
-      for (const grainMs of quotaGrainsMs) {
-        const changes = Number(remove.run({ scope, grainMs, dead: deadBefore(grainMs, nowMs) }).changes);
-        removed += changes;
-        hasMore ||= changes === prunedAtOnce;
-      }
-      // Then it is the next one again.
-      if (hasMore) return done;
-      done = scope;
-    }
-    return done;
+/** Removes traffic that is too old for charts. */
+export async function pruneTraffic(database: Database, nowMs: number): Promise<void> {
+  const next = database.prepare(
+    'SELECT kind, name FROM traffic WHERE grain_ms = ? AND (kind, name) > (?, ?) ORDER BY kind, name LIMIT 1',
+  );
+  const remove = database.prepare(
+    `DELETE FROM traffic WHERE grain_ms = ?1 AND kind = ?2 AND name = ?3 AND bucket IN (
+       SELECT bucket FROM traffic WHERE grain_ms = ?1 AND kind = ?2 AND name = ?3 AND bucket < ?4
+       ORDER BY bucket LIMIT ${prunedAtOnce})`,
+  );
+  for (const grain of ['minute', 'hour'] as const) {
+    const grainMs = trafficGrainsMs[grain];
+    const dead = Math.floor((nowMs - trafficRetentionMs[grain]) / grainMs);
+    await byKey(
+      database,
+      { kind: '', name: '' },
+      ({ kind, name }) => (next.get(grainMs, kind, name) as { kind: string; name: string } | undefined) ?? null,
+      ({ kind, name }) => Number(remove.run(grainMs, kind, name, dead).changes),
+    );
   }
+}
 
-  let done: string | null = '';
-  while (done !== null) {
-    const from: string = done;
-    done = await patiently(database, () => pruneSome(from));
-    if (done !== null) await pause(pauseMs);
+/** Minutes or hours of attempts in one transaction, for which the writer waits. */
+const attemptBucketsAtOnce = 60;
+
+/** Removes sums of attempts that are too old for charts, the oldest first. */
+export async function pruneAttempts(database: Database, nowMs: number): Promise<void> {
+  const oldest = database.prepare('SELECT min(bucket) AS bucket FROM attempt_sum WHERE grain_ms = ?');
+  const remove = database.prepare('DELETE FROM attempt_sum WHERE grain_ms = ? AND bucket < ?');
+  for (const grain of ['minute', 'hour'] as const) {
+    const grainMs = trafficGrainsMs[grain];
+    const dead = Math.floor((nowMs - trafficRetentionMs[grain]) / grainMs);
+    await inBatches(database, () => {
+      const first = Number(oldest.get(grainMs)?.bucket ?? dead);
+      remove.run(grainMs, Math.min(dead, first + attemptBucketsAtOnce));
+      return first + attemptBucketsAtOnce < dead;
+    });
   }
 }
 
@@ -134,25 +194,6 @@ function recoverBatch(
   } catch (error) {
     writer.rollback();
     throw error;
-  }
-}
-
-/** Minutes or hours of attempts in one transaction, for which the writer waits. */
-const attemptBucketsAtOnce = 60;
-
-/** Removes sums of attempts that are too old for charts, the oldest first. */
-export async function pruneAttempts(database: Database, nowMs: number): Promise<void> {
-  const oldest = database.prepare('SELECT min(bucket) AS bucket FROM attempt_sum WHERE grain_ms = ?');
-  const remove = database.prepare('DELETE FROM attempt_sum WHERE grain_ms = ? AND bucket < ?');
-  for (const grain of ['minute', 'hour'] as const) {
-    const grainMs = trafficGrainsMs[grain];
-    const dead = Math.floor((nowMs - trafficRetentionMs[grain]) / grainMs);
-    const removeSome = () => {
-      const first = Number(oldest.get(grainMs)?.bucket ?? dead);
-      remove.run(grainMs, Math.min(dead, first + attemptBucketsAtOnce));
-      return first + attemptBucketsAtOnce < dead;
-    };
-    while (await patiently(database, removeSome)) await pause(pauseMs);
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type DayTable, nameHourTables, type PartTable, sumDelayMs, wideTables } from '../../books/ledger/day-sums.ts';
 import type { UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
+import { dayMs, hourMs } from '../../kernel/clock.ts';
 import {
   allNarrowTables,
   columnsOfDays,
@@ -25,6 +26,7 @@ import {
 } from '../ledger/day-sums.ts';
 import { readSums } from '../ledger/largest-parts.ts';
 import { type Marks, marksIn } from '../ledger/ledger-filters.ts';
+import { ledgerKeyAt } from '../ledger/ledger-key.ts';
 import { askIn } from '../ledger/ledger-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import {
@@ -38,7 +40,7 @@ import {
   usageSums,
 } from '../ledger/usage-sql.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
-import { ledgerKeyAt, summedMs } from './ledger-writer.ts';
+import { summedMs } from './ledger-writer.ts';
 import { tablesIn } from './tables.ts';
 
 const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };
@@ -136,8 +138,6 @@ async function inSlices(
   }
 }
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 const nameColumns = columnsOfDays(nameTable);
 /** In one transaction: the writer waits for it. */
 const batchRows = 200;

@@ -226,3 +226,16 @@ test('the files are for their owner only, and a clean shutdown leaves no log beh
   await ledger.shutdown();
   assert.throws(() => statSync(`${file}-wal`));
 });
+
+test('a start whose sinks find the file locked for a moment waits for it', async (t) => {
+  const { file, ledger } = setup(t);
+  const other = openDatabase(file, 'checkpoint', 0);
+  other.exec('BEGIN IMMEDIATE');
+  const begun = ledger.records.begin(['otlp']);
+  await pause(50);
+  other.exec('COMMIT');
+  await begun;
+  assert.equal(await ledger.records.take('otlp', 1_000), 0);
+  other.close();
+  await ledger.shutdown();
+});

@@ -4,17 +4,19 @@ import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import { createExperimentBook } from '../ledger/experiment-book.ts';
+import { ledgerKeyAt } from '../ledger/ledger-key.ts';
 import { RecentCalls } from '../ledger/recent-calls.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
-import { isCheckpointing, openDatabase } from './database.ts';
+import { isCheckpointing, openDatabase, transaction } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import { createLedgerReader } from './ledger-reader.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { recoverReservations } from './ledger-upkeep.ts';
-import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
+import { createLedgerWriter } from './ledger-writer.ts';
+import { WalSync } from './log-sync.ts';
 import { beginSinks, sinkPosition } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 
@@ -155,7 +157,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     },
     prune: (beforeMs) => housekeeper.prune(ledgerKeyAt(beforeMs), clock.wallMs()),
     records: {
-      begin: async (sinks) => beginSinks(database, sinks, clock.wallMs()),
+      begin: (sinks) => transaction(database, () => beginSinks(database, sinks, clock.wallMs())),
       take: async (sink) => sinkPosition(database, sink),
       failed: async () => {},
       failure: async () => null,

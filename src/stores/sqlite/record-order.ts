@@ -1,8 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { readEvent } from '../../books/ledger/columns.ts';
 import type { OrderedRecord } from '../../books/metering/record-store.ts';
 import { sinkForgottenMs } from '../ledger/ledger-waits.ts';
-import { type Database, patiently } from './database.ts';
+import type { Database } from './database.ts';
 
 /** Positions only grow, also after the rows are gone: AUTOINCREMENT remembers the last one. */
 export const recordOrderSql = `
@@ -51,19 +50,4 @@ export function recordsArrived(database: Database, sink: string, position: numbe
   database.prepare('UPDATE sink SET position = ?, seen_ms = ? WHERE name = ?').run(position, nowMs, sink);
   const forget = database.prepare('DELETE FROM record_order WHERE position <= (SELECT min(position) FROM sink)');
   return Number(forget.run().changes);
-}
-
-/** In one transaction: the writer waits for it. */
-const prunedAtOnce = 500;
-/** Between two of them, so that the writer gets in first. */
-const pauseMs = 20;
-
-/**
- * Removes records that retention has removed, the oldest first: they go to nobody. While a sink is away there may be
- * millions, and no index has their events. One that settled late is removed later.
- */
-export async function pruneRecordOrder(database: Database, beforeKey: number): Promise<void> {
-  const oldest = `SELECT position FROM record_order ORDER BY position LIMIT ${prunedAtOnce}`;
-  const remove = database.prepare(`DELETE FROM record_order WHERE position IN (${oldest}) AND event < ?`);
-  while ((await patiently(database, () => Number(remove.run(beforeKey).changes))) > 0) await pause(pauseMs);
 }

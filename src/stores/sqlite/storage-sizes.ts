@@ -14,11 +14,14 @@ export interface StorageSizes {
 
 /** Large databases are read in a thread. */
 export function createStorageSizes(path: string): StorageSizes {
-  const thread = createWorkThread(new URL('./storage-sizes-worker.ts', import.meta.url), 'thread of storage sizes');
+  const thread = createWorkThread(new URL('./file-worker.ts', import.meta.url), 'thread of storage sizes');
   return {
     async read(nowMs) {
       if (storageLooks.every(({ file }) => isSmallDatabase(join(path, file)))) return storageSizes(path, nowMs);
-      const sizes = await thread.ask<StoredBytes[]>((id) => ({ message: { id, path, nowMs }, transfer: [] }));
+      const sizes = await thread.ask<StoredBytes[]>((id) => ({
+        message: { id, file: path, work: 'sizes', nowMs },
+        transfer: [],
+      }));
       thread.letGo();
       return sizes;
     },

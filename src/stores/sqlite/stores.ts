@@ -30,7 +30,7 @@ import {
 } from './culvert-schema.ts';
 import { isSmallDatabase, naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { LogSync } from './ledger-writer.ts';
+import { LogSync } from './log-sync.ts';
 import {
   migrateWithCopy,
   migrationBusyTimeoutMs,
