@@ -2,7 +2,7 @@ import type { Lease } from '../kernel/leased-jobs.ts';
 import type { SqlTables } from './sql-tables.ts';
 
 /** The leases of a table of durable jobs; `open` is the condition of those that have not ended. See `JobStore`. */
-export function leasedRows({ rows, write }: SqlTables, table: string, open: string) {
+export function leasedRows({ rows, run }: SqlTables, table: string, open: string) {
   const free = `${open} AND lease_until_ms <= $1`;
   return {
     /** Condition of jobs that nobody works at; $1 is now. */
@@ -12,13 +12,13 @@ export function leasedRows({ rows, write }: SqlTables, table: string, open: stri
       (await rows(`SELECT 1 AS one FROM ${table} WHERE ${free} LIMIT 1`, [nowMs])).length > 0,
     async renew({ id, worker }: Lease, untilMs: number) {
       const sql = `UPDATE ${table} SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND ${open}`;
-      return (await write([{ sql, values: [id, worker, untilMs] }]))[0] === 1;
+      return (await run(sql, [id, worker, untilMs])) === 1;
     },
     async release(of: { worker: string } | { allBut: string }) {
       const [which, name] =
         'worker' in of ? ['worker = $1', of.worker] : ['substr(worker, 1, length($1)) <> $1', of.allBut];
       const sql = `UPDATE ${table} SET worker = NULL, lease_until_ms = 0 WHERE ${open} AND ${which}`;
-      await write([{ sql, values: [name] }]);
+      await run(sql, [name]);
     },
   };
 }

@@ -7,7 +7,7 @@ export type Row = Record<string, unknown>;
  * The seam between a store, which is one text for all databases, and a driver: how statements run, and the few words of
  * SQL that databases write differently. A list among the values is one parameter, for `oneOf`.
  */
-export interface SqlTables extends SqlWords {
+export interface SqlTables extends SqlWords, ShortWords {
   rows(sql: Sql, values: readonly unknown[]): Promise<Row[]>;
   /**
    * Runs all in one transaction and resolves to how many rows each changed. A statement that is `needed` and changes
@@ -19,6 +19,24 @@ export interface SqlTables extends SqlWords {
    * an embedded database runs it within one turn of the loop. Rolled back where it throws; see also `Conflict`.
    */
   transaction<T>(kind: TransactionKind, work: () => Work<T>): Promise<T>;
+}
+
+/** What stores write most, over `rows` and `write`. */
+interface ShortWords {
+  /** The first row, as `made` of it; null: there is none. */
+  first<T>(sql: Sql, values: readonly unknown[], made: (row: Row) => T): Promise<T | null>;
+  /** Runs one statement and resolves to how many rows it changed. */
+  run(sql: Sql, values: readonly unknown[]): Promise<number>;
+}
+
+export function shortWords({ rows, write }: Pick<SqlTables, 'rows' | 'write'>): ShortWords {
+  return {
+    async first(sql, values, made) {
+      const [row] = await rows(sql, values);
+      return row === undefined ? null : made(row);
+    },
+    run: async (sql, values) => (await write([{ sql, values }]))[0] ?? 0,
+  };
 }
 
 /** `snapshot`: reads of one instant. `write`: changes. `durable`: changes that survive a power cut wherever they are. */

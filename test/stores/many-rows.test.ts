@@ -5,7 +5,7 @@ import { createAccountStore } from '../../src/stores/accounts/account-store.ts';
 import { createBatchStore } from '../../src/stores/answers/batch-store.ts';
 import { createBodyStore } from '../../src/stores/answers/body-store.ts';
 import { createResponseStore } from '../../src/stores/answers/response-store.ts';
-import type { ClosableTables, Work } from '../../src/stores/sql-tables.ts';
+import { type ClosableTables, shortWords, type Work } from '../../src/stores/sql-tables.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { pruneRecordOrder } from '../../src/stores/sqlite/ledger-upkeep.ts';
 import { recordOrderSql } from '../../src/stores/sqlite/record-order.ts';
@@ -33,6 +33,7 @@ function noting(tables: ClosableTables) {
     },
     transaction: (kind, work) => tables.transaction(kind, () => notedWork(work())),
   };
+  Object.assign(noted, shortWords(noted));
   function* notedWork<T>(work: Work<T>): Work<T> {
     for (let step = work.next(); ; ) {
       if (step.done === true) return step.value;
@@ -95,14 +96,12 @@ for (const driver of drivers) {
       SELECT 'req_' || at, at, 'dev', 'k', CASE WHEN at IN (10007, 21000) THEN 'rare' END, '/', 200, 10, $1 FROM n`;
     await tables.write([{ sql: fill, values: [Buffer.from('sealed')] }]);
     const changes: number[] = [];
-    const bodies = createBodyStore({
-      ...tables,
-      async write(steps) {
-        const changed = await tables.write(steps);
-        changes.push(...changed);
-        return changed;
-      },
-    });
+    const write: ClosableTables['write'] = async (steps) => {
+      const changed = await tables.write(steps);
+      changes.push(...changed);
+      return changed;
+    };
+    const bodies = createBodyStore({ ...tables, write, ...shortWords({ ...tables, write }) });
     const rare = { accounts: null, model: 'rare' };
     const found = await countingTurns(() => bodies.list({ ...rare, before: null, limit: 5 }));
     assert.deepEqual(
@@ -142,15 +141,13 @@ for (const driver of drivers) {
     assert.equal(adds.length, 15, 'statements of a hundred items');
 
     const changes: number[] = [];
-    const sweeping = createResponseStore({
-      ...tables,
-      bootIsOver: () => 'FALSE',
-      async write(steps) {
-        const changed = await tables.write(steps);
-        changes.push(...changed);
-        return changed;
-      },
-    });
+    const write: ClosableTables['write'] = async (steps) => {
+      const changed = await tables.write(steps);
+      changes.push(...changed);
+      return changed;
+    };
+    const bootIsOver = () => 'FALSE';
+    const sweeping = createResponseStore({ ...tables, write, ...shortWords({ ...tables, write }), bootIsOver });
     const all = { tenant: 't', conversation: 'conv', order: 'asc', after: null, limit: 2_000, id: null } as const;
     assert.equal((await sweeping.items(all)).length, 1_200);
     const { result: removed, turns } = await countingTurns(() => sweeping.removeConversation('t', 'conv'));

@@ -9,14 +9,13 @@ const grantShape = rowShape<McpGrantRow>()({
 });
 
 /** Grants of MCP servers, and logins that have begun, over either database. */
-export function createMcpGrantStore({ prefix, rows, write, close }: ClosableTables): McpGrantStore {
+export function createMcpGrantStore({ prefix, rows, write, close, run, first }: ClosableTables): McpGrantStore {
   const grant = `${prefix}mcp_grant`;
   const login = `${prefix}mcp_login`;
-  const hasChanged = async (sql: string, values: readonly unknown[]) => (await write([{ sql, values }]))[0]! > 0;
+  const hasChanged = async (sql: string, values: readonly unknown[]) => (await run(sql, values)) > 0;
   return {
     async find(server) {
-      const [row] = await rows(`SELECT * FROM ${grant} WHERE server = $1`, [server]);
-      return row === undefined ? null : grantShape.read(row);
+      return first(`SELECT * FROM ${grant} WHERE server = $1`, [server], grantShape.read);
     },
     async list() {
       return (await rows(`SELECT * FROM ${grant} ORDER BY server`, [])).map(grantShape.read);
@@ -42,8 +41,7 @@ export function createMcpGrantStore({ prefix, rows, write, close }: ClosableTabl
     },
     async redeem(hash, nowMs) {
       const sql = `DELETE FROM ${login} WHERE hash = $1 AND ends_ms > $2 RETURNING sealed, ends_ms`;
-      const [row] = await rows(sql, [hash, nowMs]);
-      return row === undefined ? null : { hash, sealed: String(row.sealed), endsMs: Number(row.ends_ms) };
+      return first(sql, [hash, nowMs], (row) => ({ hash, sealed: String(row.sealed), endsMs: Number(row.ends_ms) }));
     },
     close,
   };

@@ -70,13 +70,13 @@ function givingStep(prefix: string, objects: readonly GivenObject[]): Step {
 }
 
 /** Removes objects in batches: a tenant's oldest, with those of the same moment as the last, and what expired. */
-export function objectUpkeep({ prefix, rows, write }: SqlTables): ProviderObjectTables['upkeep'] {
+export function objectUpkeep({ prefix, rows, run }: SqlTables): ProviderObjectTables['upkeep'] {
   const object = `${prefix}provider_object`;
   async function removeWhere(where: string, values: readonly unknown[]): Promise<number> {
     const sql = `DELETE FROM ${object} WHERE (id_hash, tenant) IN (
       SELECT id_hash, tenant FROM ${object} WHERE ${where} ORDER BY expires_ms LIMIT ${removedAtOnce})`;
     for (let removed = 0; ; await pause(pauseMs)) {
-      const [batch = 0] = await write([{ sql, values }]);
+      const batch = await run(sql, values);
       removed += batch;
       if (batch < removedAtOnce) return removed;
     }

@@ -14,7 +14,7 @@ const tokenShape = rowShape<LoginTokenRow>()({ text: ['hash', 'credential'], num
  * that every click waits for.
  */
 export function createSessionStore(
-  { prefix, rows, write, close }: ClosableTables,
+  { prefix, rows, write, close, run, first }: ClosableTables,
   quick: Pick<SqlTables, 'rows'> = { rows },
 ): SessionStore {
   const session = `${prefix}session`;
@@ -39,24 +39,23 @@ export function createSessionStore(
       return (await rows(`SELECT * FROM ${session} ORDER BY created_ms DESC, id`, [])).map(sessionShape.read);
     },
     async seen(id, atMs) {
-      await write([{ sql: `UPDATE ${session} SET seen_ms = $2 WHERE id = $1 AND seen_ms < $2`, values: [id, atMs] }]);
+      await run(`UPDATE ${session} SET seen_ms = $2 WHERE id = $1 AND seen_ms < $2`, [id, atMs]);
     },
     async end(id) {
-      const [changes = 0] = await write([{ sql: `DELETE FROM ${session} WHERE id = $1`, values: [id] }]);
+      const changes = await run(`DELETE FROM ${session} WHERE id = $1`, [id]);
       return changes > 0;
     },
     async issueToken(row) {
-      await write([{ sql: tokenShape.insert(token), values: tokenShape.cells(row) }]);
+      await run(tokenShape.insert(token), tokenShape.cells(row));
     },
     async redeemToken(hash, nowMs) {
-      await write([{ sql: `DELETE FROM ${token} WHERE ends_ms <= $1`, values: [nowMs] }]);
-      const [row] = await rows(`DELETE FROM ${token} WHERE hash = $1 AND ends_ms > $2 RETURNING *`, [hash, nowMs]);
-      return row === undefined ? null : tokenShape.read(row);
+      await run(`DELETE FROM ${token} WHERE ends_ms <= $1`, [nowMs]);
+      return first(`DELETE FROM ${token} WHERE hash = $1 AND ends_ms > $2 RETURNING *`, [hash, nowMs], tokenShape.read);
     },
     async useAssertion(hash, endsMs, nowMs) {
-      await write([{ sql: `DELETE FROM ${assertion} WHERE ends_ms <= $1`, values: [nowMs] }]);
+      await run(`DELETE FROM ${assertion} WHERE ends_ms <= $1`, [nowMs]);
       const sql = `INSERT INTO ${assertion} (hash, ends_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING`;
-      const [changes = 0] = await write([{ sql, values: [hash, endsMs] }]);
+      const changes = await run(sql, [hash, endsMs]);
       return changes > 0;
     },
     close,

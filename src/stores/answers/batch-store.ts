@@ -21,40 +21,37 @@ const fileShape = rowShape<FileRow>()({
   bytes: ['facts'],
 });
 
-function filesIn({ prefix, rows, write }: SqlTables) {
+function filesIn({ prefix, rows, run, first }: SqlTables) {
   const file = `${prefix}stored_file`;
   const chunk = `${prefix}file_chunk`;
   const { columns, cells, read: fileOf } = fileShape;
   return {
     async putFile(row) {
       const sql = `INSERT INTO ${file} (${columns}, complete) VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`;
-      await write([{ sql, values: cells(row) }]);
+      await run(sql, cells(row));
     },
     async growFile(id, bytes) {
-      await write([{ sql: `UPDATE ${file} SET bytes = $2 WHERE id = $1`, values: [id, bytes] }]);
+      await run(`UPDATE ${file} SET bytes = $2 WHERE id = $1`, [id, bytes]);
     },
     async completeFile(id) {
-      await write([{ sql: `UPDATE ${file} SET complete = 1 WHERE id = $1`, values: [id] }]);
+      await run(`UPDATE ${file} SET complete = 1 WHERE id = $1`, [id]);
     },
     async renewFile(id, expiresMs, facts) {
       const sql = `UPDATE ${file} SET expires_ms = $2, facts = $3 WHERE id = $1`;
-      await write([{ sql, values: [id, expiresMs, facts] }]);
+      await run(sql, [id, expiresMs, facts]);
     },
     async replaceFacts(id, was, facts) {
       const sql = `UPDATE ${file} SET facts = $3 WHERE id = $1 AND facts = $2`;
-      const [changed] = await write([{ sql, values: [id, was, facts] }]);
-      return changed === 1;
+      return (await run(sql, [id, was, facts])) === 1;
     },
     async findFile(tenant, id, nowMs) {
       const sql = `SELECT ${columns} FROM ${file}
         WHERE id = $1 AND tenant = $2 AND complete = 1 AND expires_ms > $3`;
-      const [row] = await rows(sql, [id, tenant, nowMs]);
-      return row === undefined ? null : fileOf(row);
+      return first(sql, [id, tenant, nowMs], fileOf);
     },
     async findUnfinished(tenant, id) {
       const sql = `SELECT ${columns} FROM ${file} WHERE id = $1 AND tenant = $2 AND complete = 0`;
-      const [row] = await rows(sql, [id, tenant]);
-      return row === undefined ? null : fileOf(row);
+      return first(sql, [id, tenant], fileOf);
     },
     async listFiles(listed) {
       const { values, place, behind, order } = pageOf(listed);
@@ -65,7 +62,7 @@ function filesIn({ prefix, rows, write }: SqlTables) {
       return (await rows(sql, values)).map(fileOf);
     },
     async removeFile(id) {
-      await write([{ sql: `DELETE FROM ${file} WHERE id = $1`, values: [id] }]);
+      await run(`DELETE FROM ${file} WHERE id = $1`, [id]);
     },
     async expiredFiles(nowMs, unfinishedMs, limit) {
       const sql = `SELECT ${columns} FROM ${file}
@@ -76,16 +73,19 @@ function filesIn({ prefix, rows, write }: SqlTables) {
       // An upload that goes on where it broke off may write its last chunk again.
       const sql = `INSERT INTO ${chunk} (file, seq, content) VALUES ($1, $2, $3)
         ON CONFLICT (file, seq) DO UPDATE SET content = excluded.content`;
-      await write([{ sql, values: [of, seq, content] }]);
+      await run(sql, [of, seq, content]);
     },
     async chunk(of, seq) {
-      const [row] = await rows(`SELECT content FROM ${chunk} WHERE file = $1 AND seq = $2`, [of, seq]);
-      return row === undefined ? null : (row.content as Uint8Array);
+      return first(
+        `SELECT content FROM ${chunk} WHERE file = $1 AND seq = $2`,
+        [of, seq],
+        (row) => row.content as Uint8Array,
+      );
     },
     async removeChunks(of) {
       // In pieces, so that no other write waits for long.
       const sql = `DELETE FROM ${chunk} WHERE (file, seq) IN (SELECT file, seq FROM ${chunk} WHERE file = $1 LIMIT 16)`;
-      while ((await write([{ sql, values: [of] }]))[0] !== 0);
+      while ((await run(sql, [of])) !== 0);
     },
   } satisfies Partial<BatchStore>;
 }
@@ -106,7 +106,7 @@ const batchOf = (row: Row): BatchRow => ({ ...newShape.read(row), ...progressSha
 /** For `lock`: batches of one tenant are made one after another. */
 const tenantLock = 0x63_76_62;
 
-function batchesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
+function batchesIn({ prefix, rows, write, transaction, lock, run, first }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   return {
@@ -122,8 +122,7 @@ function batchesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
     async findBatch(tenant, id, nowMs) {
       const sql = `SELECT ${batchColumns} FROM ${batch}
         WHERE id = $1 AND tenant = $2 AND (expires_ms IS NULL OR expires_ms > $3)`;
-      const [row] = await rows(sql, [id, tenant, nowMs]);
-      return row === undefined ? null : batchOf(row);
+      return first(sql, [id, tenant, nowMs], batchOf);
     },
     async listBatches(listed) {
       const { values, place, behind, order } = pageOf(listed);
@@ -139,7 +138,7 @@ function batchesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
     async cancel(tenant, id, nowMs) {
       const sql = `UPDATE ${batch} SET cancelling_ms = $3
         WHERE id = $1 AND tenant = $2 AND ended_ms IS NULL AND cancelling_ms IS NULL`;
-      await write([{ sql, values: [id, tenant, nowMs] }]);
+      await run(sql, [id, tenant, nowMs]);
     },
     async removeBatch(tenant, id) {
       const values = [id, tenant];
@@ -155,21 +154,20 @@ function batchesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
       const sql = `DELETE FROM ${line} WHERE (batch, seq) IN (
         SELECT line.batch, line.seq FROM ${batch} AS over JOIN ${line} AS line ON line.batch = over.id
         WHERE over.ended_ms IS NOT NULL AND over.has_lines = 1 LIMIT $1)`;
-      const [removed = 0] = await write([{ sql, values: [limit] }]);
-      if (removed === 0) await write([{ sql: noLines, values: [] }]);
+      const removed = await run(sql, [limit]);
+      if (removed === 0) await run(noLines, []);
       return removed;
     },
     async removeExpired(nowMs) {
       const sql = `DELETE FROM ${batch} WHERE expires_ms <= $1 AND has_lines = 0`;
-      const [removed = 0] = await write([{ sql, values: [nowMs] }]);
-      return removed;
+      return run(sql, [nowMs]);
     },
   } satisfies Partial<BatchStore>;
 }
 
 /** The work at batches, under leases. */
 function workIn(tables: SqlTables) {
-  const { prefix, rows, write, skipLocked } = tables;
+  const { prefix, rows, write, skipLocked, run } = tables;
   const batch = `${prefix}batch`;
   const file = `${prefix}stored_file`;
   const { free, isSomeFree, renew, release } = leasedRows(tables, batch, 'ended_ms IS NULL');
@@ -185,14 +183,12 @@ function workIn(tables: SqlTables) {
     },
     async counted({ id, worker }, total, nowMs) {
       const sql = `UPDATE ${batch} SET total = $3, counted_ms = $4 WHERE ${held}`;
-      const [changes] = await write([{ sql, values: [id, worker, total, nowMs] }]);
-      return changes === 1;
+      return (await run(sql, [id, worker, total, nowMs])) === 1;
     },
     async away({ id, worker }, { facts, expected, aheadSucceeded }) {
       const sql = `UPDATE ${batch} SET facts = $3, expected_tokens = $4, expected_usd_nano = $5, ahead_succeeded = $6
         WHERE ${held}`;
-      const values = [id, worker, facts, expected.tokens, expected.usdNano, aheadSucceeded];
-      return (await write([{ sql, values }]))[0] === 1;
+      return (await run(sql, [id, worker, facts, expected.tokens, expected.usdNano, aheadSucceeded])) === 1;
     },
     async expected(account) {
       // Sums of whole numbers may be too large for them.
@@ -204,8 +200,7 @@ function workIn(tables: SqlTables) {
     },
     async finalizing({ id, worker }, nowMs) {
       const sql = `UPDATE ${batch} SET finalizing_ms = coalesce(finalizing_ms, $3) WHERE ${held}`;
-      const [changes] = await write([{ sql, values: [id, worker, nowMs] }]);
-      return changes === 1;
+      return (await run(sql, [id, worker, nowMs])) === 1;
     },
     async end({ id, worker }, { ending, atMs, expiresMs, outputFile, errorFile, facts }) {
       const sql = `UPDATE ${batch} SET ending = $3, ended_ms = $4, expires_ms = $5, output_file = $6, error_file = $7,
@@ -273,7 +268,7 @@ function linesIn({ prefix, rows, write }: SqlTables) {
 }
 
 /** Lines of a leased batch that a provider's own batch has. */
-function awayLinesIn({ prefix, rows, write }: SqlTables) {
+function awayLinesIn({ prefix, write, first }: SqlTables) {
   const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
   return {
@@ -289,8 +284,7 @@ function awayLinesIn({ prefix, rows, write }: SqlTables) {
     },
     async returnedLine(id, seq) {
       const sql = `SELECT result FROM ${line} WHERE batch = $1 AND seq = $2 AND state = 'returned'`;
-      const [row] = await rows(sql, [id, seq]);
-      return row === undefined ? null : (row.result as Uint8Array);
+      return first(sql, [id, seq], (row) => row.result as Uint8Array);
     },
     async releaseLines({ id, worker }, part) {
       const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;

@@ -23,7 +23,7 @@ const sweptAtOnce = 50;
 
 /** Kept bodies over either database. Ids of requests are in the order of time. */
 export function createBodyStore(tables: ClosableTables): BodyStore {
-  const { prefix, rows, write, close } = tables;
+  const { prefix, rows, write, close, run, first } = tables;
   const body = `${prefix}kept_body`;
   const signature = `${prefix}kept_body_signature`;
 
@@ -37,8 +37,7 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
       await write(ofWords === null ? [row] : [row, { sql: beside, values: [entry.requestId, ofWords] }]);
     },
     async find(requestId) {
-      const [row] = await rows(`SELECT ${columns} FROM ${body} WHERE request_id = $1`, [requestId]);
-      return row === undefined ? null : bodyOf(row);
+      return first(`SELECT ${columns} FROM ${body} WHERE request_id = $1`, [requestId], bodyOf);
     },
     async list({ before, limit, ...which }) {
       const found: BodyRow[] = [];
@@ -70,7 +69,7 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
       for await (const slice of slices(tables, null, removedAtOnce)) {
         const values: unknown[] = [];
         const sql = `DELETE FROM ${body} WHERE ${conditionOf(tables, which, slice, values)}`;
-        removed += (await write([{ sql, values }]))[0] ?? 0;
+        removed += await run(sql, values);
       }
       return removed;
     },
@@ -79,7 +78,7 @@ export function createBodyStore(tables: ClosableTables): BodyStore {
         const sql = `DELETE FROM ${body} WHERE request_id IN (
           SELECT request_id FROM ${body} WHERE ${condition} ORDER BY request_id LIMIT ${sweptAtOnce})`;
         for (let removed = 0; ; await nextTurn()) {
-          const [some = 0] = await write([{ sql, values: [value] }]);
+          const some = await run(sql, [value]);
           removed += some;
           if (some < sweptAtOnce) return removed;
         }

@@ -30,6 +30,7 @@ export function createNoticeStore({
   rows,
   write,
   close,
+  run,
 }: ClosableTables): NoticeStore & Pick<ClosableTables, 'close'> {
   const crossing = `${prefix}crossing`;
   const notice = `${prefix}notice`;
@@ -46,7 +47,7 @@ export function createNoticeStore({
     },
     async rearm(scope, limit, share) {
       const sql = `DELETE FROM ${crossing} WHERE scope = $1 AND limit_id = $2 AND share = $3`;
-      await write([{ sql, values: [scope, limit, share] }]);
+      await run(sql, [scope, limit, share]);
     },
     async crossed(scope) {
       return (await rows(`SELECT * FROM ${crossing} WHERE scope = $1`, [scope])).map(crossingShape.read);
@@ -72,7 +73,7 @@ export function createNoticeStore({
     },
     async retry(id, { tries, nextMs, reason }) {
       const sql = `UPDATE ${notice} SET tries = $2, next_ms = $3, reason = $4 WHERE id = $1`;
-      await write([{ sql, values: [id, tries, nextMs, reason] }]);
+      await run(sql, [id, tries, nextMs, reason]);
     },
     end: async (id, how) => void (await write(endOf(notice, ended, id, how))),
     list: (query) => rows(...listedNotices(notice, ended, query)).then((found) => found.map(listedShape.read)),

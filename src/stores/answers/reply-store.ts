@@ -20,18 +20,17 @@ const sweptAtOnce = 10;
 
 /** Replies over either database. `quick`: the same tables, for the look that a caller waits for. */
 export function createReplyStore(
-  { prefix, rows, write, bootIsOver, close }: ReplyTables,
-  quick: Pick<SqlTables, 'rows' | 'write'> = { rows, write },
+  { prefix, write, first, run, bootIsOver, close }: ReplyTables,
+  quick: Pick<SqlTables, 'first' | 'run'> = { first, run },
 ): ReplyStore & Pick<ClosableTables, 'close'> {
   const { take, known, keep, release, sweep } = statementsOf(`${prefix}reply`, bootIsOver('old.boot_id'));
 
   async function taken(row: ReplyTake): Promise<ReplyTaken> {
     const values = [row.scope, row.key, row.bodyHash, row.requestId, row.bootId, row.expiresMs, row.nowMs];
     for (let round = 1; round <= takeRoundsMax; round += 1) {
-      const [changes] = await quick.write([{ sql: take, values }]);
-      if (changes === 1) return { kind: 'taken' };
-      const [found] = await quick.rows(known, [row.scope, row.key]);
-      if (found !== undefined) return takenOf(found, row.bodyHash);
+      if ((await quick.run(take, values)) === 1) return { kind: 'taken' };
+      const found = await quick.first(known, [row.scope, row.key], (earlier) => takenOf(earlier, row.bodyHash));
+      if (found !== null) return found;
     }
     throw new FailureError({
       kind: 'quota-unavailable',
@@ -51,14 +50,14 @@ export function createReplyStore(
       }
     },
     async keep(scope, key, requestId, { status, sealed }) {
-      await write([{ sql: keep, values: [scope, key, requestId, status, sealed] }]);
+      await run(keep, [scope, key, requestId, status, sealed]);
     },
     async release(scope, key, requestId) {
-      await write([{ sql: release, values: [scope, key, requestId] }]);
+      await run(release, [scope, key, requestId]);
     },
     async sweep(nowMs) {
       for (let removed = 0; ; await nextTurn()) {
-        const [batch = 0] = await write([{ sql: sweep, values: [nowMs] }]);
+        const batch = await run(sweep, [nowMs]);
         removed += batch;
         if (batch < sweptAtOnce) return removed;
       }

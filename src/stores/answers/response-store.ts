@@ -25,7 +25,7 @@ const placesKnownMs = 3_600_000;
 
 /** Kept responses and conversations over either database. */
 export function createResponseStore(tables: ResponseTables): ResponseStore {
-  const { prefix, write, close } = tables;
+  const { prefix, write, close, run } = tables;
   const names = {
     response: `${prefix}response`,
     conversation: `${prefix}conversation`,
@@ -69,7 +69,7 @@ export function createResponseStore(tables: ResponseTables): ResponseStore {
     removeConversation: async (tenant, id) => {
       // Gone for everybody from here on. If this process ends before its items are removed, a sweep removes them.
       const sql = `UPDATE ${conversation} SET expires_ms = 0 WHERE tenant = $1 AND id = $2 AND expires_ms > 0`;
-      const [changes] = await write([{ sql, values: [tenant, id] }]);
+      const changes = await run(sql, [tenant, id]);
       await removeExpired(0);
       return changes === 1;
     },
@@ -101,7 +101,7 @@ const conversationShape = rowShape<ConversationRow>()({
 });
 const itemShape = rowShape<ItemRow>()({ text: ['id'], bytes: ['item'] });
 
-function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, names: TableNames) {
+function responsesIn({ bootIsOver, rows, write, transaction, run, first }: ResponseTables, names: TableNames) {
   const { response } = names;
   const { columns, insert, cells } = responseShape;
   const found = `${columns}, (boot_id IS NOT NULL AND ${bootIsOver('boot_id')}) AS orphaned`;
@@ -127,8 +127,7 @@ function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, n
     },
     async find(tenant, id, nowMs) {
       const sql = `SELECT ${found}, events FROM ${response} WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
-      const [row] = await rows(sql, [tenant, id, nowMs]);
-      return row === undefined ? null : responseOf(row);
+      return first(sql, [tenant, id, nowMs], responseOf);
     },
     async chain(tenant, id, most, nowMs) {
       const sql = `
@@ -148,10 +147,7 @@ function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, n
       await write(ids.map((id) => ({ sql, values: [tenant, id, expiresMs] })));
     },
     async remove(tenant, id) {
-      const [changes] = await write([
-        { sql: `DELETE FROM ${response} WHERE tenant = $1 AND id = $2`, values: [tenant, id] },
-      ]);
-      return changes === 1;
+      return (await run(`DELETE FROM ${response} WHERE tenant = $1 AND id = $2`, [tenant, id])) === 1;
     },
     async stopped(keys) {
       const sql = `SELECT id FROM ${response} WHERE tenant = $1 AND id = $2 AND boot_id IS NOT NULL`;
@@ -161,7 +157,7 @@ function responsesIn({ bootIsOver, rows, write, transaction }: ResponseTables, n
   } satisfies Partial<ResponseStore>;
 }
 
-function conversationsIn({ rows, write, transaction }: ResponseTables, names: TableNames) {
+function conversationsIn({ transaction, run, first }: ResponseTables, names: TableNames) {
   const { conversation } = names;
   return {
     async putConversation(row, items) {
@@ -173,14 +169,12 @@ function conversationsIn({ rows, write, transaction }: ResponseTables, names: Ta
     async findConversation(tenant, id, nowMs) {
       const sql = `SELECT ${conversationShape.columns} FROM ${conversation}
         WHERE tenant = $1 AND id = $2 AND expires_ms > $3`;
-      const [row] = await rows(sql, [tenant, id, nowMs]);
-      return row === undefined ? null : conversationShape.read(row);
+      return first(sql, [tenant, id, nowMs], conversationShape.read);
     },
     async setMetadata(tenant, id, metadata, expiresMs) {
       const sql = `UPDATE ${conversation} SET metadata = $3, expires_ms = $4
         WHERE tenant = $1 AND id = $2 AND expires_ms > 0`;
-      const [changes] = await write([{ sql, values: [tenant, id, metadata, expiresMs] }]);
-      return changes === 1;
+      return (await run(sql, [tenant, id, metadata, expiresMs])) === 1;
     },
   } satisfies Partial<ResponseStore>;
 }

@@ -44,6 +44,7 @@ function variantStates({
   prefix,
   rows,
   write,
+  run,
 }: SqlTables): Pick<ExperimentBook, 'states' | 'begin' | 'takeOut' | 'takeBack'> {
   const table = `${prefix}variant_state`;
   const ofOne = 'WHERE alias = $1 AND shape = $2 AND variant = $3';
@@ -67,11 +68,11 @@ function variantStates({
     },
     async takeOut({ alias, shape }, variant, { atMs, reason }) {
       const sql = `UPDATE ${table} SET out_ms = $4, reason = $5 ${ofOne} AND out_ms IS NULL`;
-      return (await write([{ sql, values: [alias, shape, variant, atMs, reason] }]))[0] === 1;
+      return (await run(sql, [alias, shape, variant, atMs, reason])) === 1;
     },
     async takeBack({ alias, shape }, variant, nowMs) {
       const sql = `UPDATE ${table} SET out_ms = NULL, reason = NULL, since_ms = $4 ${ofOne} AND out_ms IS NOT NULL`;
-      return (await write([{ sql, values: [alias, shape, variant, nowMs] }]))[0] === 1;
+      return (await run(sql, [alias, shape, variant, nowMs])) === 1;
     },
   };
 }

@@ -14,12 +14,15 @@ const closedShape = rowShape<Omit<StoredStatement, 'body'>>()({
 const statementsMax = 1_000;
 
 /** Closed statements over either database. */
-export function createStatementBook({ prefix, rows, write }: SqlTables): StatementBook {
+export function createStatementBook({ prefix, rows, run, first }: SqlTables): StatementBook {
   const table = `${prefix}statement`;
   return {
     async stored(month, timeZone) {
-      const [row] = await rows(`SELECT * FROM ${table} WHERE month = $1 AND time_zone = $2`, [month, timeZone]);
-      return row === undefined ? null : statementShape.read(row);
+      return first(
+        `SELECT * FROM ${table} WHERE month = $1 AND time_zone = $2`,
+        [month, timeZone],
+        statementShape.read,
+      );
     },
     async closed() {
       const sql = `SELECT ${closedShape.columns} FROM ${table} ORDER BY month DESC, time_zone LIMIT ${statementsMax}`;
@@ -27,7 +30,7 @@ export function createStatementBook({ prefix, rows, write }: SqlTables): Stateme
     },
     async keep(statement) {
       const sql = `${statementShape.insert(table)} ON CONFLICT (month, time_zone) DO NOTHING`;
-      return (await write([{ sql, values: statementShape.cells(statement) }]))[0] === 1;
+      return (await run(sql, statementShape.cells(statement))) === 1;
     },
   };
 }

@@ -200,7 +200,7 @@ function booksIn(
 ): Pick<Ledger, 'began' | 'experiments' | 'statements'> {
   const rename = 'UPDATE culvert.reservation SET endpoint = $2 WHERE request_id = $1';
   return {
-    began: (...values) => void tables.write([{ sql: rename, values }]).catch(() => {}),
+    began: (...values) => void tables.run(rename, values).catch(() => {}),
     experiments: {
       ...createExperimentBook(tables),
       results: (query) => reading(() => readResults(tables, byRequestId, query)),

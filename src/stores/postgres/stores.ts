@@ -13,7 +13,9 @@ import {
   change,
   changeAll,
   type Sql,
+  type SqlTables,
   type SqlWords,
+  shortWords,
   type TransactionKind,
   type Work,
 } from '../sql-tables.ts';
@@ -58,17 +60,13 @@ export function tablesIn({ rest }: Pick<Database, 'rest'>, { answerMaxMs, giveUp
   const soon = <T>(result: Promise<T>) => reported(giveUpMs === undefined ? result : inTime(result, giveUpMs));
   const transaction = <T>(kind: TransactionKind, work: () => Work<T>) =>
     soon(rest.transaction(kind === 'snapshot' ? 'snapshot' : 'write', (run) => done(run, work)));
-  return {
-    ...words,
-    rows: (sql, values) => soon(rest.run(named(sql), values).then(({ rows }) => rows)),
-    write(steps) {
-      const [only, ...others] = steps;
-      if (only === undefined || others.length > 0) return transaction('write', () => changeAll(steps));
-      return soon(rest.run(only.sql, only.values).then(({ changes }) => [changes]));
-    },
-    transaction,
-    close: async () => undefined,
+  const rows: SqlTables['rows'] = (sql, values) => soon(rest.run(named(sql), values).then((found) => found.rows));
+  const write: SqlTables['write'] = (steps) => {
+    const [only, ...others] = steps;
+    if (only === undefined || others.length > 0) return transaction('write', () => changeAll(steps));
+    return soon(rest.run(only.sql, only.values).then(({ changes }) => [changes]));
   };
+  return { ...words, ...shortWords({ rows, write }), rows, write, transaction, close: async () => undefined };
 }
 
 async function done<T>(run: Run, work: () => Work<T>): Promise<T> {
@@ -141,9 +139,7 @@ export function createPostgresCrawlStore(database: Pick<Database, 'rest'>): Craw
   return {
     ...store,
     async prune(nowMs) {
-      await tables.write([
-        { sql: 'DELETE FROM culvert.crawl_turn WHERE began_ms < $1', values: [nowMs - turnRetentionMs] },
-      ]);
+      await tables.run('DELETE FROM culvert.crawl_turn WHERE began_ms < $1', [nowMs - turnRetentionMs]);
       return store.prune(nowMs);
     },
   };

@@ -78,7 +78,7 @@ async function sumInFile(
       const { marks, values } = marksIn(tables);
       const sql = `INSERT INTO ${table} SELECT name, split, ${usageSums} FROM (${rowsOf(marks)}) WHERE true
         GROUP BY name, split ON CONFLICT DO UPDATE SET ${added}`;
-      return tables.write([{ sql, values }]);
+      return tables.run(sql, values);
     };
     const events = parts.filter(({ source }) => source === 'usage_event');
     for (const part of events)

@@ -194,7 +194,7 @@ function booksIn(
   return {
     began(requestId, endpoint) {
       const values = [queue.keyOf(requestId) ?? null, endpoint];
-      void tables.write([{ sql: 'UPDATE reservation SET endpoint = $2 WHERE key = $1', values }]).catch(() => {});
+      void tables.run('UPDATE reservation SET endpoint = $2 WHERE key = $1', values).catch(() => {});
     },
     experiments: { ...createExperimentBook(tables), results },
     statements: createStatementBook(tables),

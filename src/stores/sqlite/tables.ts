@@ -5,6 +5,7 @@ import {
   type Sql,
   type SqlTables,
   type SqlWords,
+  shortWords,
   type TransactionKind,
   type Work,
   type YieldedStatement,
@@ -94,15 +95,19 @@ export function tablesIn(database: Database, { wrote, syncs, ...patience }: Tabl
     }
   }
 
+  const rows: SqlTables['rows'] = async (sql, values) => {
+    const found = await transaction(database, () => rowsOf(sql, values), { ...patience, begin: 'ITSELF' });
+    // A token that is taken once is taken, whatever happens then.
+    if (syncs?.which === 'every change' && changes(sql)) await onDisk(syncs);
+    return found;
+  };
+  const write: SqlTables['write'] = (steps) =>
+    committed('write', steps.length === 1 ? 'ITSELF' : 'IMMEDIATE', () => changeAll(steps));
   return {
     ...words,
-    async rows(sql, values) {
-      const found = await transaction(database, () => rowsOf(sql, values), { ...patience, begin: 'ITSELF' });
-      // A token that is taken once is taken, whatever happens then.
-      if (syncs?.which === 'every change' && changes(sql)) await onDisk(syncs);
-      return found;
-    },
-    write: (steps) => committed('write', steps.length === 1 ? 'ITSELF' : 'IMMEDIATE', () => changeAll(steps)),
+    ...shortWords({ rows, write }),
+    rows,
+    write,
     transaction: (kind, work) => committed(kind, beginnings[kind], work),
   };
 }

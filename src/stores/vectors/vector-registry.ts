@@ -61,7 +61,7 @@ function collectionsIn({ prefix }: SqlTables) {
 }
 
 function collectionsPart(
-  { prefix, rows, write, transaction, lock }: SqlTables,
+  { prefix, rows, transaction, lock, run, first }: SqlTables,
   { sql, found, listed, aliasRows, dropped }: Collections,
 ) {
   const collection = `${prefix}vector_collection`;
@@ -70,8 +70,7 @@ function collectionsPart(
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
   return {
     async find(tenant, name) {
-      const [row] = await rows(sql.find, [tenant, name]);
-      return row === undefined ? null : collectionOf(row);
+      return first(sql.find, [tenant, name], collectionOf);
     },
     async list(tenant) {
       return (await rows(sql.list, [tenant])).map(collectionOf);
@@ -97,7 +96,7 @@ function collectionsPart(
       }),
     async configure(generation, before, after) {
       const set = `UPDATE ${collection} SET settings = $2 WHERE generation = $1 AND settings IS NOT DISTINCT FROM $3`;
-      const [changes] = await write([{ sql: set, values: [generation, jsonText(after), jsonText(before)] }]);
+      const changes = await run(set, [generation, jsonText(after), jsonText(before)]);
       return changes === 1 ? 'done' : 'changed';
     },
     async all(after, limit) {
@@ -128,7 +127,7 @@ function collectionsPart(
   } satisfies Partial<VectorRegistry>;
 }
 
-function indexesPart({ prefix, rows, write, transaction, forUpdate }: SqlTables) {
+function indexesPart({ prefix, rows, transaction, forUpdate, run }: SqlTables) {
   const index = `${prefix}vector_index`;
   const collection = `${prefix}vector_collection`;
   const list = `SELECT key, type, params FROM ${index} WHERE generation = $1 ORDER BY key`;
@@ -149,7 +148,7 @@ function indexesPart({ prefix, rows, write, transaction, forUpdate }: SqlTables)
         return 'done';
       }),
     async forgetIndex(generation, key) {
-      await write([{ sql: `DELETE FROM ${index} WHERE generation = $1 AND key = $2`, values: [generation, key] }]);
+      await run(`DELETE FROM ${index} WHERE generation = $1 AND key = $2`, [generation, key]);
     },
   } satisfies Partial<VectorRegistry>;
 }
@@ -185,7 +184,7 @@ function aliasesPart({ prefix, transaction, lock }: SqlTables, { found, listed, 
   } satisfies Partial<VectorRegistry>;
 }
 
-function deletionsPart({ prefix, rows, write, skipLocked }: SqlTables) {
+function deletionsPart({ prefix, rows, skipLocked, run }: SqlTables) {
   const deletion = `${prefix}vector_deletion`;
   const due = `SELECT generation FROM ${deletion} WHERE next_ms <= $1 ORDER BY dropped_ms, generation LIMIT $2`;
   return {
@@ -197,11 +196,11 @@ function deletionsPart({ prefix, rows, write, skipLocked }: SqlTables) {
       return oldestFirst((await rows(lease, [nowMs, limit, leaseUntilMs])).map(deletionOf));
     },
     async deleted(generation) {
-      await write([{ sql: `DELETE FROM ${deletion} WHERE generation = $1`, values: [generation] }]);
+      await run(`DELETE FROM ${deletion} WHERE generation = $1`, [generation]);
     },
     async deleteLater(generation, tries, nextMs) {
       const sql = `UPDATE ${deletion} SET tries = $2, next_ms = $3 WHERE generation = $1`;
-      await write([{ sql, values: [generation, tries, nextMs] }]);
+      await run(sql, [generation, tries, nextMs]);
     },
   } satisfies Partial<VectorRegistry>;
 }

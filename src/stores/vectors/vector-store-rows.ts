@@ -39,7 +39,7 @@ const {
   bytes: ['facts'],
 });
 
-function storesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
+function storesIn({ prefix, rows, write, transaction, lock, run, first }: SqlTables) {
   const store = `${prefix}vector_store`;
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
@@ -54,8 +54,7 @@ function storesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
       });
     },
     async findStore(tenant, id) {
-      const [row] = await rows(`SELECT ${storeColumns} FROM ${store} WHERE id = $1 AND tenant = $2`, [id, tenant]);
-      return row === undefined ? null : storeOf(row);
+      return first(`SELECT ${storeColumns} FROM ${store} WHERE id = $1 AND tenant = $2`, [id, tenant], storeOf);
     },
     async listStores(tenant, page) {
       const found = await pageOf(rows, `SELECT ${storeColumns} FROM ${store} WHERE tenant = $1`, [tenant], page);
@@ -63,11 +62,11 @@ function storesIn({ prefix, rows, write, transaction, lock }: SqlTables) {
     },
     async changeStore({ tenant, id, facts, expiresMs }) {
       const sql = `UPDATE ${store} SET facts = $3, expires_ms = $4 WHERE id = $1 AND tenant = $2`;
-      await write([{ sql, values: [id, tenant, facts, expiresMs] }]);
+      await run(sql, [id, tenant, facts, expiresMs]);
     },
     async touchStore({ tenant, id, activeMs, expiresMs }) {
       const sql = `UPDATE ${store} SET active_ms = $3, expires_ms = $4 WHERE id = $1 AND tenant = $2`;
-      await write([{ sql, values: [id, tenant, activeMs, expiresMs] }]);
+      await run(sql, [id, tenant, activeMs, expiresMs]);
     },
     async removeStore(tenant, id) {
       const sql = `DELETE FROM ${store} WHERE id = $1 AND tenant = $2`;
@@ -99,7 +98,7 @@ const { columns: fileColumns, read: fileOf } = rowShape<StoreFileRow>()({
   bytes: ['facts'],
 });
 
-function filesIn({ prefix, rows, write, transaction, oneOf, lock }: SqlTables) {
+function filesIn({ prefix, rows, transaction, oneOf, lock, run, first }: SqlTables) {
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
   return {
@@ -129,8 +128,7 @@ function filesIn({ prefix, rows, write, transaction, oneOf, lock }: SqlTables) {
       });
     },
     async findFile(store, name) {
-      const [row] = await rows(`SELECT ${fileColumns} FROM ${file} WHERE store = $1 AND file = $2`, [store, name]);
-      return row === undefined ? null : fileOf(row);
+      return first(`SELECT ${fileColumns} FROM ${file} WHERE store = $1 AND file = $2`, [store, name], fileOf);
     },
     async listFiles({ store, batch: of, status }, page) {
       const values: unknown[] = [store];
@@ -140,12 +138,12 @@ function filesIn({ prefix, rows, write, transaction, oneOf, lock }: SqlTables) {
       return (await pageOf(rows, sql, values, page)).map(fileOf);
     },
     async changeFile({ id, facts }) {
-      await write([{ sql: `UPDATE ${file} SET facts = $2 WHERE id = $1`, values: [id, facts] }]);
+      await run(`UPDATE ${file} SET facts = $2 WHERE id = $1`, [id, facts]);
     },
     async finishFile({ id, worker }, { status, bytes, facts }) {
       const sql = `UPDATE ${file} SET status = $3, bytes = $4, facts = $5, worker = NULL
         WHERE id = $1 AND worker = $2 AND status = 'in_progress'`;
-      return (await write([{ sql, values: [id, worker, status, bytes, facts] }]))[0] === 1;
+      return (await run(sql, [id, worker, status, bytes, facts])) === 1;
     },
     async counts(kind, ids) {
       const sql = `SELECT ${kind} AS owner, status, count(*) AS files, sum(bytes) AS bytes FROM ${file}
@@ -164,7 +162,7 @@ function filesIn({ prefix, rows, write, transaction, oneOf, lock }: SqlTables) {
 }
 
 /** Removals of files, and the places that lists go on from. */
-function placesIn({ prefix, rows, write }: SqlTables) {
+function placesIn({ prefix, rows, write, run }: SqlTables) {
   const file = `${prefix}vector_store_file`;
   const place = `${prefix}vector_store_place`;
   return {
@@ -184,7 +182,7 @@ function placesIn({ prefix, rows, write }: SqlTables) {
       return null;
     },
     async forgetPlaces(beforeMs) {
-      await write([{ sql: `DELETE FROM ${place} WHERE removed_ms < $1`, values: [beforeMs] }]);
+      await run(`DELETE FROM ${place} WHERE removed_ms < $1`, [beforeMs]);
     },
   } satisfies Partial<VectorStoreRows>;
 }
@@ -197,14 +195,13 @@ const { columns: batchColumns, read: batchOf } = rowShape<StoreBatchRow>()({
   'number?': ['cancelledMs'],
 });
 
-function batchesIn({ prefix, rows, write }: SqlTables) {
+function batchesIn({ prefix, write, first }: SqlTables) {
   const file = `${prefix}vector_store_file`;
   const batch = `${prefix}vector_store_batch`;
   return {
     async findBatch(store, id): Promise<StoreBatchRow | null> {
       const sql = `SELECT ${batchColumns} FROM ${batch} WHERE id = $1 AND store = $2`;
-      const [row] = await rows(sql, [id, store]);
-      return row === undefined ? null : batchOf(row);
+      return first(sql, [id, store], batchOf);
     },
     async cancelBatch(id, nowMs) {
       const files = `UPDATE ${file} SET status = 'cancelled', worker = NULL WHERE batch = $1 AND status = 'in_progress'`;

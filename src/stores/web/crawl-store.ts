@@ -244,7 +244,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
 
 /** The work at crawls, under leases. */
 function workersPart(access: Access) {
-  const { rows, transaction, holding, oneOf, skipLocked, forUpdate, pages, crawl, page, changes } = access;
+  const { first, transaction, holding, oneOf, skipLocked, forUpdate, pages, crawl, page, changes } = access;
   const { free, isSomeFree, renew, release } = leasedRows(access, crawl, `status = 'scraping'`);
   return {
     renew,
@@ -288,8 +288,7 @@ function workersPart(access: Access) {
       }),
     async page(id, key) {
       const sql = `SELECT page FROM ${page} WHERE crawl = $1 AND ${pages.key} = ${pages.value('$2')} AND state = 'done'`;
-      const [row] = await rows(sql, [id, storable(key)]);
-      return row === undefined ? null : JSON.parse(String(row.page));
+      return first(sql, [id, storable(key)], (row) => JSON.parse(String(row.page)));
     },
     add: (lease, found) =>
       holding(lease, false, function* () {

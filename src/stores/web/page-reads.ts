@@ -15,7 +15,7 @@ export interface PageDialect {
 
 /** The reads of a store of pages, over either database. */
 export function pageReads(
-  { prefix, rows }: SqlTables,
+  { prefix, rows, first }: SqlTables,
   { url: place, match, queryOf }: PageDialect,
 ): Pick<PageStore & Corpus, 'find' | 'search' | 'holdsPages'> {
   const byUrl = `
@@ -23,8 +23,7 @@ export function pageReads(
     FROM ${prefix}page WHERE tenant = $1 AND ${place.column} = $2 AND variant = $3`;
   return {
     async find(tenant, url, variant) {
-      const [row] = await rows(byUrl, [tenant, place.valueOf(tenant, url), variant]);
-      return row === undefined ? null : storedPageOf(row as PageColumns);
+      return first(byUrl, [tenant, place.valueOf(tenant, url), variant], (row) => storedPageOf(row as PageColumns));
     },
     async search(tenant, query, limit, offset) {
       const words = wordsInQuery(query);
