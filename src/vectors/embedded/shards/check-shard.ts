@@ -1,5 +1,6 @@
 import { openCollectionTable } from '../collection-table.ts';
 import { reasonOf } from '../damage.ts';
+import { finish } from '../index/resumable-steps.ts';
 import { openFieldTable } from '../named-vector-rows.ts';
 import { checkRows } from '../open-collection.ts';
 import { openPointTable } from '../point-table.ts';
@@ -27,7 +28,7 @@ function damageOfShard(file: string, number: number): string[] {
         for (const row of collections.list(tenant)) {
           try {
             if (points.count(row.cid) !== row.points) throw new DamagedRows('the number of points');
-            checkRows(points, row.cid);
+            finish(checkRows(points, row.cid));
             points.eachVector(row.cid, row.spec.size, () => {});
             for (const fid of Object.values(row.fields)) {
               fields.count(fid);
