@@ -137,7 +137,14 @@ async function replyTo(operations: readonly Operation[], request: AdminRequest):
   if (refusal !== null) refuse(refusal);
   const query = checked(operation.query, queryObject(request.query), null);
   const { body, written } = bodyOf(operation, request.body);
-  const result = await operation.run({ params, query, body, written, operator });
+  const result = await operation.run({
+    params,
+    query,
+    body,
+    written,
+    text: typeof request.body === 'string' ? request.body : '',
+    operator,
+  });
   if (operation.reply.kind === 'text') {
     return { status: 200, contentType: operation.reply.contentType, body: result as AdminReply['body'] };
   }

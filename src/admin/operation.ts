@@ -51,6 +51,8 @@ export interface Call {
   body: unknown;
   /** The body as it was written, before defaults and conversions. */
   written: unknown;
+  /** Its text, whose numbers have all their digits; '' for none. */
+  text: string;
   /** The caller, who has the right. Accounts outside `operator.accounts` do not exist for this caller. */
   operator: Operator;
 }
@@ -63,6 +65,7 @@ interface TypedCall<Path extends string, Query extends z.ZodType, Body> {
   query: z.output<Query>;
   body: OutputOf<Body>;
   written: unknown;
+  text: string;
   operator: Operator;
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { culvert } from '../kernel/command-form.ts';
+import { keepPayloadDigits } from '../vectors/exact-json.ts';
 import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 import type { Owner, TenantSummary } from '../vectors/vector-store.ts';
@@ -127,8 +128,9 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
         points: z.array(pointSchema).min(1).max(pointsMax),
       }),
       reply: z.object({ points: z.int() }),
-      async run({ body, operator }) {
+      async run({ body, text, operator }) {
         if (operator.accounts !== null) await summaryOf(body.tenant, operator);
+        keepPayloadDigits(body, text);
         await (await store()).importPoints(body.tenant, body.collection, body.points);
         return { points: body.points.length };
       },

@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { JsonWidth } from '../kernel/json.ts';
+import { parseExact } from '../vectors/exact-json.ts';
 import { CommandFailed, codeOf, unreadable } from './command-failed.ts';
 
 /** A line of `culvert vectors export` that holds something; lines are counted from 1. */
@@ -72,7 +73,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 
 function parsed(text: string, file: string, number: number): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
     // Said below.

@@ -25,9 +25,14 @@ export function hasMembers(value: JsonValue): value is JsonObject {
   return isObject(value) && !isRawJSON(value);
 }
 
+/** A number that keeps its digits as the float that filters, orders and facets compare; any other value unchanged. */
+export function compared(value: JsonValue): JsonValue {
+  return isRawJSON(value) ? Number((value as { rawJSON: string }).rawJSON) : value;
+}
+
 /** Gives payloads in `body`, which is `text`, the digits of `text`; other numbers stay plain. */
-export function keepPayloadDigits(body: JsonValue, text: string): void {
-  if (longNumber.test(text)) graft(body, exactly(text));
+export function keepPayloadDigits(body: unknown, text: string): void {
+  if (longNumber.test(text)) graft(body as JsonValue, exactly(text));
 }
 
 function graft(plain: JsonValue, exact: JsonValue | undefined): void {

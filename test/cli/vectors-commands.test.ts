@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
@@ -127,6 +127,56 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     await embedded.done('import', '--tenant', 'dev/laptop', second);
     await embedded.done('export', '--tenant', 'dev/laptop', third);
     assert.equal(readFileSync(third, 'utf8'), readFileSync(first, 'utf8'));
+  });
+
+  test('numbers keep all their digits on the way through a file', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { done } = commandsIn(cwd);
+    const post = '{"post":1234567890123456789,"reply":[-9007199254740993],"n":7}';
+    const point = (id: number, payload: string) => `{"id":${id},"vector":[1,2,3],"payload":${payload}}`;
+    const collection = '{"name":"docs","vector_size":3,"distance":"Dot","embedding_model":null';
+    const text = [
+      '{"culvert_vectors":1,"tenant":"dev/laptop"}',
+      `{"collection":${collection},"payload_indexes":{},"aliases":[]}}`,
+      point(1, post),
+      point(2, 'null'),
+      '{"end":{"collections":1,"points":2}}\n',
+    ].join('\n');
+    writeFileSync(join(cwd, 'first'), text);
+    const through = async (file: string) => {
+      await done('import', '--tenant', 'dev/laptop', 'first');
+      await done('export', '--tenant', 'dev/laptop', file);
+      assert.equal(readFileSync(join(cwd, file), 'utf8'), text);
+      await done('purge', 'dev/laptop', '--yes');
+    };
+    await through('in-this-process');
+    const server = await startProcess(t, { cwd });
+    await through('at-a-server');
+    await server.stop();
+  });
+
+  test('culvert doctor names a collection of which a payload is damaged', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const server = await startProcess(t, { cwd });
+    assert.equal(await send(server.url, laptop, 'POST', '/collections', { name: 'docs', vector_size: 3 }), 200);
+    const words = 'a payload that nobody else has';
+    const one = { id: 1, vector: [1, 2, 3], payload: { words } };
+    assert.equal(await send(server.url, laptop, 'POST', '/collections/docs/points', { points: [one] }), 200);
+    await server.stop();
+    assert.doesNotMatch((await runCommand(['doctor'], { cwd })).stdout, /docs/);
+    const files = readdirSync(cwd, { recursive: true, encoding: 'utf8' });
+    for (const name of files.filter((one) => one.endsWith('.db'))) {
+      const path = join(cwd, name);
+      const bytes = readFileSync(path);
+      const at = bytes.indexOf(words);
+      if (at < 0) continue;
+      bytes[at] = 'A'.charCodeAt(0);
+      writeFileSync(path, bytes);
+    }
+    const found = await runCommand(['doctor'], { cwd });
+    assert.match(found.stdout, /collection 'docs' of dev\/laptop/, found.stdout);
   });
 
   test('culvert check says what Qdrant cannot do, where Qdrant keeps the vectors', async (t) => {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { compared } from '../exact-json.ts';
 import type { KeyStep } from './key-path.ts';
 
 /**
@@ -23,9 +24,9 @@ export function valuesAt(payload: JsonObject | null, steps: readonly KeyStep[]):
   return values;
 }
 
-/** Each different value once: elements of an array, or the value itself. */
+/** Each different value once, as it is compared: elements of an array, or the value itself. */
 export function differentValues(payload: JsonObject | null, steps: readonly KeyStep[]): JsonValue[] {
-  return [...new Set(valuesAt(payload, steps).flat(1))];
+  return [...new Set(valuesAt(payload, steps).flat(1).map(compared))];
 }
 
 function walk(from: JsonValue, steps: readonly KeyStep[], at: number, visit: (value: JsonValue) => boolean): boolean {

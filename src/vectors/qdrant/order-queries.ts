@@ -197,5 +197,10 @@ async function groupValues(
   for (const { entry, point } of await withPoints(reading, partition, ranked, want)) {
     values.set(entry.id, differentValues(point.payload ?? null, key.steps).filter(isGroup));
   }
-  return ranked.map(({ id }) => values.get(id) ?? []);
+  return ranked.map(({ id }) => {
+    const groups = values.get(id) ?? [];
+    // A point is in an order once for each of its values, and in a group once.
+    values.delete(id);
+    return groups;
+  });
 }
