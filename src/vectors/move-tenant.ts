@@ -1,7 +1,7 @@
 import type { CollectionSpec } from './collection.ts';
 import type { StoredPoint } from './point.ts';
 import { batchOf } from './stored-batch.ts';
-import { collectionExists } from './vector-refusals.ts';
+import { refuseNamesake } from './vector-refusals.ts';
 import type { Owner, VectorStore } from './vector-store.ts';
 
 /** Points copied at a time. */
@@ -16,15 +16,16 @@ const copiedBytes = 16 * 1024 * 1024;
  */
 export async function moveTenant(store: VectorStore, from: string, to: Owner): Promise<{ collections: number }> {
   const specs = await store.list(from);
-  const begun = new Set((await store.aliases(from, null)).map(({ alias }) => alias));
-  const taken = new Set((await store.list(to.tenant)).map(({ name }) => name));
-  const takenAliases = new Set((await store.aliases(to.tenant, null)).map(({ alias }) => alias));
-  for (const { name } of specs) {
-    if ((taken.has(name) && !begun.has(marker(to, name))) || takenAliases.has(name)) throw collectionExists(name);
-  }
-  for (const { alias } of await store.aliases(from, null)) {
-    if (!isMarker(alias) && taken.has(alias)) throw collectionExists(alias);
-  }
+  const aliases = (await store.aliases(from, null)).map(({ alias }) => alias);
+  const begun = new Set(aliases);
+  const there = [
+    ...(await store.list(to.tenant)).map(({ name }) => ({ alias: name, collection: name })),
+    ...(await store.aliases(to.tenant, null)),
+  ].filter(({ collection }) => !begun.has(marker(to, collection)));
+  refuseNamesake(
+    [...specs.map(({ name }) => name), ...aliases.filter((alias) => !isMarker(alias))],
+    there.map(({ alias }) => alias),
+  );
   for (const spec of specs) await moveCollection(store, from, to, spec);
   return { collections: specs.length };
 }

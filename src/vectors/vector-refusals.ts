@@ -11,6 +11,13 @@ export function collectionExists(name: string): FailureError {
   return new FailureError({ kind: 'conflict', message: `A collection or an alias '${name}' exists already.` });
 }
 
+/** What one tenant has goes to another whole or not at all: a name that both have, of a collection or an alias, refuses it. */
+export function refuseNamesake(from: readonly string[], to: readonly string[]): void {
+  const taken = new Set(to);
+  const namesake = from.find((name) => taken.has(name));
+  if (namesake !== undefined) throw collectionExists(namesake);
+}
+
 export function noAlias(name: string): FailureError {
   return new FailureError({ kind: 'not-found', message: `There is no alias '${name}'.` });
 }

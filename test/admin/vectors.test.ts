@@ -149,6 +149,12 @@ test('all of a tenant is handed over to a key, or nothing of it, and the trail s
   assert.equal((await admin.refused('POST', '/vectors/adopt', { from, to }))[0], 409);
   assert.deepEqual((await admin.ok('GET', '/audit')).data, [], 'what was refused is not in the trail');
   await store.drop(to, 'texts');
+  await store.create(owner, { ...spec, name: 'mine' });
+  await store.changeAliases(to, [{ kind: 'create', alias: 'live', collection: 'mine' }]);
+  const taken = await admin.refused('POST', '/vectors/adopt', { from, to });
+  assert.deepEqual([taken[0], taken[2]], [409, "A collection or an alias 'live' exists already."]);
+  assert.deepEqual(await store.aliases(to, null), [{ alias: 'live', collection: 'mine' }], 'and leads where it did');
+  await store.drop(to, 'mine');
   assert.deepEqual(await admin.ok('POST', '/vectors/adopt', { from, to }), { collections: 2 });
   assert.equal(await store.count(to, 'live', null), 3);
   const [row] = (await admin.ok('GET', '/audit')).data;

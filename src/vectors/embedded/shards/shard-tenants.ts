@@ -1,5 +1,4 @@
-import type { CollectionSpec } from '../../collection.ts';
-import { collectionExists } from '../../vector-refusals.ts';
+import { refuseNamesake } from '../../vector-refusals.ts';
 import type { Owner, TenantSummary } from '../../vector-store.ts';
 import type { ShardState } from './shard-state.ts';
 
@@ -7,6 +6,10 @@ import type { ShardState } from './shard-state.ts';
 export function shardTenants(state: ShardState) {
   const { collections, opened, damage } = state;
   const { onStoredBytes } = state.options;
+  const namesOf = (tenant: string) => [
+    ...collections.list(tenant).map(({ spec }) => spec.name),
+    ...collections.aliases(tenant, null).map(({ alias }) => alias),
+  ];
   return {
     /** Bytes of all its collections, by account. */
     storedBytes: () => collections.storedBytes(),
@@ -27,7 +30,7 @@ export function shardTenants(state: ShardState) {
         () => {
           const rows = collections.list(from);
           const before = collections.tenants().filter(({ tenant }) => tenant === from);
-          refuseNamesake(rows, collections.list(to.tenant));
+          refuseNamesake(namesOf(from), namesOf(to.tenant));
           for (const row of rows) {
             moved.push({ account: row.account, bytes: collections.bytes(row.cid) });
             collections.setOwner(row, to);
@@ -58,11 +61,4 @@ export function shardTenants(state: ShardState) {
       );
     },
   };
-}
-
-/** Everything or nothing goes over: a name that both have refuses the whole. */
-function refuseNamesake(from: readonly { spec: CollectionSpec }[], to: readonly { spec: CollectionSpec }[]): void {
-  const names = new Set(to.map(({ spec }) => spec.name));
-  const namesake = from.find(({ spec }) => names.has(spec.name));
-  if (namesake !== undefined) throw collectionExists(namesake.spec.name);
 }
