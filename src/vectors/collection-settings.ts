@@ -1,5 +1,7 @@
 import { FailureError, invalid } from '../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { directMember } from '../kernel/known-entry.ts';
+import { setMember } from './filter/payload-change.ts';
 
 /**
  * Settings of Qdrant's clients for an engine of Qdrant's kind, in its words: index, quantization, storage, number type.
@@ -60,10 +62,10 @@ function merged(before: JsonObject, change: JsonObject): JsonObject {
     const next =
       key === 'quantization_config' ? quantization(value) : key === 'metadata' ? metadata(after, value) : value;
     const isWhole = key === 'quantization_config' || key === 'metadata';
-    const known = after[key];
+    const known = directMember(after, key);
     const result = !isWhole && isObject(known) && isObject(next) ? merged(known, next) : next;
     if (result === null || (isObject(result) && Object.keys(result).length === 0)) delete after[key];
-    else after[key] = result;
+    else setMember(after, key, result);
   }
   return after;
 }

@@ -64,8 +64,12 @@ function readVectorParams(value: JsonValue | undefined, at: string, modelBeside:
   if (optional(params.multivector_config)) return { kind: 'dense', size, distance, embeddingModel };
   const { comparator } = readObject(params.multivector_config, `${at}.multivector_config`, ['comparator']);
   readWord(comparator, `${at}.multivector_config.comparator`, ['max_sim']);
-  if (embeddingModel !== null) {
-    refuseUnsupported(`${at}.embedding_model`, 'models of multivectors are', 'send the vectors');
+  if (embeddingModel !== null || modelBeside) {
+    refuseUnsupported(
+      modelBeside ? 'embedding_model' : `${at}.embedding_model`,
+      'models of multivectors are',
+      'send the vectors',
+    );
   }
   return { kind: 'multi', size, distance };
 }
