@@ -57,8 +57,8 @@ export interface Columns {
   facet(key: KeyPath, slots: Uint32Array | null, limit: number): FacetHit[];
   /** The first rows in order of a key's values; a point is there once for each of them, without one not at all. */
   order(key: KeyPath, query: OrderQuery): OrderedSlot[];
-  /** Values of a key that a group may have (strings and integers), for each of the slots. */
-  groupValues(key: KeyPath, slots: Uint32Array): (string | number)[][];
+  /** Values of a key that a group may have (strings and integers), for each of the slots; in steps as `selecting`. */
+  groupValues(key: KeyPath, slots: Uint32Array): Steps<(string | number)[][]>;
   /** A row was written; to be called in the turn in which `source` shows it. */
   put(slot: number, payload: string | null): void;
   /** A row was removed. */

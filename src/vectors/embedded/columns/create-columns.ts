@@ -9,7 +9,14 @@ import { microseconds, orderNumber } from '../../order-number.ts';
 import { createOrderedRows, type OrderedRows } from '../../ordered-rows.ts';
 import type { PointId } from '../../point.ts';
 import { createValueCounts, type ValueCounts } from '../../value-counts.ts';
-import { eachInSteps, finish, partsInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
+import {
+  eachInSteps,
+  finish,
+  mappedInSteps,
+  partsInSteps,
+  type Steps,
+  scannedPerStep,
+} from '../index/resumable-steps.ts';
 import type { Column } from './column.ts';
 import { ColumnCache, makingSteps, parsed } from './column-cache.ts';
 import type { ColumnSource, Columns, OrderedSlot, Pace } from './columns.ts';
@@ -136,7 +143,7 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
       }
       return orderedSlots(rows);
     },
-    groupValues: (key, slots) => Array.from(slots, (slot) => rowValues(source.row(slot).payload, key).filter(isGroup)),
+    groupValues: (key, slots) => groupValues(source, key, slots),
     put: (slot, payload) => cache.put(slot, payload),
     remove: (slot) => cache.remove(slot),
     image: () => cache.image(),
@@ -149,6 +156,14 @@ export function createColumns(source: ColumnSource, bytesMax: number, steps = ma
 
 function rowValues(payload: string | null, key: KeyPath): JsonValue[] {
   return differentValues(parsed(payload), key.steps);
+}
+
+function groupValues(source: ColumnSource, key: KeyPath, slots: Uint32Array): Steps<(string | number)[][]> {
+  const rowRead = source.watch.start();
+  return mappedInSteps(slots, (slot) => {
+    rowRead();
+    return rowValues(source.row(slot).payload, key).filter(isGroup);
+  });
 }
 
 function orderedSlots(rows: OrderedRows<number>): OrderedSlot[] {

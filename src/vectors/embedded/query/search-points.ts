@@ -56,7 +56,7 @@ export function* searchGroups(
   for (let limit = query.groups * query.groupSize * firstLook; ; limit *= nextLook) {
     const k = Math.min(limit, all);
     const ranked = yield* rank({ tables, open, random }, { ...query, limit: k }, k);
-    const values = open.memory.columns().groupValues(key, ranked.slots);
+    const values = yield* open.memory.columns().groupValues(key, ranked.slots);
     const { groups, whole } = groupPoints(values, query);
     if (!whole && limit < all) continue;
     const shown: PointGroup[] = [];
