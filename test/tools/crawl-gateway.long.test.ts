@@ -25,13 +25,15 @@ interface LocalSite {
   asked: string[];
   /** Answered when it is let go. */
   hold: { path: string; until: Promise<void> } | null;
+  /** Further words of a path's page. */
+  words: Map<string, string>;
   /** Target of a path's redirect. */
   moved: Map<string, string>;
 }
 
 /** Pages of prose: `/` links to all others, `/9` is forbidden to robots, `/sitemap.xml` names one that nobody links. */
 async function startSite(t: Pick<TestContext, 'after'>, pages = 8): Promise<LocalSite> {
-  const site: LocalSite = { url: '', place: '', asked: [], hold: null, moved: new Map() };
+  const site: LocalSite = { url: '', place: '', asked: [], hold: null, words: new Map(), moved: new Map() };
   const server = createServer((request, response) => {
     void (async () => {
       const path = request.url ?? '/';
@@ -48,6 +50,7 @@ async function startSite(t: Pick<TestContext, 'after'>, pages = 8): Promise<Loca
       response.end(
         `<html><head><title>Page ${path}</title></head><body><main><h1>Page ${path}</h1>
          <p>This page stands at ${path} and says so at some length, as pages do which want to be read by somebody.</p>
+         <p>${site.words.get(path) ?? ''}</p>
          <p>${links} <a href="/forbidden/x">Forbidden</a></p></main></body></html>`,
       );
     })();
@@ -338,6 +341,26 @@ test('a crawl fills a collection that answers a text query; read again, it holds
   assert.deepEqual([hit.payload.url, hit.payload.title, hit.payload.heading], [`${site.url}/2`, 'Page /2', 'Page /2']);
   const counted = await post(gateway, { exact: true }, '/v1/vectors/collections/docs/points/count');
   assert.equal(counted.body.result.count, 5);
+});
+
+test('a crawl fills a collection with long texts of signs beyond the first 65,536, none cut in two', async (t) => {
+  const site = await startSite(t, 1);
+  site.words.set('/', `x${'\u{1F600}'.repeat(2_000)}`);
+  const gateway = await startGateway(t, { ...crawlFast, fetch: { allow_private: [site.place] } });
+  const collection = { name: 'docs', model: 'culvert-lexical-1024' };
+  const { body } = await post(gateway, { url: site.url, collection, sitemap: 'skip' });
+  const end = await ended(gateway, body.id);
+  assert.deepEqual(
+    end.data.map((page: Body) => page.warning),
+    end.data.map(() => undefined),
+  );
+  const all = { limit: 100, with_payload: true };
+  const { result } = (await post(gateway, all, '/v1/vectors/collections/docs/points/scroll')).body;
+  const signs = result.points.map(({ payload }: Body) => [...payload.text].filter((one) => one === '\u{1F600}').length);
+  assert.equal(
+    signs.reduce((sum: number, one: number) => sum + one, 0),
+    2_000,
+  );
 });
 
 test('a page that was in the collection when its process died is not embedded again; one that was not is', async (t) => {

@@ -39,7 +39,7 @@ function sectionsOf(markdown: string): Section[] {
   };
   for (const line of markdown.split('\n')) {
     if (/^\s{0,3}(?:```|~~~)/.test(line)) fenced = !fenced;
-    const [, marks, heading = ''] = (!fenced && /^(#{1,6}) (.{1,200})/.exec(line)) || [];
+    const [, marks, heading = ''] = (!fenced && /^(#{1,6}) (.{1,200})/u.exec(line)) || [];
     if (marks === undefined) {
       lines.push(line);
       continue;
@@ -72,11 +72,17 @@ function parts(paragraph: string): string[] {
   let rest = paragraph;
   while (rest.length > chunkChars) {
     const space = rest.lastIndexOf(' ', chunkChars);
-    const at = space > chunkChars / 2 ? space : chunkChars;
+    const at = space > chunkChars / 2 ? space : endOfCharacter(rest, chunkChars);
     found.push(rest.slice(0, at));
     rest = rest.slice(at).trimStart();
   }
   return rest === '' ? found : [...found, rest];
+}
+
+/** `end`, or one less where it would cut a character in two: collections refuse the halves. */
+function endOfCharacter(text: string, end: number): number {
+  const last = text.charCodeAt(end - 1);
+  return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }
 
 /** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
