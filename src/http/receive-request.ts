@@ -343,8 +343,8 @@ function inFormatOf(route: Route, headers: IncomingMessage['headers']): Route {
   return route.otherFormats?.find(({ header }) => headers[header] !== undefined)?.route ?? route;
 }
 
-/** Letters, digits, `.-_~` and, for IPv6 literals and ports, `[]:%`. */
-const plainHost = /^[\w.~:[\]%-]{0,255}$/;
+/** A name or an address, of IPv6 in brackets, and a port. */
+const plainHost = /^(?:[\w.~%-]{0,255}|\[[\da-fA-F:.]{2,45}(?:%[\w.~%-]{1,64})?\])(?::\d{0,5})?$/;
 /** A caller's own request id that is fit for logs and headers. */
 const saneId = /^[\w.:-]{1,128}$/;
 

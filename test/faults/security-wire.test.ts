@@ -70,10 +70,20 @@ for (const path of pathTricks) {
   });
 }
 
-for (const host of ['x?/healthz', 'x#', 'x/../healthz', 'user:pass@x']) {
-  test(`S6 a Host that could move the path is refused: ${host}`, async () => {
+for (const host of ['x?/healthz', 'x#', 'x/../healthz', 'user:pass@x', '[::1', '::1', 'a]:80', '[x]', 'x:y', '[]']) {
+  test(`S6 a Host that is no host and port is refused: ${host}`, async () => {
     const { status, closed } = await answerUntilClosed(gateway.url, `GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
     assert.deepEqual([status, closed], [400, true]);
+  });
+}
+
+for (const host of ['x', 'a.example:443', '127.0.0.1:4141', '[::1]', '[::1]:4141', '[fe80::1%eth0]:80', '']) {
+  test(`S6 a Host that is a name or an address is taken: ${host}`, async () => {
+    const { status } = await answerTo(
+      gateway.url,
+      `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+    );
+    assert.equal(status, 200);
   });
 }
 
