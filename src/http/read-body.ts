@@ -33,9 +33,22 @@ export function createBodyRoom(
 }
 
 /**
- * The same as `readBody`, for JSON: another content type is a Failure, too (415). It may be packed, as Codex packs it: both
- * what comes and what is in it are held to `limitBytes` and counted.
+ * The whole request body, of any content type, counted in the room for bodies as its bytes come. It may be packed, as Codex
+ * packs it: both what comes and what is in it are held to `limitBytes` and counted. A Failure for an encoding that nobody
+ * here reads (415), more than `limitBytes` (413), one that comes too slowly (408, `BodyPace`) or that there is no room for
+ * (503: the rest is read and dropped, so that the caller gets the answer); null when the caller left while sending.
  */
+export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
+  if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
+  const { 'content-encoding': encoding = '' } = exchange.request.headers;
+  const packing = encodingOf(encoding);
+  if (packing === undefined) return Promise.resolve(unsupported(encoding));
+  return packing === null
+    ? readAsItComes(exchange, limitBytes, place)
+    : readPacked(exchange, { packing, limitBytes, place });
+}
+
+/** The same as `readBody`, for JSON: another content type is a Failure, too (415). */
 export function readJsonBody(
   exchange: Exchange,
   limitBytes: number,
@@ -43,13 +56,9 @@ export function readJsonBody(
 ): Promise<Buffer | Failure | null> {
   if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
   const { 'content-type': type, 'content-encoding': encoding } = exchange.request.headers;
-  const packing = encoding === undefined ? null : encodingOf(encoding);
-  const isUsual = type === 'application/json' && packing === null;
-  const refused = isUsual ? null : (wrongMediaType(type) ?? (packing === undefined ? wrongEncoding(encoding) : null));
+  const refused = type === 'application/json' ? null : wrongMediaType(type);
   if (refused !== null) return Promise.resolve(refused);
-  return packing == null
-    ? readAsItComes(exchange, limitBytes, place)
-    : readPacked(exchange, { packing, limitBytes, place });
+  return encoding === undefined ? readAsItComes(exchange, limitBytes, place) : readBody(exchange, limitBytes, place);
 }
 
 async function readPacked(
@@ -80,18 +89,6 @@ async function readPacked(
   const parts = bodyParts(bytes, place?.memory);
   for (const chunk of chunks) parts.add(chunk);
   return parts.whole();
-}
-
-/**
- * The whole request body, of any content type, counted in the room for bodies as its bytes come. A Failure for a
- * compressed one (415), more than `limitBytes` (413), one that comes too slowly (408, `BodyPace`) or that there is no
- * room for (503: the rest is read and dropped, so that the caller gets the answer); null when the caller left while
- * sending.
- */
-export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
-  const { 'content-encoding': encoding } = exchange.request.headers;
-  const refused = encoding === undefined ? null : wrongEncoding(encoding);
-  return refused === null ? readAsItComes(exchange, limitBytes, place) : Promise.resolve(refused);
 }
 
 function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
@@ -170,8 +167,17 @@ function dropRest(exchange: Exchange, left: () => void): void {
   exchange.request.socket.once('close', left);
 }
 
+/** Whether a body comes with a request: it has a length, or comes in chunks. */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** The refusal of a packed body where it is not unpacked: it goes on, or into a file, as it comes. */
 export function wrongEncoding(encoding: string | undefined): Failure | null {
-  if (encoding === undefined || encoding === 'identity') return null;
+  return encoding === undefined || encoding === 'identity' ? null : unsupported(encoding);
+}
+
+function unsupported(encoding: string): Failure {
   const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported here; send the body uncompressed.`;
   return { kind: 'unsupported-encoding', message };
 }

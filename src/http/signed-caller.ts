@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type Failure, isFailure } from '../kernel/failure.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Route } from './exchange.ts';
-import { readBody } from './read-body.ts';
+import { readBody, wrongEncoding } from './read-body.ts';
 import { claimIn, isSignatureOf, isSigned, sha256 } from './signed-request.ts';
 
 /** Parts of the check of signatures. */
@@ -50,6 +50,9 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
     const opened = ring.opens(key.hash, addressOf);
     if (isFailure(opened)) return opened;
     if (opened.to !== 'v1') return unknownKey;
+    // The signature is of the bytes that came.
+    const packed = wrongEncoding(headers['content-encoding']);
+    if (packed !== null) return packed;
     const held = bodies.hold(strangers);
     try {
       const body = await readBody(exchange, bodyBytesMax(), { held, memory: (bytes) => Buffer.allocUnsafeSlow(bytes) });

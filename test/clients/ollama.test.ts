@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ChatResponse, Ollama } from 'ollama';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { packings } from '../packings.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
 /* Ollama's own client at the root, over a provider of each dialect. */
@@ -237,3 +238,26 @@ test('a stream that breaks ends with a line that says so', async () => {
   const lines = (await response.text()).split('\n').filter((line) => line !== '');
   assert.equal(typeof (JSON.parse(lines.at(-1)!) as { error: string }).error, 'string');
 });
+
+for (const [encoding, pack] of Object.entries(packings)) {
+  test(`a body of ${encoding} is unpacked at every door that reads JSON: /api/chat, Bedrock's, Cohere's, stored objects`, async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding, ...authorization };
+    for (const [path, body] of [
+      ['/api/chat', { model: 'tried', messages: hello, stream: false }],
+      ['/model/tried/converse', { messages: [{ role: 'user', content: [{ text: 'hello there' }] }] }],
+      ['/v2/chat', { model: 'tried', messages: hello }],
+      ['/v1/conversations', { metadata: { a: 'b' } }],
+    ] as const) {
+      const answer = await gateway.fetch(path, { method: 'POST', headers, body: pack(JSON.stringify(body)) as never });
+      const text = await answer.text();
+      assert.equal(answer.status, 200, `${path}: ${text}`);
+      if (path !== '/v1/conversations') assert.match(text, /hello there/, path);
+      const bomb = await gateway.fetch(path, {
+        method: 'POST',
+        headers,
+        body: pack(Buffer.alloc(64 * 1024 * 1024, ' ')) as never,
+      });
+      assert.equal(bomb.status, 413, path);
+    }
+  });
+}

@@ -8,7 +8,7 @@ import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
-import { readBody, wrongEncoding } from '../read-body.ts';
+import { hasBody, readBody, wrongEncoding } from '../read-body.ts';
 import { providerObjectRoutes } from './provider-objects.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -60,19 +60,14 @@ async function bodyOf(
 ): Promise<Buffer | UpstreamUpload | 'none' | Failure | null> {
   const { request, response, givenBody } = exchange;
   if (givenBody !== null) return givenBody;
-  const {
-    'content-length': length,
-    'transfer-encoding': chunked,
-    'content-encoding': encoding,
-    expect,
-  } = request.headers;
-  if (chunked === undefined && (length === undefined || length === '0')) return 'none';
+  const { 'content-length': length, 'content-encoding': encoding, expect } = request.headers;
+  if (!hasBody(request)) return 'none';
   const { body_limit, upload_limit } = services.snapshots.current.config.server;
   const bytes = Number(length);
-  // Who does not say how long it is has it read first, since it is sent with its length.
-  if (length === undefined || bytes < streamedBytesMin) return readBody(exchange, body_limit);
   const wrong = wrongEncoding(encoding);
   if (wrong !== null) return wrong;
+  // Who does not say how long it is has it read first, since it is sent with its length.
+  if (length === undefined || bytes < streamedBytesMin) return readBody(exchange, body_limit);
   if (bytes > upload_limit) return { kind: 'body-too-large', limitBytes: upload_limit };
   if (expect !== undefined) response.writeContinue();
   // What of it the provider does not read is dropped, so that the caller gets the answer.

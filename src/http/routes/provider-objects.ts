@@ -12,7 +12,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { parseBody } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
-import { readBody } from '../read-body.ts';
+import { hasBody, readBody } from '../read-body.ts';
 import { type Multipart, readMultipart } from '../read-multipart.ts';
 
 /** Files in one form: those of a skill. */
@@ -109,8 +109,7 @@ function isForm({ request }: Exchange): boolean {
 
 /** An empty body is an object without members, as for `POST …/cancel`. Null: the caller left. */
 async function jsonOf(services: Services, exchange: Exchange): Promise<ObjectBody | Failure | null> {
-  const { 'content-length': length, 'transfer-encoding': chunked } = exchange.request.headers;
-  if (chunked === undefined && (length === undefined || length === '0')) return { json: {} };
+  if (!hasBody(exchange.request)) return { json: {} };
   const raw = await readBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null || !Buffer.isBuffer(raw)) return raw;
   const parsed = parseBody(raw);

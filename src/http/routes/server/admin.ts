@@ -10,7 +10,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { offLoopBodyBytes, readerStallTimeoutMs } from '../../../kernel/limits.ts';
 import { identityHeaders } from '../../delivery.ts';
 import { type Exchange, errorContextOf, operatorOf, type Route } from '../../exchange.ts';
-import { readBody, readJsonBody } from '../../read-body.ts';
+import { hasBody, readBody, readJsonBody } from '../../read-body.ts';
 import { writeJson } from '../../write-json.ts';
 
 const prefix = '/admin/v1';
@@ -70,10 +70,8 @@ async function bodyOf(
   path: string,
   objects: ObjectReader,
 ): Promise<Pick<AdminRequest, 'body'> | Failure | null> {
-  const { headers, method } = exchange.request;
-  const length = headers['content-length'];
-  const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
-  if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return { body: '' };
+  const { method } = exchange.request;
+  if (!hasBody(exchange.request) || method === 'GET' || method === 'HEAD' || method === 'DELETE') return { body: '' };
   const body = await (path === yamlPath ? readBody : readJsonBody)(
     exchange,
     path === pointsPath ? pointsBytesMax : bodyBytesMax,
