@@ -163,15 +163,17 @@ test('a connection goes on after a batch that is refused before it was read', as
   }
 });
 
+const storedBytes = async () => {
+  const headers = { authorization: `Bearer ${testKey}` };
+  const usage = (await (await gateway.fetch('/v1/usage', { headers })).json()) as { storage: { files: number } };
+  return usage.storage.files;
+};
+
 test('a batch of messages that is begun again with the same Idempotency-Key is the first one, and keeps no second file', async () => {
   const begin = async (key: string, requests: readonly object[]) => {
     const json = { requests };
     const answer = await gateway.fetch('/v1/messages/batches', { json, headers: { 'idempotency-key': key } });
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as { id: string } };
-  };
-  const storedBytes = async () => {
-    const usage = (await (await gateway.fetch('/v1/usage')).json()) as { storage: { files?: number } };
-    return usage.storage.files ?? 0;
   };
   const requests = [request('once', 'late')];
   const first = await begin('batch-1', requests);
@@ -183,5 +185,26 @@ test('a batch of messages that is begun again with the same Idempotency-Key is t
   assert.equal((await begin('batch-1', [request('other')])).status, 409);
   assert.equal((await begin('x'.repeat(256), requests)).status, 400);
   assert.equal(await storedBytes(), before);
-  assert.notEqual((await begin('batch-2', requests)).body.id, first.body.id);
+  const other = await begin('batch-2', requests);
+  assert.notEqual(other.body.id, first.body.id);
+  for (const { id } of [first.body, other.body]) await client.messages.batches.cancel(id);
+});
+
+test('a deleted batch of messages leaves no bytes, neither its requests nor its results', async () => {
+  const before = await storedBytes();
+  const { id } = await client.messages.batches.create({ requests: [request('a')] });
+  await batchWhen(id, hasEnded);
+  assert.ok((await storedBytes()) > before);
+  await client.messages.batches.delete(id);
+  assert.equal(await storedBytes(), before);
+});
+
+test('a batch of messages that is one too many leaves no bytes', async () => {
+  const open: string[] = [];
+  const create = () => client.messages.batches.create({ requests: [request('a', 'late')] }, { maxRetries: 0 });
+  for (let at = 0; at < 100; at += 1) open.push((await create()).id);
+  const before = await storedBytes();
+  await assert.rejects(create(), { status: 429 });
+  assert.equal(await storedBytes(), before);
+  for (const id of open) await client.messages.batches.cancel(id);
 });

@@ -283,3 +283,24 @@ test('other protocols and names of files are refused, with what to do', async ()
     assert.equal(ended.status, status, `${declared}: ${await ended.text()}`);
   }
 });
+
+test('the start of an upload keeps its name where its body comes in chunks, without a length', async () => {
+  const begun = await fetch(`${gateway.url}/upload/v1beta/files`, {
+    method: 'POST',
+    headers: {
+      'x-goog-api-key': gateway.key,
+      'content-type': 'application/json',
+      'x-goog-upload-protocol': 'resumable',
+      'x-goog-upload-command': 'start',
+    },
+    body: new Blob([JSON.stringify({ file: { displayName: 'chunked.txt' } })]).stream(),
+    duplex: 'half',
+  } as RequestInit);
+  assert.equal(begun.status, 200, await begun.clone().text());
+  const sentTo = begun.headers.get('x-goog-upload-url') ?? '';
+  const headers = { 'x-goog-upload-command': 'upload, finalize', 'x-goog-upload-offset': '0' };
+  const done = await fetch(sentTo, { method: 'POST', headers, body: 'some text' });
+  const { file } = (await done.json()) as { file: { name: string; displayName: string } };
+  assert.equal(file.displayName, 'chunked.txt');
+  await google.files.delete({ name: file.name });
+});

@@ -11,12 +11,12 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';
-import { refuse } from '../../inference/spine/sink.ts';
-import { isFailure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import type { SignedCallers } from '../signed-caller.ts';
+import { refuseCall } from '../write-json.ts';
 import { foundationModelRoutes } from './bedrock/foundation-models.ts';
 import { invocationJobRoutes } from './bedrock/invocation-jobs.ts';
 import { conversationRoute } from './conversation.ts';
@@ -98,18 +98,12 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
     body: {
       schema: isStream ? conversationSchema : () => ({ anyOf: [conversationSchema(), bedrockEmbeddingSchema()] }),
     },
-    async handle(exchange) {
-      const { admitted, request, client } = exchange;
-      // AWS's SDKs send it as bytes of any type.
-      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshots.current.config.server.body_limit));
-      if (raw === null) return;
-      if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
-      const read = readInvokeBody(raw, modelOf(exchange), isStream);
-      if (isFailure(read)) return refuse(client, read, admitted?.headers ?? []);
-      const { form, body, betas } = read;
-      if (betas !== null) request.headers['anthropic-beta'] = betas;
-      await handlers[form]({ ...exchange, givenBody: body });
-    },
+    handle: (exchange) =>
+      answerByForm(services, exchange, handlers, (raw) => {
+        const read = readInvokeBody(raw, modelOf(exchange), isStream);
+        if (!isFailure(read) && read.betas !== null) exchange.request.headers['anthropic-beta'] = read.betas;
+        return read;
+      }),
   };
 }
 
@@ -131,17 +125,22 @@ function countRoute(services: Services): Route {
     endpoint: 'count-tokens',
     dialect: invokeDialect,
     body: { schema: countSchema },
-    async handle(exchange) {
-      const { admitted, client } = exchange;
-      const raw = exchange.givenBody ?? (await readBody(exchange, services.snapshots.current.config.server.body_limit));
-      if (raw === null) return;
-      if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted?.headers ?? []);
-      const read = readCountBody(raw, modelOf(exchange));
-      if (isFailure(read)) return refuse(client, read, admitted?.headers ?? []);
-      const { form, body } = read;
-      await handlers[form]({ ...exchange, givenBody: body });
-    },
+    handle: (exchange) => answerByForm(services, exchange, handlers, (raw) => readCountBody(raw, modelOf(exchange))),
   };
+}
+
+/** Reads a body of any type, as AWS's SDKs send it, and gives what is in it to the handler of its form. */
+async function answerByForm<Form extends string>(
+  services: Services,
+  exchange: Exchange,
+  handlers: Readonly<Record<Form, Route['handle']>>,
+  read: (raw: Buffer) => { form: Form; body: Buffer } | Failure,
+): Promise<void> {
+  const raw = await readBody(exchange, services.snapshots.current.config.server.body_limit);
+  if (raw === null) return;
+  const found = Buffer.isBuffer(raw) ? read(raw) : raw;
+  if (isFailure(found)) return void refuseCall(exchange, found);
+  await handlers[found.form]({ ...exchange, givenBody: found.body });
 }
 
 function countSchema() {

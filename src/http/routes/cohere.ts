@@ -4,16 +4,16 @@ import { rerank } from '../../formats/dialects/forwarded/rerank.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';
-import { refuse } from '../../inference/spine/sink.ts';
 import { isFailure } from '../../kernel/failure.ts';
 import { type JsonObject, objectIn } from '../../kernel/json.ts';
-import { callerOf, type Exchange, type Route } from '../exchange.ts';
+import type { Exchange, Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
-import { readJsonBody } from '../read-body.ts';
+import { refuseCall } from '../write-json.ts';
 import { fromVersion2, version1Wire } from './cohere/from-version-2.ts';
 import { toVersion2, type Version1Form, version1Schema, version1Words } from './cohere/to-version-2.ts';
 import { conversationRoute } from './conversation.ts';
 import { ConvertedDelivery, ConvertedStream } from './converted-delivery.ts';
+import { readObject } from './read-object.ts';
 
 /** Versions 2 and 1 of Cohere's API over any provider, at the paths that its SDKs ask (docs/cohere.md). */
 export function cohereRoutes(services: Services): Route[] {
@@ -62,10 +62,10 @@ export function cohereRoutes(services: Services): Route[] {
 
 /** A conversation of version 1, which `answer` answers in version 2. */
 async function answerVersion1(services: Services, exchange: Exchange, form: Version1Form, answer: Route['handle']) {
-  const request = await readRequest(services, exchange);
+  const request = await readObject(services, exchange);
   if (request === null) return;
   const converted = toVersion2(form, request);
-  if (isFailure(converted)) return refuse(exchange.client, converted, exchange.admitted?.headers ?? []);
+  if (isFailure(converted)) return void refuseCall(exchange, converted);
   const { body, lost } = converted;
   const facts = { words: version1Words[form], lost };
   if (body.stream === true) exchange.wire = version1Wire(form, request);
@@ -81,7 +81,7 @@ async function answerVersion1(services: Services, exchange: Exchange, form: Vers
 
 /** Embeddings of version 1, which are floats where the caller names no types. */
 async function embedVersion1(services: Services, exchange: Exchange, answer: Route['handle']) {
-  const request = await readRequest(services, exchange);
+  const request = await readObject(services, exchange);
   if (request === null) return;
   const isTyped = Array.isArray(request.embedding_types);
   const client = new ConvertedDelivery(exchange.client, {
@@ -98,14 +98,4 @@ async function embedVersion1(services: Services, exchange: Exchange, answer: Rou
     },
   });
   await answer({ ...exchange, client, givenBody: Buffer.from(JSON.stringify(request)) });
-}
-
-/** The body as an object; null: it was refused, or its caller left. */
-async function readRequest(services: Services, exchange: Exchange): Promise<JsonObject | null> {
-  const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
-  if (raw === null) return null;
-  const read = Buffer.isBuffer(raw) ? await services.bodies.readObject(callerOf(exchange).tenant, raw) : raw;
-  if (!isFailure(read)) return read.body;
-  refuse(exchange.client, read, exchange.admitted?.headers ?? []);
-  return null;
 }

@@ -3,12 +3,12 @@ import { gemini } from '../../formats/dialects/gemini/index.ts';
 import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
-import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { bodyHandler } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
+import { refuseCall } from '../write-json.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
@@ -79,7 +79,7 @@ async function expandsCache(parts: CacheParts, exchange: Exchange): Promise<bool
   if (raw === null) return false;
   const body = Buffer.isBuffer(raw) ? await withStoredCache(parts, exchange, raw) : raw;
   if (!Buffer.isBuffer(body)) {
-    refuse(exchange.client, body, exchange.admitted?.headers ?? []);
+    refuseCall(exchange, body);
     return false;
   }
   exchange.givenBody = body;

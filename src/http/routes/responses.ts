@@ -11,7 +11,7 @@ import { type Failure, failureIn, invalidField, isFailure } from '../../kernel/f
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
-import { writeJson } from '../write-json.ts';
+import { refuseCall, writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
 import { interactionsRoutes } from './google/interactions.ts';
@@ -128,7 +128,7 @@ async function answerOrBegin(
 ): Promise<void> {
   const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
   if (raw === null) return;
-  if (!Buffer.isBuffer(raw)) return refuse(exchange.client, raw, exchange.admitted?.headers ?? []);
+  if (!Buffer.isBuffer(raw)) return void refuseCall(exchange, raw);
   const read = raw.includes('"background"') ? await services.bodies.readObject(callerOf(exchange).tenant, raw) : null;
   // Its endpoint says what is wrong with a body that nobody can read.
   const body = read === null || isFailure(read) ? null : read.body;

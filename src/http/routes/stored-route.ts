@@ -1,14 +1,13 @@
 import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
 import type { JsonSchema } from '../../formats/neutral/described-check.ts';
 import type { ObjectReader } from '../../inference/spine/body-reader.ts';
-import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, failureIn, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
-import { readJsonBody } from '../read-body.ts';
-import { writeJson } from '../write-json.ts';
+import { hasBody, readJsonBody } from '../read-body.ts';
+import { refuseCall, writeJson } from '../write-json.ts';
 
 /** A call about a stored object, and its caller. */
 export interface StoredCall {
@@ -56,20 +55,21 @@ export function storedRoute(
     ...(hasBody && { endpoint, body: { schema: () => ({ type: 'object', properties }) } }),
     async handle(exchange) {
       const { account, tenant } = callerOf(exchange);
-      const headers = exchange.admitted?.headers ?? [];
-      try {
+      await answerWith(exchange, async () => {
         const read = hasBody ? await objectOf(exchange, objects ?? null) : { body: {} };
-        if (read === null) return;
-        if (isFailure(read)) return refuse(exchange.client, read, headers);
+        if (read === null || isFailure(read)) return read;
         const query = new URLSearchParams(exchange.search);
-        const result = await answer({ tenant, account, exchange, params: exchange.params, query, body: read.body });
-        if (isFailure(result)) refuse(exchange.client, result, headers);
-        else if (result !== null) writeJson(exchange, 200, result, headers);
-      } catch (error) {
-        refuse(exchange.client, failureIn(error), headers);
-      }
+        return answer({ tenant, account, exchange, params: exchange.params, query, body: read.body });
+      });
     },
   };
+}
+
+/** Answers a call with what `work` returns or throws; null: it was answered already. */
+export async function answerWith(exchange: Exchange, work: () => Promise<JsonObject | Failure | null>): Promise<void> {
+  const answer = await work().catch(failureIn);
+  if (isFailure(answer)) refuseCall(exchange, answer);
+  else if (answer !== null) sendForeign(exchange, answer);
 }
 
 /** Calls about one kind of object: `storedRoute` without its last argument. */
@@ -90,9 +90,8 @@ async function objectOf(
   exchange: Exchange,
   objects: ObjectReader | null,
 ): Promise<{ body: JsonObject } | Failure | null> {
-  const { headers } = exchange.request;
   // A POST without a body, such as a cancellation.
-  if ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined) return { body: {} };
+  if (!hasBody(exchange.request)) return { body: {} };
   const raw = await readJsonBody(exchange, objects === null ? offLoopBodyBytes : largeBytesMax);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) return raw;

@@ -23,17 +23,16 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import { forwardedEndpoint } from '../../../inference/families/forwarded/endpoint.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Target } from '../../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
-import { linkBaseOf } from '../../link-base.ts';
 import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
-import { readJsonBody } from '../../read-body.ts';
 import type { Multipart } from '../../read-multipart.ts';
+import { refuseCall } from '../../write-json.ts';
 import { ConvertedDelivery, type ConvertedFacts } from '../converted-delivery.ts';
 import { imageHandlers } from '../media/image-handlers.ts';
+import { readObject } from '../read-object.ts';
 
 /** A call with its body read, and the model that its header names. */
 export interface NamedCall {
@@ -78,24 +77,9 @@ export function modelNamed(exchange: Exchange, header = 'ai-model-id'): string |
 /** Body and model of a call; null: it was refused, or its caller left. */
 export async function readNamed(services: Services, exchange: Exchange): Promise<NamedCall | null> {
   const model = modelNamed(exchange);
-  if (typeof model !== 'string') return refused(exchange, model);
-  const body = await readObjectOf(services, exchange);
+  if (typeof model !== 'string') return refuseCall(exchange, model);
+  const body = await readObject(services, exchange);
   return body && { model, body };
-}
-
-/** A body that is an object; null: it was refused, or its caller left. */
-export async function readObjectOf(services: Services, exchange: Exchange): Promise<JsonObject | null> {
-  const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
-  if (raw === null) return null;
-  if (!Buffer.isBuffer(raw)) return refused(exchange, raw);
-  const read = await services.bodies.readObject(callerOf(exchange).tenant, raw);
-  return isFailure(read) ? refused(exchange, read) : read.body;
-}
-
-/** Refuses a call, in the format of its route. */
-export function refused(exchange: Exchange, failure: Failure): null {
-  refuse(exchange.client, failure, exchange.admitted?.headers ?? []);
-  return null;
 }
 
 /** The exchange as a family of OpenAI's format serves it. */
@@ -117,12 +101,11 @@ export function targetsOf(services: Services, exchange: Exchange, model: string)
 }
 
 function imageHandler(services: Services): Handle {
-  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshots.current.config.server);
-  const { draw, change } = imageHandlers(services, linkBase);
+  const { draw, change } = imageHandlers(services);
   return async (exchange, { model, body }) => {
     const makers = targetsOf(services, exchange, model).flatMap(({ image }) => image ?? []);
     const call = imageCallOf(body, model, makers);
-    if (isFailure(call)) return void refused(exchange, call);
+    if (isFailure(call)) return void refuseCall(exchange, call);
     const handle = call.body.images === undefined ? draw : change;
     await handle(converted(exchange, 'image', call, (answer, lost) => imageAnswer(parsed(answer), warningsOf(lost))));
   };
@@ -132,7 +115,7 @@ function speechHandler(services: Services): Handle {
   const speak = bodyHandler(services, speechEndpoint(services), asReceived);
   return async (exchange, { model, body }) => {
     const call = speechCallOf(body, model);
-    if (isFailure(call)) return void refused(exchange, call);
+    if (isFailure(call)) return void refuseCall(exchange, call);
     await speak(converted(exchange, 'speech', call, (answer, lost) => speechAnswer(answer, warningsOf(lost))));
   };
 }
@@ -141,7 +124,7 @@ function rerankHandler(services: Services): Handle {
   const rank = bodyHandler(services, forwardedEndpoint(services, 'rerank'), asReceived);
   return async (exchange, { model, body }) => {
     const call = rerankCallOf(body, model);
-    if (isFailure(call)) return void refused(exchange, call);
+    if (isFailure(call)) return void refuseCall(exchange, call);
     const first = ranksObjects(body) ? [objectsWarning] : [];
     await rank(
       converted(exchange, 'reranking', call, (answer, lost) =>
@@ -155,7 +138,7 @@ function transcriptionHandler(services: Services): Handle {
   const endpoint = transcriptionEndpoint(services, 'transcription');
   return async (exchange, { model, body }) => {
     const call = transcriptionCallOf(body, model, timesOf(services, exchange, model));
-    if (isFailure(call)) return void refused(exchange, call);
+    if (isFailure(call)) return void refuseCall(exchange, call);
     const { fields, audioBase64, mediaType, lost } = call;
     const answerOf: AnswerOf = (answer, left) => transcriptionAnswer(parsed(answer), warningsOf(left));
     const client = new ConvertedDelivery(exchange.client, { words: mediaWords.transcription, lost, answerOf });

@@ -13,10 +13,11 @@ import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/
 import { type JsonObject, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler } from '../../model-call.ts';
-import { writeJson } from '../../write-json.ts';
+import { refuseCall, writeJson } from '../../write-json.ts';
 import { convertedHeaders, failureIn } from '../converted-delivery.ts';
+import { readObject } from '../read-object.ts';
 import { Base64Delivery } from './base64-delivery.ts';
-import { type NamedCall, readNamed, readObjectOf, refused, shared, targetsOf } from './media.ts';
+import { type NamedCall, readNamed, shared, targetsOf } from './media.ts';
 
 /** A video that was begun. */
 interface BegunVideo {
@@ -81,7 +82,7 @@ async function begun(
   const makers = targetsOf(services, exchange, model).flatMap(({ video }) => video ?? []);
   const google = makers.length > 0 && makers.every(({ format }) => format === 'veo');
   const call = videoCallOf(body, model, google ? 'google' : 'others');
-  if (isFailure(call)) return refused(exchange, call);
+  if (isFailure(call)) return refuseCall(exchange, call);
   const words = mediaWords.video;
   const client = new BufferedAnswer();
   const givenBody = Buffer.from(JSON.stringify(call.body));
@@ -141,14 +142,14 @@ async function awaited(services: Services, exchange: Exchange, { id, headers, lo
 }
 
 async function answerStatus(services: Services, exchange: Exchange): Promise<void> {
-  const body = await readObjectOf(services, exchange);
+  const body = await readObject(services, exchange);
   if (body === null) return;
   const id = operationIn(body);
-  if (typeof id !== 'string') return void refused(exchange, id);
+  if (typeof id !== 'string') return void refuseCall(exchange, id);
   const headers = [...(exchange.admitted?.headers ?? [])];
   try {
     const found = await videoAt(services, callerOf(exchange).tenant, id);
-    if (isFailure(found)) return void refused(exchange, found);
+    if (isFailure(found)) return void refuseCall(exchange, found);
     const { job } = found;
     if (job.status === 'failed') return writeJson(exchange, 200, { status: 'error', error: reasonOf(job) }, headers);
     if (job.status !== 'completed') return writeJson(exchange, 200, { status: 'pending' }, headers);
@@ -157,10 +158,10 @@ async function answerStatus(services: Services, exchange: Exchange): Promise<voi
       before: '{"status":"completed","videos":[{"type":"base64",',
       after: '}]}',
     });
-    if (failure !== null) refused(exchange, failure);
+    if (failure !== null) refuseCall(exchange, failure);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
-    refused(exchange, error.failure);
+    refuseCall(exchange, error.failure);
   }
 }
 

@@ -2,12 +2,11 @@ import { bedrockConverse } from '../../../formats/dialects/bedrock-converse/inde
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { Alias } from '../../../inference/models/alias.ts';
 import { describedModel, listedModels } from '../../../inference/models/ruled-names.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { claimIn } from '../../signed-request.ts';
-import { writeJson } from '../../write-json.ts';
+import { refuseCall, writeJson } from '../../write-json.ts';
 
 /** Models of the key, as AWS's clients ask Bedrock's control plane for them. */
 export function foundationModelRoutes(services: Services): Route[] {
@@ -38,7 +37,7 @@ const filters: Readonly<Record<string, readonly string[]>> = {
 function list(services: Services, exchange: Exchange): void {
   const query = new URLSearchParams(exchange.search);
   const wrong = wrongFilter(query);
-  if (wrong !== null) return refused(exchange, wrong);
+  if (wrong !== null) return void refuseCall(exchange, wrong);
   const provider = query.get('byProvider')?.toLowerCase();
   const output = query.get('byOutputModality');
   // Nothing is fine-tuned or provisioned by this API.
@@ -67,7 +66,7 @@ function describe(services: Services, exchange: Exchange): void {
   const direct = describedModel(snapshot, name, caller);
   const [, ofArn] = arnOfModel.exec(name) ?? [];
   const alias = isFailure(direct) && ofArn !== undefined ? describedModel(snapshot, ofArn, caller) : direct;
-  if (isFailure(alias)) return refused(exchange, alias);
+  if (isFailure(alias)) return void refuseCall(exchange, alias);
   answer(exchange, { modelDetails: entryOf(alias, regionOf(exchange)) });
 }
 
@@ -109,8 +108,4 @@ const outputs: Readonly<Record<string, string>> = {
 function answer(exchange: Exchange, body: JsonObject): void {
   const { requestId, admitted } = exchange;
   writeJson(exchange, 200, body, [...(admitted?.headers ?? []), 'x-amzn-requestid', requestId]);
-}
-
-function refused(exchange: Exchange, failure: Failure): void {
-  refuse(exchange.client, failure, exchange.admitted?.headers ?? []);
 }

@@ -1,7 +1,7 @@
 import { bedrockConverse } from '../../../formats/dialects/bedrock-converse/index.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { Route } from '../../exchange.ts';
+import { refuseCall } from '../../write-json.ts';
 
 /**
  * Jobs of Bedrock's control plane that call a model for each line of a file in S3. Nothing here reads the caller's
@@ -16,9 +16,7 @@ export function invocationJobRoutes(): Route[] {
     endpoint: 'invocation-jobs',
     dialect: bedrockConverse,
     summary: `Refuses AWS's ${operation}, and names the batches that do the same`,
-    handle({ client, admitted }) {
-      refuse(client, noJobs(operation), admitted?.headers ?? []);
-    },
+    handle: (exchange) => void refuseCall(exchange, noJobs(operation)),
   });
   return [
     refused('POST', '/model-invocation-job', 'CreateModelInvocationJob'),

@@ -1,18 +1,15 @@
-import { pipeline } from 'node:stream/promises';
 import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { fileNotFound } from '../../../inference/batches/batches.ts';
 import type { NewFile, StoredFile, StoredFiles } from '../../../inference/batches/stored-files.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import type { OpenedVectorStores } from '../../../inference/vector-stores/open-vector-stores.ts';
-import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { readerStallTimeoutMs } from '../../../kernel/limits.ts';
-import { identityHeaders } from '../../delivery.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { type FormField, type Multipart, readMultipart } from '../../read-multipart.ts';
-import { writeJson } from '../../write-json.ts';
-import type { StoredCall, storedRoutes } from '../stored-route.ts';
+import { sendBytes } from '../../send-bytes.ts';
+import { withHold } from '../../with-hold.ts';
+import { answerWith, type StoredCall, type storedRoutes } from '../stored-route.ts';
 
 export interface FilesParts {
   services: Services;
@@ -94,67 +91,41 @@ function attachmentOf(name: string): string {
 
 /** The whole file as it is. */
 export async function sendFile(exchange: Exchange, files: StoredFiles, file: StoredFile): Promise<void> {
-  const { request, response } = exchange;
-  const attachment = attachmentOf(file.name);
-  response.writeHead(200, [
-    ...identityHeaders(exchange),
-    ...(exchange.admitted?.headers ?? []),
-    'content-type',
-    'application/octet-stream',
-    'content-length',
-    String(file.bytes),
-    'content-disposition',
-    attachment,
-    'x-content-type-options',
-    'nosniff',
-  ]);
-  if (request.method === 'HEAD') {
-    response.end();
-    return;
-  }
-  response.setTimeout(readerStallTimeoutMs, () => response.destroy());
-  // A reader who left, or a file that was deleted meanwhile, breaks the connection off: there is no other way to report
-  // it.
-  await pipeline(files.read(file), response).catch(() => response.destroy());
+  const type = ['content-type', 'application/octet-stream', 'content-disposition', attachmentOf(file.name)];
+  const headers = [...(exchange.admitted?.headers ?? []), ...type];
+  await sendBytes(exchange, { bytes: file.bytes, headers, content: files.read(file) });
 }
 
 /** Keeps the file of a form, and answers with its facts. */
-export async function uploadFile(parts: FilesParts, exchange: Exchange, format: FileFormat): Promise<void> {
-  const { account } = callerOf(exchange);
-  const headers = exchange.admitted?.headers ?? [];
-  const hold = await parts.services.storage.hold(account);
-  if (isFailure(hold)) return refuse(exchange.client, hold, headers);
-  try {
-    await uploadHeld(parts, exchange, format, hold);
-  } finally {
-    hold.release();
-  }
+export function uploadFile(parts: FilesParts, exchange: Exchange, format: FileFormat): Promise<void> {
+  return answerForm(parts, exchange, formBytesMax, async (form, hold) => {
+    const upload = readUpload(form, format);
+    if (isFailure(upload)) return upload;
+    const { content, ...facts } = upload;
+    const { tenant } = callerOf(exchange);
+    return format.shown(await (await parts.files()).create(tenant, { ...facts, hold }, content.read()));
+  });
 }
 
-async function uploadHeld(
-  { services, files }: FilesParts,
+/** Reads a form with one file, within what the account may store, and answers with what `keep` makes of it. */
+export function answerForm(
+  { services }: FilesParts,
   exchange: Exchange,
-  format: FileFormat,
-  hold: StorageHold,
+  bodyBytes: number,
+  keep: (form: Multipart, hold: StorageHold) => Promise<JsonObject | Failure>,
 ): Promise<void> {
-  const { tenant } = callerOf(exchange);
-  const headers = exchange.admitted?.headers ?? [];
-  const form = await readMultipart(exchange, services.spool, { bodyBytes: formBytesMax, files: 1, hold });
-  if (form === null) return;
-  if (isFailure(form)) return refuse(exchange.client, form, headers);
-  try {
-    const upload = readUpload(form, format);
-    if (isFailure(upload)) return refuse(exchange.client, upload, headers);
-    const { content, ...facts } = upload;
-    const file = await (await files()).create(tenant, { ...facts, hold }, content.read());
-    // Before its answer: the caller's next request may need its place.
-    await form.release();
-    writeJson(exchange, 200, format.shown(file), headers);
-  } catch (error) {
-    refuse(exchange.client, failureIn(error), headers);
-  } finally {
-    await form.release();
-  }
+  return answerWith(exchange, () =>
+    withHold(services, callerOf(exchange).account, async (hold) => {
+      const form = await readMultipart(exchange, services.spool, { bodyBytes, files: 1, hold });
+      if (form === null || isFailure(form)) return form;
+      try {
+        return await keep(form, hold);
+      } finally {
+        // Before the answer: the caller's next request may need its place.
+        await form.release();
+      }
+    }),
+  );
 }
 
 function readUpload({ fields, files }: Multipart, format: FileFormat) {

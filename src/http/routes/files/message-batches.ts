@@ -13,16 +13,15 @@ import { lineBytesMax } from '../../../inference/batches/upstream/upstream-clien
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, FailureError, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
 import { linkBaseOf } from '../../link-base.ts';
-import { writeJson } from '../../write-json.ts';
+import { withHold } from '../../with-hold.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
+import { answerWith, type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { begunOnce } from './begun-once.ts';
 import { sendFile } from './file-calls.ts';
 
@@ -63,7 +62,7 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       limitForm: 'anthropic',
       ...place,
       body: { schema: bodySchema },
-      handle: (exchange) => begin(parts, exchange, base(exchange)),
+      handle: (exchange) => answerWith(exchange, () => begin(parts, exchange, base(exchange))),
     },
     route('GET', path, 'The batches of messages of this key', async (call) => {
       const page = await pageOf(call, await parts.batches());
@@ -96,9 +95,10 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
     route('DELETE', one, 'Delete a batch of messages that has ended', async (call) => {
       const batch = await found(call);
       if (isFailure(batch)) return batch;
-      const { id, ending, outputFile } = batch;
+      const { id, ending, inputFile, outputFile } = batch;
       if (ending === null) return invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`);
-      if (outputFile !== null) await (await parts.files()).remove(call.tenant, outputFile);
+      const files = await parts.files();
+      for (const file of [inputFile, outputFile]) if (file !== null) await files.remove(call.tenant, file);
       await (await parts.batches()).remove(call.tenant, id);
       return { id, type: 'message_batch_deleted' };
     }),
@@ -106,45 +106,37 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
 }
 
 /** The body is written to a file of lines as it comes: it is never whole in memory. */
-async function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Promise<void> {
+function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Promise<JsonObject | Failure | null> {
   const caller = callerOf(exchange);
   const { account, tenant } = caller;
-  const answerHeaders = exchange.admitted?.headers ?? [];
-  const hold = await parts.services.storage.hold(account);
-  if (isFailure(hold)) return refuse(exchange.client, hold, answerHeaders);
-  const files = await parts.files();
-  let unused: string | null = null;
-  try {
+  return withHold(parts.services, account, async (hold) => {
     const digest = createHash('sha256');
     const pieces = hashed(jsonPieces(exchange, bodyBytesMax), digest);
+    const files = await parts.files();
     const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: 2 * windowMs, hold };
     const lines = linesIn(pieces, tenant, parts.services.bodies);
     const { id } = await files.create(tenant, facts, held(lines, hold));
-    unused = id;
-    const request = { exchange, tenant, endpoint: place.endpoint, body: digest.digest() };
-    const answer = await begunOnce(parts.services, request, async () => {
+    let isInput = false;
+    const create = async () => {
       const headers: Record<string, string> = {};
       for (const name of storedHeaders) {
         const value = exchange.request.headers[name];
         if (typeof value === 'string') headers[name] = value;
       }
       const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
-      const batches = await parts.batches();
       const made = { ...order, metadata: null, headers, outputKeptForMs: null };
-      const batch = await batches.create({ tenant, account, keyId: callerIdOf(caller) }, made);
-      unused = null;
+      const batch = await (await parts.batches()).create({ tenant, account, keyId: callerIdOf(caller) }, made);
+      isInput = true;
       return shownBatch(batch, base);
-    });
-    if (answer === null) return;
-    if (isFailure(answer)) refuse(exchange.client, answer, answerHeaders);
-    else writeJson(exchange, 200, answer, answerHeaders);
-  } catch (error) {
-    refuse(exchange.client, failureIn(error), answerHeaders);
-  } finally {
-    // Refused, or a repeat of another request.
-    if (unused !== null) await files.remove(tenant, unused);
-    hold.release();
-  }
+    };
+    try {
+      const request = { exchange, tenant, endpoint: place.endpoint, body: digest.digest() };
+      return await begunOnce(parts.services, request, create);
+    } finally {
+      // Refused, or a repeat of another request.
+      if (!isInput) await files.remove(tenant, id).catch(() => false);
+    }
+  });
 }
 
 async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {

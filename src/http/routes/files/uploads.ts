@@ -1,4 +1,3 @@
-import type { StorageHold } from '../../../books/metering/storage/storage-hold.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import {
   createPartUploads,
@@ -9,15 +8,14 @@ import {
   type UploadPart,
 } from '../../../inference/batches/part-uploads.ts';
 import { purposes } from '../../../inference/batches/stored-files.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
-import { readMultipart } from '../../read-multipart.ts';
-import { writeJson } from '../../write-json.ts';
+import { withHold } from '../../with-hold.ts';
+import { refuseCall } from '../../write-json.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
-import { type FilesParts, fileBytesMax, fileNameCharsMax } from './file-calls.ts';
+import { answerForm, type FilesParts, fileBytesMax, fileNameCharsMax } from './file-calls.ts';
 import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
 
 const place: StoredPlace = { endpoint: 'files', dialect: openAiChat };
@@ -71,7 +69,7 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
       async (call) => {
         const order = orderOf(call.body);
         if (isFailure(order)) return order;
-        return withHold(parts, call.account, async (hold) => {
+        return withHold(parts.services, call.account, async (hold) => {
           const { upload, file } = await (await uploads()).complete(await found(uploads, call), order, hold);
           return { ...shownUpload(upload), file: shownFile(file) };
         });
@@ -94,42 +92,16 @@ async function found(uploads: OpenUploads, { tenant, params }: Pick<StoredCall, 
 }
 
 async function addPart(parts: FilesParts, exchange: Exchange, uploads: OpenUploads): Promise<void> {
-  const { account, tenant } = callerOf(exchange);
-  const headers = exchange.admitted?.headers ?? [];
-  try {
-    const upload = await found(uploads, { tenant, params: exchange.params });
-    const part = await withHold(parts, account, async (hold): Promise<UploadPart | Failure | null> => {
-      const bounds = { bodyBytes: formBytesMax, files: 1, hold };
-      const form = await readMultipart(exchange, parts.services.spool, bounds);
-      if (form === null || isFailure(form)) return form;
-      try {
-        const data = form.files.find(({ name }) => name === 'data');
-        if (data === undefined) return invalid('data', "The form has no file 'data'.");
-        if (data.file.bytes > partBytesMax) return { kind: 'body-too-large', limitBytes: partBytesMax };
-        return await (await uploads()).add(upload, data.file.read(), hold);
-      } finally {
-        await form.release();
-      }
-    });
-    if (isFailure(part)) refuse(exchange.client, part, headers);
-    else if (part !== null) writeJson(exchange, 200, shownPart(part), headers);
-  } catch (error) {
-    refuse(exchange.client, failureIn(error), headers);
-  }
-}
-
-async function withHold<T>(
-  { services }: FilesParts,
-  account: string,
-  work: (hold: StorageHold) => Promise<T>,
-): Promise<T | Failure> {
-  const hold = await services.storage.hold(account);
-  if (isFailure(hold)) return hold;
-  try {
-    return await work(hold);
-  } finally {
-    hold.release();
-  }
+  const { tenant } = callerOf(exchange);
+  const upload = await found(uploads, { tenant, params: exchange.params }).catch(failureIn);
+  if (isFailure(upload)) return void refuseCall(exchange, upload);
+  await answerForm(parts, exchange, formBytesMax, async ({ files }, hold) => {
+    const data = files.find(({ name }) => name === 'data');
+    if (data === undefined) return invalid('data', "The form has no file 'data'.");
+    if (data.file.bytes > partBytesMax) return { kind: 'body-too-large', limitBytes: partBytesMax };
+    const part = await (await uploads()).add(upload, data.file.read(), hold);
+    return isFailure(part) ? part : shownPart(part);
+  });
 }
 
 function beginOf({ bytes, filename, mime_type, purpose, expires_after }: JsonObject): NewPartUpload | Failure {

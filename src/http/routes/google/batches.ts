@@ -8,14 +8,13 @@ import { geminiEmbeddingsPath, geminiLinesPath } from '../../../inference/batche
 import type { StoredFile, StoredFiles } from '../../../inference/batches/stored-files.ts';
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
-import { type Failure, failureIn, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
-import { writeJson } from '../../write-json.ts';
+import { withHold } from '../../with-hold.ts';
 import { held } from '../files/message-batches.ts';
 import { wholeOf } from '../list-page.ts';
-import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
+import { answerWith, type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { fileNameOf, googleVersions, pageTokenIn } from './resource-names.ts';
 
 export interface GoogleBatchesParts {
@@ -80,21 +79,12 @@ export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
 }
 
 /** Begins a batch by a method of a model. The exchange has its body. */
-export async function beginGoogleBatch(
-  parts: GoogleBatchesParts,
-  exchange: Exchange,
-  method: BatchMethod,
-): Promise<void> {
-  const headers = exchange.admitted?.headers ?? [];
+export function beginGoogleBatch(parts: GoogleBatchesParts, exchange: Exchange, method: BatchMethod): Promise<void> {
   const { tenant } = callerOf(exchange);
-  try {
+  return answerWith(exchange, async () => {
     const read = await parts.services.bodies.readObject(tenant, exchange.givenBody ?? Buffer.from('{}'));
-    const begun = isFailure(read) ? read : await begin(parts, exchange, method, read.body);
-    if (isFailure(begun)) refuse(exchange.client, begun, headers);
-    else writeJson(exchange, 200, begun, headers);
-  } catch (error) {
-    refuse(exchange.client, failureIn(error), headers);
-  }
+    return isFailure(read) ? read : begin(parts, exchange, method, read.body);
+  });
 }
 
 async function begin(
@@ -108,10 +98,10 @@ async function begin(
   const { tenant, account } = principal;
   const alias = services.snapshots.current.models.resolve(model, principal);
   if (isFailure(alias)) return alias;
-  const batch = objectIn(body.batch);
-  const config = batch.inputConfig ?? batch.input_config;
+  const settings = objectIn(body.batch);
+  const config = settings.inputConfig ?? settings.input_config;
   if (!isObject(config)) return invalidField('batch.inputConfig', 'must have requests, or the fileName of a file');
-  const { displayName, display_name: inSnakeCase = displayName } = batch;
+  const { displayName, display_name: inSnakeCase = displayName } = settings;
   const fileName = config.fileName ?? config.file_name;
   const full = await services.storage.mayKeep(account);
   if (full !== null) return full;
@@ -168,14 +158,10 @@ async function inlineFile(
     lines.push(Buffer.from(`${JSON.stringify({ key: String(at), ...(metadata != null && { metadata }), request })}\n`));
   }
   const { account, tenant } = callerOf(exchange);
-  const hold = await parts.services.storage.hold(account);
-  if (isFailure(hold)) return hold;
-  try {
+  return withHold(parts.services, account, async (hold) => {
     const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: null, hold };
     return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;
-  } finally {
-    hold.release();
-  }
+  });
 }
 
 async function* piecesOf(lines: readonly Buffer[]): AsyncGenerator<Buffer> {

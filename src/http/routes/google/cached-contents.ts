@@ -13,6 +13,7 @@ import { countTokens } from '../../../inference/families/chat/count-tokens.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { withHold } from '../../with-hold.ts';
 import { wholeOf } from '../list-page.ts';
 import { type StoredCall, storedRoutes } from '../stored-route.ts';
 import { googleVersions, pageTokenIn } from './resource-names.ts';
@@ -105,16 +106,12 @@ async function create(
     ruled: null,
   });
   if (counted.kind !== 'counted') return counted;
-  const hold = await services.storage.hold(account);
-  if (isFailure(hold)) return hold;
-  try {
+  return withHold(services, account, async (hold) => {
     const shownName = typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 128) : null;
     const facts = { model, displayName: shownName, tokens: counted.inputTokens, body };
     const lifetimeMs = expiresMs === null ? lifetimeMsDefault : Math.max(1, expiresMs - atMs);
-    return await (await cachesIn(parts)).create(tenant, { ...facts, lifetimeMs }, hold);
-  } finally {
-    hold.release();
-  }
+    return (await cachesIn(parts)).create(tenant, { ...facts, lifetimeMs }, hold);
+  });
 }
 
 async function listed(parts: CacheParts, { tenant, query }: StoredCall): Promise<JsonObject | Failure> {

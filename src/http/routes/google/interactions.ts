@@ -5,12 +5,12 @@ import { interactionWords, toResponseRequest } from '../../../formats/dialects/i
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { BackgroundRuns } from '../../../inference/families/responses/background.ts';
 import { followRun, followStored } from '../../../inference/families/responses/follow-response.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { callerOf, type Exchange, type Route } from '../../exchange.ts';
-import { readJsonBody } from '../../read-body.ts';
+import type { Exchange, Route } from '../../exchange.ts';
+import { refuseCall } from '../../write-json.ts';
 import { ConvertedDelivery, ConvertedStream } from '../converted-delivery.ts';
+import { readObject } from '../read-object.ts';
 import { type StoredPlace, sendForeign, storedRoutes } from '../stored-route.ts';
 import { googleVersions } from './resource-names.ts';
 
@@ -64,12 +64,10 @@ export function interactionsRoutes(services: Services, background: BackgroundRun
 }
 
 async function create(services: Services, exchange: Exchange, answer: Route['handle']): Promise<void> {
-  const headers = exchange.admitted?.headers ?? [];
-  const raw = await readJsonBody(exchange, services.snapshots.current.config.server.body_limit);
-  if (raw === null) return;
-  const read = Buffer.isBuffer(raw) ? await services.bodies.readObject(callerOf(exchange).tenant, raw) : raw;
-  const converted = isFailure(read) ? read : toResponseRequest(read.body);
-  if (isFailure(converted)) return refuse(exchange.client, converted, headers);
+  const interaction = await readObject(services, exchange);
+  if (interaction === null) return;
+  const converted = toResponseRequest(interaction);
+  if (isFailure(converted)) return void refuseCall(exchange, converted);
   const { body, lost } = converted;
   const facts = { words: interactionWords, lost };
   const isStream = body.stream === true;

@@ -8,14 +8,13 @@ import { videoRequestOf } from '../../../formats/media/gemini/video-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange } from '../../exchange.ts';
 import { asReceived, bodyHandler } from '../../model-call.ts';
+import { refuseCall } from '../../write-json.ts';
 import { imageHandlers } from '../media/image-handlers.ts';
 import { MediaDelivery, type MediaFacts } from './media-delivery.ts';
-import { linkOf } from './resource-names.ts';
 
 type Read = (body: JsonObject, model: string) => MediaRequest | Failure;
 
@@ -29,9 +28,8 @@ interface MediaCall extends Pick<MediaFacts, 'model' | 'kind' | 'form'> {
  * pictures. False, and nothing done, for all other models. The exchange has its body already.
  */
 export function mediaHandler(services: Services): (exchange: Exchange) => Promise<boolean> {
-  const linkBase = (exchange: Exchange) => linkOf({ services }, exchange);
   const speak = bodyHandler(services, speechEndpoint(services), asReceived);
-  const { draw, change } = imageHandlers(services, linkBase);
+  const { draw, change } = imageHandlers(services);
   const film = bodyHandler(services, videosEndpoint(services), (_, body) => ({ body }));
   return async (exchange) => {
     const call = callOf(services, exchange);
@@ -39,7 +37,7 @@ export function mediaHandler(services: Services): (exchange: Exchange) => Promis
     const read = await services.bodies.readObject(callerOf(exchange).tenant, exchange.givenBody);
     const made = isFailure(read) ? read : call.read(read.body, call.model);
     if (isFailure(made)) {
-      refuse(exchange.client, made, exchange.admitted?.headers ?? []);
+      refuseCall(exchange, made);
       return true;
     }
     const { kind, form, model } = call;

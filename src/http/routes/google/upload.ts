@@ -10,7 +10,8 @@ import { offLoopBodyBytes } from '../../../kernel/limits.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
 import { bodyPieces } from '../../json-pieces.ts';
-import { readJsonBody } from '../../read-body.ts';
+import { hasBody, readJsonBody } from '../../read-body.ts';
+import { withHold } from '../../with-hold.ts';
 import { writeJson } from '../../write-json.ts';
 import { type FilesParts, fileBytesMax, fileNameCharsMax } from '../files/file-calls.ts';
 import { held } from '../files/message-batches.ts';
@@ -109,8 +110,7 @@ async function begin(parts: UploadParts, exchange: Exchange): Promise<StoredFile
   const { account, tenant } = callerOf(exchange);
   const declared = Number(headerOf(exchange, 'x-goog-upload-header-content-length') ?? 0);
   if (declared > fileBytesMax) return { kind: 'body-too-large', limitBytes: fileBytesMax };
-  const hasBody = (exchange.request.headers['content-length'] ?? '0') !== '0';
-  const raw = hasBody ? await readJsonBody(exchange, offLoopBodyBytes) : Buffer.from('{}');
+  const raw = hasBody(exchange.request) ? await readJsonBody(exchange, offLoopBodyBytes) : Buffer.from('{}');
   if (raw === null) return { kind: 'request-timeout', message: 'The request body broke off.' };
   const read = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
   if (isFailure(read)) return read;
@@ -146,13 +146,9 @@ async function append(
   }
   const size = Number(new URLSearchParams(exchange.search).get('upload_size') || fileBytesMax);
   const bytesMax = Math.min(fileBytesMax, Number.isSafeInteger(size) ? size : fileBytesMax);
-  const hold = await parts.services.storage.hold(callerOf(exchange).account);
-  if (isFailure(hold)) return hold;
-  try {
-    return await files.append(file, held(bodyPieces(exchange, Math.max(0, bytesMax - file.bytes)), hold), hold);
-  } finally {
-    hold.release();
-  }
+  return withHold(parts.services, callerOf(exchange).account, (hold) =>
+    files.append(file, held(bodyPieces(exchange, Math.max(0, bytesMax - file.bytes)), hold), hold),
+  );
 }
 
 function wrongProtocol(): Failure {

@@ -6,21 +6,13 @@ import {
   imageVariationSchema,
 } from '../../../formats/media/images/read-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
-import {
-  imageEditsEndpoint,
-  imagesEndpoint,
-  imageVariationsEndpoint,
-} from '../../../inference/families/images/endpoint.ts';
-import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
-import type { Exchange, Route } from '../../exchange.ts';
-import { linkBaseOf } from '../../link-base.ts';
-import { bodyHandler, uploadHandler } from '../../model-call.ts';
-import { readEditBody } from '../../read-edit-body.ts';
+import type { Route } from '../../exchange.ts';
+import { imageHandlers } from './image-handlers.ts';
 
 /** `POST /v1/images/generations`, `/v1/images/edits` and `/v1/images/variations`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
   const shared = { method: 'POST', auth: 'key', quota: 'one', limitForm: 'openai', dialect: openAiChat } as const;
-  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshots.current.config.server);
+  const { draw, change, vary } = imageHandlers(services);
   return [
     {
       ...shared,
@@ -28,10 +20,7 @@ export function imageRoutes(services: Services): Route[] {
       summary: 'Draw pictures',
       endpoint: 'image',
       body: { schema: imageSchema },
-      handle: bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({
-        body,
-        linkBase: linkBase(exchange),
-      })),
+      handle: draw,
     },
     {
       ...shared,
@@ -39,13 +28,7 @@ export function imageRoutes(services: Services): Route[] {
       summary: 'Change pictures',
       endpoint: 'image-edit',
       body: { form: 'multipart/form-data', schema: imageEditSchema, json: imageEditBodySchema },
-      handle: uploadHandler(
-        services,
-        imageEditsEndpoint(services),
-        editFilesMax,
-        (exchange, form) => ({ form, linkBase: linkBase(exchange) }),
-        (exchange, call) => readEditBody(services, exchange, call),
-      ),
+      handle: change,
     },
     {
       ...shared,
@@ -53,10 +36,7 @@ export function imageRoutes(services: Services): Route[] {
       summary: 'Create a variation of a picture',
       endpoint: 'image-variation',
       body: { form: 'multipart/form-data', schema: imageVariationSchema },
-      handle: uploadHandler(services, imageVariationsEndpoint(services), 1, (exchange, form) => ({
-        form,
-        linkBase: linkBase(exchange),
-      })),
+      handle: vary,
     },
   ];
 }

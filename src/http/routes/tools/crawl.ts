@@ -1,5 +1,4 @@
 import { callerIdOf } from '../../../books/auth/principal.ts';
-import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, failureIn, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
@@ -14,7 +13,7 @@ import { ToolFields } from '../../../tools/tool-fields.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { readJsonBody } from '../../read-body.ts';
-import { writeJson } from '../../write-json.ts';
+import { refuseCall, writeJson } from '../../write-json.ts';
 import { type CrawlParts, type CrawlPlace, cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
 import { toolMounts } from './tool-mounts.ts';
 
@@ -47,7 +46,7 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
     summary,
     async handle(exchange) {
       const failure = await handler(parts, exchange, place).catch(failureIn);
-      if (failure !== null) refuse(exchange.client, failure, exchange.admitted?.headers ?? []);
+      if (failure !== null) refuseCall(exchange, failure);
     },
   });
   const [one, many, begins] =
