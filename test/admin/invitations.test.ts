@@ -178,6 +178,23 @@ test('an admin of an account changes and removes its members, and no others', as
   assert.deepEqual('accounts' in left && left.accounts, ['bravo'], 'a member of another account stays there');
 });
 
+test('two admins who remove a member of both their accounts at one time leave it none', async (t) => {
+  const admin = await openAdmin(t, accounts);
+  const { id } = await admin.ok('POST', '/operators', { name: 'Both', role: 'viewer', accounts: ['alpha', 'bravo'] });
+  const remove = (account: string) => admin.call('DELETE', `/members/${id}`, undefined, operator('admin', [account]));
+  const { apply } = admin.store;
+  let other: Promise<unknown> | null = null;
+  admin.store.apply = async (...change: Parameters<typeof apply>) => {
+    admin.store.apply = apply;
+    other = remove('bravo');
+    await other;
+    return apply.call(admin.store, ...change);
+  };
+  assert.equal((await remove('alpha')).status, 200);
+  assert.equal(((await other) as unknown as { status: number }).status, 200);
+  assert.deepEqual((await admin.ok('GET', '/operators')).data, [], 'a member of nothing is removed');
+});
+
 interface Reply {
   path: string;
   mail: { sent: boolean; reason: string | null };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Change, OperatorRow } from '../../books/auth/account-store.ts';
+import type { Change, OperatorChange, OperatorRow } from '../../books/auth/account-store.ts';
 import { isoOrNull, operatorFacts } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -11,6 +11,9 @@ import { inOrderOf } from '../page.ts';
 import { mayNotGive, roles } from '../roles.ts';
 import { entryOperations } from './entry-operations.ts';
 import { byGroups, managerOf, managers } from './operators.ts';
+
+/** Attempts to change a member that others change, too. */
+const triesMax = 10;
 
 const memberSchema = z.object({
   id: z.string(),
@@ -28,7 +31,7 @@ export type MemberReply = z.output<typeof memberSchema>;
 export function memberOperations(records: Records): Operation[] {
   const entries = entryOperations({ path: '/members', named: 'id', area: 'members', reply: memberSchema });
 
-  const { memberOf, change } = createMembers(records);
+  const { change } = createMembers(records);
   return [
     entries.list({
       summary: 'Lists the operators of some accounts, by name, as far as you manage these accounts.',
@@ -50,27 +53,24 @@ export function memberOperations(records: Records): Operation[] {
       summary: 'Changes the role of a member. It counts at once, for the sessions of the member too.',
       body: z.strictObject({ role: z.enum(roles) }),
       async run(id, { body: { role }, operator }) {
-        const before = await memberOf(id, operator);
-        // The role counts in all its accounts.
-        const refused = mayNotGive(operator, { role, accounts: before.accounts });
-        if (refused !== null) refuse(refused.kind === 'forbidden' ? refused : elsewhereToo(before));
-        const after: OperatorRow = { ...before, role };
-        await change({ kind: 'update-operator', id: before.id, set: { role } }, operator, before, after);
-        return shown(after, operator.accounts);
+        const { before, after } = await change(id, operator, (member) => {
+          // The role counts in all its accounts.
+          const refused = mayNotGive(operator, { role, accounts: member.accounts });
+          if (refused !== null) refuse(refused.kind === 'forbidden' ? refused : elsewhereToo(member));
+          return { role };
+        });
+        return shown(after ?? before, operator.accounts);
       },
     }),
     entries.remove({
       summary:
         'Takes the accounts that you manage from a member. A member of no other account is removed with its sessions.',
       async run(id, { operator }) {
-        const before = await memberOf(id, operator);
-        const lost = inCommon(before, operator.accounts);
-        const accounts = (before.accounts ?? []).filter((account) => !lost.includes(account));
-        if (accounts.length === 0) await change({ kind: 'delete-operator', id: before.id }, operator, before, null);
-        else {
-          const update: Change = { kind: 'update-operator', id: before.id, set: { accounts } };
-          await change(update, operator, before, { ...before, accounts });
-        }
+        const { before } = await change(id, operator, (member) => {
+          const lost = inCommon(member, operator.accounts);
+          const accounts = (member.accounts ?? []).filter((account) => !lost.includes(account));
+          return accounts.length === 0 ? null : { accounts };
+        });
         return shown(before, operator.accounts);
       },
     }),
@@ -89,18 +89,28 @@ function createMembers(records: Records) {
     return refused === null ? row : refuse(refused);
   }
 
-  async function change(change: Change, { name: actor }: Operator, before: OperatorRow, after: OperatorRow | null) {
-    const done = await records.apply([change], {
-      actor,
-      action: after === null ? 'operator.delete' : 'operator.update',
-      subject: before.id,
-      before: operatorFacts(before),
-      after: after === null ? null : operatorFacts(after),
-    });
-    if (done !== 'done') refuse(noMember(before.id));
+  /** Changes a member as `to` says, null removes it. Others may change its accounts at the same time. */
+  async function change(id: string, caller: Operator, to: (before: OperatorRow) => OperatorChange | null) {
+    for (let tries = 0; tries < triesMax; tries += 1) {
+      const before = await memberOf(id, caller);
+      const set = to(before);
+      const after = set && { ...before, ...set };
+      const as = { id: before.id, was: before.accounts ?? [] };
+      const change: Change =
+        set === null ? { kind: 'delete-operator', ...as } : { kind: 'update-operator', ...as, set };
+      const done = await records.apply([change], {
+        actor: caller.name,
+        action: after === null ? 'operator.delete' : 'operator.update',
+        subject: before.id,
+        before: operatorFacts(before),
+        after: after && operatorFacts(after),
+      });
+      if (done === 'done') return { before, after };
+    }
+    return refuse({ kind: 'conflict', message: 'Others change this member at this moment. Try again.' });
   }
 
-  return { memberOf, change };
+  return { change };
 }
 
 function nameOf({ name }: OperatorRow): string {

@@ -100,9 +100,10 @@ export type Change =
   | { kind: 'reseal-credential'; provider: string; id: string; was: string; sealed: string }
   /** `exists`: its name, its key or the person behind it is another's. */
   | { kind: 'create-operator'; operator: OperatorRow }
-  | { kind: 'update-operator'; id: string; set: OperatorChange }
+  /** `was`: only where it has just these accounts; absent: whatever it has. */
+  | { kind: 'update-operator'; id: string; set: OperatorChange; was?: readonly string[] }
   /** Removes its sessions, too. */
-  | { kind: 'delete-operator'; id: string }
+  | { kind: 'delete-operator'; id: string; was?: readonly string[] }
   /** Drops those that have expired by then. */
   | { kind: 'create-invitation'; invitation: InvitationRow }
   /** Before it expires: of two who come at once one gets it. */

@@ -135,10 +135,10 @@ export class AccountSteps {
         const { id, set } = change;
         const { name, role, prefix, hash, accounts } = set;
         const columns = { name, role, prefix, hash, accounts: accounts && JSON.stringify(accounts) };
-        return [this.#update('operator', { id, ...columns }, { id })];
+        return [this.#update('operator', { id, ...columns }, operatorAsIs(change))];
       }
       case 'delete-operator':
-        return [this.#remove('operator', { id: change.id })];
+        return [this.#remove('operator', operatorAsIs(change))];
       case 'create-invitation': {
         const { invitation } = change;
         const expired = `DELETE FROM ${this.#prefix}invitation WHERE ends_ms <= $1`;
@@ -247,4 +247,8 @@ function accountColumns(facts: Partial<AccountFacts>): Columns {
 function settingColumns({ name, expiresMs, models, ips, limits, guards, tags = [] }: KeySettings): Columns {
   const lists = { models: toJson(models), ips: toJson(ips), guards: namesColumn(guards), tags: namesColumn(tags) };
   return { name, expires_ms: expiresMs, limits: toJson(limits), ...lists };
+}
+
+function operatorAsIs({ id, was }: { id: string; was?: readonly string[] }): Columns {
+  return { id, accounts: was && JSON.stringify(was) };
 }
