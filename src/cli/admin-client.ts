@@ -61,17 +61,6 @@ export async function withAdmin<T>(
   }
 }
 
-/** One call of the admin API: its reply's JSON. Throws `AdminRefused`. */
-export function adminCall(
-  flags: AdminFlags,
-  parts: Pick<CliParts, 'adminApi'>,
-  method: AdminMethod,
-  path: string,
-  given: { query?: AdminQuery; body?: unknown } = {},
-): Promise<unknown> {
-  return withAdmin(flags, parts, (admin) => admin.request(method, path, given));
-}
-
 async function withClient<T>(
   flags: AdminFlags,
   parts: Pick<CliParts, 'adminApi'>,
@@ -110,7 +99,7 @@ export function adminKey(url: string, named: boolean, config: () => Config): str
   const { admin, storage } = config();
   if (admin.key !== undefined) return admin.key;
   const { hostname } = new URL(url);
-  if (named && !/^(localhost|127\..*|\[::1\])$/.test(hostname)) return null;
+  if (named && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return null;
   return readIfThere(join(dataFolderAt(storage.data_dir).path, 'admin.key'))?.trim() || null;
 }
 

@@ -4,6 +4,7 @@ import { culvert } from '../kernel/command-form.ts';
 import { dataFolderAt, keyFiles, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../stores/sqlite/data-folder-lock.ts';
 import { CommandFailed } from './command-failed.ts';
+import { readConfig } from './read-config.ts';
 
 /** How a command reaches a server. A key in the environment does not show in the process list, one in `--key` does. */
 export interface ServerFlags {
@@ -30,6 +31,18 @@ export function apiKey(flags: ServerFlags, url: string | null, config: () => Con
   // It opens the server of the same data folder, and is not shown to another one.
   if (!existsSync(folder.lockFile) || lockOwner(folder)?.url !== url) return null;
   return readIfThere(keyFiles(folder).first)?.trim() || null;
+}
+
+/** The server and the key of a command that needs both. Throws a sentence where one is missing. */
+export function serverAndKey(flags: ServerFlags): { url: string; key: string } {
+  const config = () => readConfig(flags.config);
+  const url = serverUrl(flags, config);
+  if (url === null)
+    throw new CommandFailed(`No server runs here. Start one with ${culvert} start, or set CULVERT_URL.`);
+  const key = apiKey(flags, url, config);
+  if (key === null)
+    throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
+  return { url, key };
 }
 
 function checkedUrl(text: string): string {

@@ -1,11 +1,20 @@
-import { createWriteStream, writeFileSync } from 'node:fs';
+import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { CommandFailed, codeOf, unwritable } from './command-failed.ts';
+import { CommandFailed, codeOf, unreadable, unwritable } from './command-failed.ts';
 
 /** Measured with vectors, which hardly shrink: 30 MB/s and the same size as level 6 gives at 16. */
 const gzipLevel = 3;
+
+/** Text of a file; `-` is standard input. An error is a sentence. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
 
 /**
  * Writes a file whole or not at all, readable by its owner only. It is durable before it replaces an older one. An

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { AdminApi, AdminReply, AdminRequest } from '../../src/admin/admin-api.ts';
 import { adminOperator } from '../../src/books/auth/operator.ts';
-import { type AdminClient, AdminRefused, inProcess, overHttp } from '../../src/cli/admin-client.ts';
+import { type AdminClient, AdminRefused, adminKey, inProcess, overHttp } from '../../src/cli/admin-client.ts';
 import { listRows } from '../../src/cli/rows.ts';
-import { closedPort } from '../start-process.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { closedPort, temporaryFolder } from '../start-process.ts';
 
 const key = 'sk-cv-admin-canary-0001';
 
@@ -148,4 +151,20 @@ test('a wrong admin key, a server that is not Culvert, and none at all are one s
     await messageOf(overHttp(`http://127.0.0.1:${await closedPort()}`, key)),
     /No answer from .*ECONNREFUSED/,
   );
+});
+
+test('the generated admin key goes to a named server on this machine alone', (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'admin.key'), `${key}\n`);
+  const config = { admin: {}, storage: { data_dir: folder } } as Config;
+  const keyFor = (url: string) => adminKey(url, true, () => config);
+  for (const url of ['http://localhost:4141', 'http://127.0.0.1:4141', 'http://127.1:4141', 'http://[::1]:4141'])
+    assert.equal(keyFor(url), key, url);
+  for (const url of [
+    'http://127.evil.example',
+    'http://127.0.0.1.evil.example',
+    'http://localhost.example',
+    'http://10.0.0.1',
+  ])
+    assert.equal(keyFor(url), null, url);
 });

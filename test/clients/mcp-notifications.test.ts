@@ -97,6 +97,12 @@ for (const [way, transport] of [
   }
 }
 
+test('culvert mcp: what ends a line of text, inside of an answer in a stream, does not end it', async (t) => {
+  const one = await connected(t, overStdio());
+  await steps(one, 'one\u2028two\u2029three\u0085four');
+  assert.deepEqual(one.heard.progress, threeSteps);
+});
+
 test('progress that comes together with the answer is not lost', async (t) => {
   const one = await connected(t, overHttp());
   await steps(one, 'it', { tool: 'program__steps', joined: true });

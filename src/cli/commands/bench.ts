@@ -1,16 +1,14 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { parseDurationMs } from '../../config/scalars.ts';
-import { culvert } from '../../kernel/command-form.ts';
 import { createTally, type Results, type Spread } from '../bench/answer-tally.ts';
 import { askOnce, type Order } from '../bench/ask-once.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { createProgress, whileWaiting } from '../progress.ts';
-import { readConfig } from '../read-config.ts';
-import { apiKey, serverUrl } from '../running-server.ts';
+import { serverAndKey } from '../running-server.ts';
 import { plain, table } from '../table.ts';
-import { fromServer } from './models.ts';
+import { firstChatModel } from './models.ts';
 
 export interface BenchFlags {
   key?: string;
@@ -34,12 +32,7 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
   if (flags.requests !== undefined && flags.duration !== undefined)
     throw new CommandFailed('Give --requests or --duration, not both.', 2);
   const forMs = flags.duration === undefined ? null : checkedDurationMs(flags.duration);
-  const url = serverUrl({ url: server }, () => {
-    throw new CommandFailed(`'${server}' is not the URL of a server`, 2);
-  });
-  const key = apiKey(flags, url, () => readConfig(undefined));
-  if (url === null || key === null)
-    throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
+  const { url, key } = serverAndKey({ url: server, key: flags.key });
   const model = flags.model ?? (await firstChatModel(url, key));
   const left = new AbortController();
   const interrupt = () => left.abort();
@@ -84,12 +77,6 @@ function checkedDurationMs(text: string): number {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms >= 1 && ms <= benchMaxMs) return ms;
   throw new CommandFailed('--duration: expected a time such as 30s, at most 1h', 2);
-}
-
-async function firstChatModel(url: string, key: string): Promise<string> {
-  const first = (await fromServer(url, key)).find((model) => model.model_type === 'chat');
-  if (first === undefined) throw new CommandFailed(`${url} lists no chat model. Name one with --model.`);
-  return first.id;
 }
 
 /** `forMs` null: as many as wanted, however long that takes. */

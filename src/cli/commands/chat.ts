@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { culvert } from '../../kernel/command-form.ts';
 import { createSseReader, type SseEvent } from '../../upstream/transport/sse-reader.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { printExact, printJson, writeOut } from '../print.ts';
 import { createProgress } from '../progress.ts';
-import { readConfig } from '../read-config.ts';
-import { apiKey, ask, type ServerFlags, serverUrl } from '../running-server.ts';
-import { fromServer } from './models.ts';
+import { ask, type ServerFlags, serverAndKey } from '../running-server.ts';
+import { firstChatModel } from './models.ts';
 
 export interface ChatFlags extends ServerFlags {
   model?: string;
@@ -23,13 +21,7 @@ const interruptedCode = 130;
 
 /** `culvert chat`: one question to the running server, its answer to stdout as it comes. */
 export async function chat(text: string, flags: ChatFlags): Promise<number> {
-  const url = serverUrl(flags, () => readConfig(flags.config));
-  if (url === null)
-    throw new CommandFailed(`No server runs here. Start one with ${culvert} start, or set CULVERT_URL.`);
-  const key = apiKey(flags, url, () => readConfig(flags.config));
-  if (key === null) {
-    throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
-  }
+  const { url, key } = serverAndKey(flags);
   const left = new AbortController();
   const progress = createProgress(flags, 'waits');
   progress.at(`waiting for the answer of ${url}`);
@@ -50,13 +42,6 @@ export async function chat(text: string, flags: ChatFlags): Promise<number> {
     if (left.signal.aborted) return interruptedCode;
     throw error instanceof CommandFailed ? error : new CommandFailed(notComplete);
   }
-}
-
-async function firstChatModel(url: string, key: string, signal: AbortSignal): Promise<string> {
-  const listed = await fromServer(url, key, signal);
-  const first = listed.find((model) => model.model_type === 'chat');
-  if (first === undefined) throw new CommandFailed(`${url} lists no chat model. ${culvert} models lists what it has.`);
-  return first.id;
 }
 
 function messagesOf(text: string, system: string | undefined) {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type Score, scoreOf, type TriedText } from '../../guards/score.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { overAdmin } from '../admin-entries.ts';
@@ -7,6 +6,7 @@ import type { CommandEntry } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printExact, printJson } from '../print.ts';
 import { table } from '../table.ts';
+import { readText } from '../whole-file.ts';
 
 /** `culvert guards test` */
 export const guardTest: CommandEntry = overAdmin({
@@ -114,16 +114,9 @@ function ofLine(error: unknown, batch: readonly Line[]): unknown {
 }
 
 function linesOf(file: string): Line[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    throw new CommandFailed(`The file ${file} cannot be read.`, 2);
-  }
-  return text.split('\n').flatMap((written, at) => {
-    if (written.trim() === '') return [];
-    return [{ line: at + 1, content: objectIn(written, at + 1) }];
-  });
+  return readText(file)
+    .split('\n')
+    .flatMap((written, at) => (written.trim() === '' ? [] : [{ line: at + 1, content: objectIn(written, at + 1) }]));
 }
 
 function objectIn(written: string, line: number): Record<string, unknown> {

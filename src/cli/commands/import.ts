@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { checkConfigText } from '../../config/check.ts';
 import { formatProblem } from '../../config/problem.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { isObject, objectIn } from '../../kernel/json.ts';
-import { CommandFailed, unreadable } from '../command-failed.ts';
+import { CommandFailed } from '../command-failed.ts';
 import type { ForeignSource } from '../import/foreign-sources.ts';
 import { readForeignYaml } from '../import/foreign-yaml.ts';
 import { importLiteLlm } from '../import/import-litellm.ts';
@@ -14,7 +13,7 @@ import type { Imported, ImportResult } from '../import/imported.ts';
 import { readLiteLlmDatabase } from '../import/litellm-database.ts';
 import { type Gateway, importedText, oneLine, placeOf } from '../import/write-imported.ts';
 import { note, print, printJson, writeOut } from '../print.ts';
-import { writeNewFile } from '../whole-file.ts';
+import { readText, writeNewFile } from '../whole-file.ts';
 
 export interface ImportFlags {
   output: string;
@@ -105,14 +104,6 @@ function finish(result: ImportResult, gateway: Gateway, from: string, { output, 
     print(`Next: ${culvert} check ${output} --live`);
   }
   return 0;
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw unreadable(file, error);
-  }
 }
 
 /** Uses substitutes for variables of the environment: a file that the check refuses would help nobody. */

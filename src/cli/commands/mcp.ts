@@ -1,22 +1,16 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
-import type { ReadableStream as WebStream } from 'node:stream/web';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
-import { CommandFailed } from '../command-failed.ts';
+import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
+import { createSseReader } from '../../upstream/transport/sse-reader.ts';
 import { note } from '../print.ts';
-import { readConfig } from '../read-config.ts';
-import { apiKey, errorIn, errorTextCharsMax, reach, type ServerFlags, serverUrl } from '../running-server.ts';
+import { errorIn, errorTextCharsMax, reach, type ServerFlags, serverAndKey } from '../running-server.ts';
 import { untilSignal } from '../until-signal.ts';
 
 const serverError = -32_000;
 
 /** `culvert mcp`: carries MCP messages between standard input and output and the `/mcp` of a running server. */
 export async function mcp(flags: ServerFlags): Promise<number> {
-  const url = serverUrl(flags, () => readConfig(flags.config));
-  if (url === null) throw new CommandFailed('No server runs here. Give its URL as --url, or in CULVERT_URL.');
-  const key = apiKey(flags, url, () => readConfig(flags.config));
-  if (key === null) throw new CommandFailed('No key is set. Put one into CULVERT_API_KEY.', 2);
+  const { url, key } = serverAndKey(flags);
   const stdio = new StdioServerTransport();
   const bridge = new Bridge(url, key, (message) => stdio.send(message));
   const ended = new Promise<void>((resolve) => {
@@ -90,12 +84,15 @@ class Bridge {
   /** The answer in a stream, whose notifications are passed on as they come; null: it has none. */
   async #answerInStream(body: ReadableStream<Uint8Array>): Promise<JSONRPCMessage | null> {
     let answer: JSONRPCMessage | null = null;
-    // Each event of the server is one line of JSON.
-    for await (const line of createInterface({ input: Readable.fromWeb(body as WebStream), crlfDelay: Infinity })) {
-      if (!line.startsWith('data: ')) continue;
-      const message = JSON.parse(line.slice('data: '.length)) as JSONRPCMessage;
-      if ('method' in message) await this.#send(message);
-      else answer = message;
+    // Lines end as those of events do: JSON may hold what ends a line of text.
+    const reader = createSseReader({ eventBytesMax: upstreamBodyBytesMax });
+    for await (const chunk of body) {
+      for (const { data } of reader.push(Buffer.from(chunk))) {
+        const message = JSON.parse(data) as JSONRPCMessage;
+        if ('method' in message) await this.#send(message);
+        else answer = message;
+      }
+      if (reader.tooLarge) throw new Error(`${this.#url}/mcp sent a message above ${upstreamBodyBytesMax} bytes.`);
     }
     return answer;
   }

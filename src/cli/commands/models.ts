@@ -1,5 +1,6 @@
 import { listedModels } from '../../inference/models/ruled-names.ts';
 import { culvert } from '../../kernel/command-form.ts';
+import { CommandFailed } from '../command-failed.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
@@ -41,10 +42,17 @@ export async function models(flags: ModelsFlags, parts: CliParts): Promise<numbe
   return 0;
 }
 
-export async function fromServer(url: string, key: string, signal?: AbortSignal): Promise<ListedModel[]> {
+async function fromServer(url: string, key: string, signal?: AbortSignal): Promise<ListedModel[]> {
   const response = await ask(url, '/v1/models', key, signal === undefined ? {} : { signal });
   const { data } = (await response.json()) as { data: ListedModel[] };
   return data;
+}
+
+/** Id of the first chat model that the server lists for this key. */
+export async function firstChatModel(url: string, key: string, signal?: AbortSignal): Promise<string> {
+  const first = (await fromServer(url, key, signal)).find((model) => model.model_type === 'chat');
+  if (first === undefined) throw new CommandFailed(`${url} lists no chat model. ${culvert} models lists what it has.`);
+  return first.id;
 }
 
 async function fromFiles(flags: ModelsFlags, parts: CliParts): Promise<ListedModel[]> {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { providerTypes } from '../../formats/providers/catalog.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { calls, lists, overAdmin } from '../admin-entries.ts';
@@ -8,6 +7,7 @@ import type { CliParts } from '../parts.ts';
 import { note, printReply } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
 import { removesStored } from '../stored-settings.ts';
+import { readText } from '../whole-file.ts';
 
 /** `culvert providers …` */
 export const providers: CommandBody = {
@@ -97,21 +97,15 @@ async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Pr
 
 /** The key comes from a file or a variable, because the process list would show an argument. */
 function keyOf(type: string, { keyEnv, keyFile }: AddFlags): string | null {
-  if (keyFile !== undefined) return readKey(keyFile);
+  if (keyFile !== undefined) {
+    const key = readText(keyFile).trim();
+    if (key !== '') return key;
+    throw new CommandFailed(`${keyFile} holds no key.`, 2);
+  }
   const variable = keyEnv ?? providerTypes.get(type)?.envKey ?? null;
   const key = variable === null ? undefined : process.env[variable]?.trim();
   if (key) return key;
   if (keyEnv !== undefined) throw new CommandFailed(`The variable ${keyEnv} holds no key.`, 2);
   if (variable !== null) note(`${variable} is not set, so the provider is tried without a key.`);
   return null;
-}
-
-function readKey(file: string): string {
-  try {
-    const key = readFileSync(file === '-' ? 0 : file, 'utf8').trim();
-    if (key !== '') return key;
-  } catch (error) {
-    throw new CommandFailed(`The key cannot be read from ${file}: ${(error as Error).message}`, 2);
-  }
-  throw new CommandFailed(`${file} holds no key.`, 2);
 }

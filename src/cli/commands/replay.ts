@@ -6,9 +6,8 @@ import { pastInstant } from '../instant-option.ts';
 import { adminOptions, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
-import { readConfig } from '../read-config.ts';
 import { listRows, type Row, rowTable } from '../rows.ts';
-import { apiKey, causeOf, errorIn, reach, serverUrl } from '../running-server.ts';
+import { causeOf, errorIn, reach, serverAndKey } from '../running-server.ts';
 
 /** `culvert replay` */
 export const replay: CommandBody = {
@@ -70,10 +69,7 @@ interface StoredRequest {
 
 /** `culvert replay`: asks kept requests again at another model, at the cost of the operator's key. */
 async function replayRequests(flags: ReplayFlags, parts: CliParts): Promise<number> {
-  const url = serverUrl(flags, () => readConfig(flags.config));
-  const key = apiKey(flags, url, () => readConfig(flags.config));
-  if (url === null) throw new CommandFailed('No server runs here that could send them. Name one with --url.');
-  if (key === null) throw new CommandFailed('No API key is set to pay for it. Put one into CULVERT_API_KEY.');
+  const { url, key } = serverAndKey(flags);
   return withAdmin(flags, parts, async (admin, progress) => {
     const { stored, examined } = await storedRequests(admin, flags);
     if (stored.length === 0) throw new CommandFailed(whyNone(examined));

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { formatProblem } from '../../../config/problem.ts';
 import type { Config, HookConfig } from '../../../config/schema.ts';
@@ -12,11 +11,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { environmentProxies } from '../../../upstream/transport/proxy.ts';
 import { createTransport } from '../../../upstream/transport/send.ts';
 import { type AdminFlags, withAdmin } from '../../admin-client.ts';
-import { CommandFailed, unreadable } from '../../command-failed.ts';
+import { CommandFailed } from '../../command-failed.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, note, print, printJson } from '../../print.ts';
 import { loadHere } from '../../read-config.ts';
 import { table } from '../../table.ts';
+import { readText } from '../../whole-file.ts';
 
 interface HookTestFlags extends AdminFlags {
   body?: string;
@@ -62,13 +62,7 @@ function whyNone(name: string | undefined, known: readonly string[]): string {
 
 function bodyIn(file: string | undefined): JsonObject {
   if (file === undefined) throw new CommandFailed('Name a request: --body FILE, or --request ID of a kept one.', 2);
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-  return objectOf(text, file);
+  return objectOf(readText(file), file);
 }
 
 async function storedBody(id: string, flags: HookTestFlags, parts: CliParts): Promise<JsonObject> {
