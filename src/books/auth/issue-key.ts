@@ -1,3 +1,4 @@
+import { keyNameForm } from '../../config/declared.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { AccountStore, Change, KeyRow, Stored } from './account-store.ts';
 import { type MintedKey, mintKey } from './api-key.ts';
@@ -29,7 +30,6 @@ export interface IssuedKey {
 
 /** No `/`: `account/name` must split in one way only, since it owns vector data. */
 const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
-const namePattern = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@/-]{0,63}$/u;
 
 /** Null when it may be an account's id. */
 export function accountIdProblem(id: string): Failure | null {
@@ -140,7 +140,7 @@ export function noAccount(account: string): Failure {
 
 /** Null when it may be a key's name. */
 export function nameProblem(name: string): Failure | null {
-  if (namePattern.test(name)) return null;
+  if (keyNameForm.test(name)) return null;
   return invalid('name', 'name: expected 1 to 64 letters, digits, spaces or ._@/-, beginning with a letter or digit');
 }
 

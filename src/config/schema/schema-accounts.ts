@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keyNameForm } from '../declared.ts';
 import { guardNames } from '../guard-names.ts';
 import { keyTags } from '../key-tags.ts';
 import { globs, instant, name, network, secret, timeZone } from '../scalars.ts';
@@ -95,7 +96,9 @@ const declaredKeyFields = z.strictObject({
       'SHA-256 of the secret in hex, in the place of `key`. The secret may then begin with anything, such as one that another gateway gave out.',
     ),
   account: name("an account's name").default('default').describe('Who pays.'),
-  name: name("a key's name")
+  name: z
+    .string({ error: "expected a key's name" })
+    .regex(keyNameForm, "a key's name has 1 to 64 letters, digits, spaces or ._@/-, beginning with a letter or digit")
     .default('default')
     .describe('With the account, its identity: it owns vector data, whatever the secret.'),
   plan: name("a plan's name").optional().describe("Shorthand for the account's plan."),

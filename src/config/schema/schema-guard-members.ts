@@ -101,7 +101,7 @@ export const guardMembers = {
     .describe('Topics that `topics` finds, each with examples of what people write about it. Or name a collection.'),
   collection: z
     .string()
-    .regex(/^[^/\s]+\/[^/\s]+\/[^/\s]+$/, 'expected ACCOUNT/KEY/COLLECTION')
+    .regex(/^[^/\s]+\/[^/\s].*\/[^/\s]+$/, 'expected ACCOUNT/KEY/COLLECTION')
     .optional()
     .describe(
       'Collection of a key, ACCOUNT/KEY/COLLECTION: `grounding` looks up there what answers say. For `topics`, its points are the examples.',

@@ -27,8 +27,10 @@ export function createNearestPoints(
   const endpoint = vectorEndpoint(services, engine);
   return async (place, texts, rules) => {
     if (texts.length === 0) return [];
-    const [account = '', key = '', collection = ''] = place.split('/');
-    const owner = { principal: { ...serverUnder(rules), tenant: `${account}/${key}` }, tag: 'guard' };
+    // The name of a key may have slashes.
+    const behindKey = place.lastIndexOf('/');
+    const owner = { principal: { ...serverUnder(rules), tenant: place.slice(0, behindKey) }, tag: 'guard' };
+    const collection = place.slice(behindKey + 1);
     const body = { searches: texts.map((text) => ({ text, limit: 1, with_payload: ['topic'] })) };
     const question = { owner, verb: 'search-batch', params: { collection }, body, route: 'guard' } as const;
     const answer = await askVectors(services, endpoint, question);
