@@ -88,7 +88,7 @@ export interface Records {
   /** All or nothing, with its audit row; counts in this process when it resolves. */
   apply(changes: readonly Change[], audit: Omit<AuditEntry, 'atMs'>): Promise<'done' | 'exists' | 'absent'>;
   /** An audit row of what was done elsewhere, or given out. A store that fails does not undo that: it goes to `onStoreError`. */
-  note(audit: Pick<AuditEntry, 'actor' | 'action' | 'subject' | 'after'>): Promise<void>;
+  note(audit: Omit<AuditEntry, 'atMs' | 'before'> & { before?: unknown }): Promise<void>;
   /** For functions of auth that change the store themselves. */
   changing<T>(change: () => Promise<T>): Promise<T>;
   /** For other reads. */

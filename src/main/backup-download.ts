@@ -22,8 +22,8 @@ export function createBackupDownload(folder: DataFolder) {
       const message = 'Another backup is being made or read. Only one runs at a time; retry when it has ended.';
       throw new FailureError({ kind: 'conflict', message });
     }
-    running = true;
     removeLeftBehind(folder.path, prefix);
+    running = true;
     const file = join(folder.path, `${prefix}${process.pid}-${randomUUID()}.gz`);
     const end = () => {
       rmSync(file, { force: true });

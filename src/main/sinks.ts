@@ -6,6 +6,7 @@ import type { RecordOrder, RecordStore } from '../books/metering/record-store.ts
 import type { Config, SinkConfig } from '../config/schema.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { OpenedOnce } from '../kernel/opened-once.ts';
 import { webhookHeaders } from '../kernel/web/webhook-headers.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
@@ -43,7 +44,7 @@ export async function openSinks(
   const { config, store, clock, onTrouble } = parts;
   const { sinks } = config.telemetry;
   if (sinks.length > 0) await store.begin(sinks.map(({ name }) => name));
-  const buckets: Bucket[] = [];
+  const buckets: OpenedOnce<Bucket>[] = [];
   const sending = sinks.map((sink) => ({
     name: sink.name,
     bodies: sink.bodies,
@@ -57,7 +58,7 @@ export async function openSinks(
     ...delivery,
     async stop() {
       await delivery.stop();
-      for (const bucket of buckets) await bucket.close();
+      for (const bucket of buckets) await (await bucket.close())?.close();
     },
   };
 }
@@ -65,7 +66,7 @@ export async function openSinks(
 function senderTo(
   sink: SinkConfig,
   parts: Parameters<typeof openSinks>[0],
-  opened: (bucket: Bucket) => void,
+  needs: (bucket: OpenedOnce<Bucket>) => void,
 ): (batch: Batch) => Promise<void> {
   const { config, post, clock } = parts;
   const { webhook, secret, folder, s3 } = sink;
@@ -80,17 +81,11 @@ function senderTo(
     };
   }
   if (folder !== undefined) return (batch) => writeFile(folder, batch);
-  const opening = bucketOpener(s3!, config.storage.s3, `telemetry.sinks ${sink.name}`, {
-    ...parts,
-    timeoutMs: putTimeoutMs,
-  });
-  let bucket: ReturnType<typeof opening> | null = null;
+  const place = { ...parts, timeoutMs: putTimeoutMs };
+  const bucket = new OpenedOnce(bucketOpener(s3!, config.storage.s3, `telemetry.sinks ${sink.name}`, place));
+  needs(bucket);
   return async (batch) => {
-    bucket ??= opening().then((made) => {
-      opened(made);
-      return made;
-    });
-    await (await bucket).put(placeOf(batch), Buffer.from(batch.lines), jsonLines);
+    await (await bucket.open()).put(placeOf(batch), Buffer.from(batch.lines), jsonLines);
   };
 }
 

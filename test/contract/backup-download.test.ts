@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { createBackupDownload } from '../../src/main/backup-download.ts';
+import type { DataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 test('a backup is downloaded while requests are served: whole, and nothing of it stays on the disk', async (t) => {
@@ -60,4 +63,13 @@ test('a look at the headers of a backup leaves the way free, and so does a proce
   }
   const left = readdirSync(gateway.dataDir).filter((name) => name.startsWith('backup-'));
   assert.deepEqual(left, [ofOthers[0]], 'another worker may still be writing its own');
+});
+
+test('a backup that could not begin does not refuse the next one', async (t) => {
+  const path = join(temporaryFolder(t), 'later');
+  const download = createBackupDownload({ path } as DataFolder);
+  await assert.rejects(download({} as never), /ENOENT/);
+  mkdirSync(path);
+  // It gets as far as its thread, which has nothing to do.
+  await assert.rejects(download({} as never), (error) => !String(error).includes('Another backup'));
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mcpServerMarks } from '../../books/auth/entry-secrets.ts';
 import { mcpServerName, mcpUrlServerSchema } from '../../config/schema/schema-mcp.ts';
+import type { Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -16,7 +17,11 @@ const newServer = mcpUrlServerSchema.extend({
 });
 
 /** `/mcp-servers`: MCP servers elsewhere. Those that are programs are in the file only. */
-export function mcpServerOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
+export function mcpServerOperations(
+  parts: AdminParts,
+  entryRecords: EntryRecords,
+  records: Pick<Records, 'note'>,
+): Operation[] {
   const entries = entryOperations({ path: '/mcp-servers', named: 'name', area: 'providers', reply: shownSchema });
   const all = () => shownServers(parts, entryRecords);
   const show = async (name: string) => entryNamed('mcp', await all(), name);
@@ -49,7 +54,7 @@ export function mcpServerOperations(parts: AdminParts, entryRecords: EntryRecord
         return show(name);
       },
     }),
-    ...mcpLoginOperations(parts, show),
+    ...mcpLoginOperations(parts, records, show),
   ];
 }
 
@@ -59,7 +64,11 @@ const begunSchema = z.object({
 });
 
 /** `/mcp-servers/{name}/login`: an operator's login by OAuth, which gives the tokens for an MCP server. */
-function mcpLoginOperations(parts: AdminParts, show: (name: string) => Promise<ShownServer>): Operation[] {
+function mcpLoginOperations(
+  parts: AdminParts,
+  records: Pick<Records, 'note'>,
+  show: (name: string) => Promise<ShownServer>,
+): Operation[] {
   return [
     jsonOperation({
       method: 'POST',
@@ -90,8 +99,8 @@ function mcpLoginOperations(parts: AdminParts, show: (name: string) => Promise<S
           refuse({ kind: 'conflict', message: `Nobody is logged in at the MCP server '${params.name}'.` });
         }
         await parts.mcpGrants.remove(params.name);
-        const audit = { atMs: parts.clock.wallMs(), actor, action: 'mcp.logout', subject: params.name };
-        await parts.store.apply([], { ...audit, before: { issuer: login?.issuer, scope: login?.scope }, after: null });
+        const before = { issuer: login?.issuer, scope: login?.scope };
+        await records.note({ actor, action: 'mcp.logout', subject: params.name, before, after: null });
         await parts.mcp?.get(params.name)?.lookAnew();
         return show(params.name);
       },

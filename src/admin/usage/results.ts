@@ -7,6 +7,7 @@ import type { ModelConfig } from '../../config/schema.ts';
 import { shapeOf } from '../../inference/models/create-alias.ts';
 import { requestedAccounts } from '../account-scope.ts';
 import { csvLine } from '../csv.ts';
+import type { Records } from '../directory.ts';
 import { filter, pastInstant, timeField } from '../fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -57,7 +58,7 @@ const resultsReply = z.object({
 export type ResultsReply = z.output<typeof resultsReply>;
 
 /** `/models/{id}/results`: what the variants of a model came to; and back with one that was taken out. */
-export function resultsOperations(parts: AdminParts): Operation[] {
+export function resultsOperations(parts: AdminParts, records: Pick<Records, 'note'>): Operation[] {
   const path = '/models/{id}/results';
   const area = 'usage';
   return [
@@ -86,23 +87,15 @@ export function resultsOperations(parts: AdminParts): Operation[] {
       summary: 'Lets a variant take part again that `rollback: auto` took out. It is compared from now on.',
       reply: z.object({ model: z.string(), variant: z.string() }),
       async run({ params: { id, variant }, operator }) {
-        const { ledger, clock, snapshots, store } = parts;
+        const { ledger, clock, snapshots } = parts;
         const model = aliasFor(snapshots.current.config.models, id)?.model;
-        const atMs = clock.wallMs();
         const experiment = { alias: id, shape: model === undefined ? '' : shapeOf(model) };
-        if (!(await ledger.experiments.takeBack(experiment, variant, atMs))) {
+        if (!(await ledger.experiments.takeBack(experiment, variant, clock.wallMs()))) {
           const message = `The model '${id.slice(0, 256)}' has no variant '${variant.slice(0, 64)}' that is out.`;
           refuse({ kind: 'not-found', message });
         }
         const subject = `${id}/${variant}`;
-        await store.apply([], {
-          atMs,
-          actor: operator.name,
-          action: 'variant.restore',
-          subject,
-          before: null,
-          after: null,
-        });
+        await records.note({ actor: operator.name, action: 'variant.restore', subject, after: null });
         return { model: id, variant };
       },
     }),
