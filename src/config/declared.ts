@@ -2,9 +2,6 @@ import { availableParallelism } from 'node:os';
 import { culvert } from '../kernel/command-form.ts';
 import type { Config, CredentialConfig, DataRuleConfig, PartBudgetConfig, ProviderConfig } from './schema.ts';
 
-/** The form of a key's name, in the configuration and at the admin API. */
-export const keyNameForm = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@/-]{0,63}$/u;
-
 /** A provider's credentials in the order of the file; empty when it needs none. */
 export function credentialsOf(provider: ProviderConfig): readonly CredentialConfig[] {
   if (provider.credentials !== undefined) return provider.credentials;

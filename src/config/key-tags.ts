@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** The form of a key's name, in the configuration and at the admin API. */
+export const keyNameForm = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@/-]{0,63}$/u;
+
 const tag = z
   .string()
   .regex(

@@ -107,7 +107,7 @@ function createMembers(records: Records) {
       });
       if (done === 'done') return { before, after };
     }
-    return refuse({ kind: 'conflict', message: 'Others change this member at this moment. Try again.' });
+    return refuse({ kind: 'conflict', message: 'The accounts of this member are changing. Try again.' });
   }
 
   return { change };

@@ -1,4 +1,4 @@
-import { keyNameForm } from '../../config/declared.ts';
+import { keyNameForm } from '../../config/key-tags.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { AccountStore, Change, KeyRow, Stored } from './account-store.ts';
 import { type MintedKey, mintKey } from './api-key.ts';

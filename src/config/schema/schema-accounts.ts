@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { keyNameForm } from '../declared.ts';
 import { guardNames } from '../guard-names.ts';
-import { keyTags } from '../key-tags.ts';
+import { keyNameForm, keyTags } from '../key-tags.ts';
 import { globs, instant, name, network, secret, timeZone } from '../scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
 import { budgetUsdMax, extraBudget, keyLimitsSchema } from './schema-plans.ts';

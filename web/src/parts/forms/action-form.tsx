@@ -3,7 +3,7 @@ import { Button } from '../button.tsx';
 import { Form } from './form.tsx';
 
 interface ActionFormProps {
-  /** What sends the form. */
+  /** Mutation that sends the form. */
   by: { error: Error | null; isPending: boolean; mutate: () => void };
   /** On the button that sends it; null: the reader may not. */
   action: string | null;
