@@ -7,6 +7,7 @@ import {
   rmSync,
   symlinkSync,
   unlinkSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -103,6 +104,25 @@ test('other files of the folder do not matter, and the watched files can change'
   writeFileSync(second, '4');
   await quiet();
   assert.equal(changes(), 2);
+});
+
+test('a change that came before the watched files changed is not lost with it', { timeout: 5_000 }, async (t) => {
+  const path = folder(t);
+  const [first, second] = [join(path, 'first'), join(path, 'second')];
+  writeFileSync(first, '1');
+  writeFileSync(second, '1');
+  const keepAlive = setInterval(() => {}, 1_000);
+  await new Promise<void>((changed) => {
+    const config = watchConfig({ sources: [first], settleMs: 500, onChange: changed });
+    // Begun later than the one above, it notices later, too.
+    const other = watch(path, () => config.update([first, second]));
+    t.after(() => {
+      other.close();
+      config.close();
+      clearInterval(keepAlive);
+    });
+    writeFileSync(first, '2');
+  });
 });
 
 test('a folder that does not exist is reported and leaves the others watched', { timeout: 5_000 }, async (t) => {

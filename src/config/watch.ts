@@ -79,10 +79,13 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     close,
     update(next) {
       if (next.length === sources.length && next.every((file, index) => file === sources[index])) return;
+      const isDue = timer !== undefined;
       close();
       sources = next;
-      known = factsOf(sources);
+      // A change that is still to be looked at came while they were read: nobody has its content.
+      known = isDue ? '' : factsOf(sources);
       open();
+      if (isDue) schedule(factsOf(sources), 0);
     },
   };
 }
