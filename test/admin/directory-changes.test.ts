@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { changeResource, provisioned } from '../../src/books/auth/scim/directory.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
 
 /* Lists of accounts and keys take over what has changed. They must be as if they were made anew. */
@@ -48,4 +49,26 @@ test('accounts and keys that change one by one are listed as after a new start',
     assert.deepEqual(listed, await lists(admin));
     // The next step changes the lists of that look.
   }
+});
+
+test('users of a directory are read again only where something has changed, and are never old', async (t) => {
+  const { store, clock, ok } = await openAdmin(t);
+  const { scim } = store;
+  let reads = 0;
+  store.scim = () => {
+    reads += 1;
+    return scim.call(store);
+  };
+  const parts = { store, clock, refresh: async () => undefined };
+  const add = (userName: string) =>
+    changeResource(parts, [], { kind: 'user', id: null, edit: () => ({ userName, bound: null }) });
+  const names = async () => (await provisioned(parts)).map(({ name }) => name);
+  assert.deepEqual(await names(), []);
+  await add('anna@acme.example');
+  assert.deepEqual(await names(), ['anna@acme.example']);
+  assert.deepEqual(await names(), ['anna@acme.example']);
+  assert.equal(reads, 2);
+  await ok('POST', '/accounts', { id: 'acme' });
+  await names();
+  assert.equal(reads, 3);
 });

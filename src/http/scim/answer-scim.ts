@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { ScimRow } from '../../books/auth/account-store.ts';
-import { changeResource, groupOf, type ScimParts, userOf } from '../../books/auth/scim/directory.ts';
+import { changeResource, groupOf, provisioned, type ScimParts, userOf } from '../../books/auth/scim/directory.ts';
 import { patched } from '../../books/auth/scim/patch.ts';
 import { noResource } from '../../books/auth/scim/resource.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
@@ -80,7 +80,7 @@ async function answerTo(exchange: Exchange, { roles }: ScimConfig, parts: ScimDo
   if (kind === undefined) return method === 'GET' ? ok(described(type, base)) : refuse(noResource(type));
   const query = new URLSearchParams(exchange.search);
   if (method === 'GET') {
-    const rows = (await parts.store.scim()).filter((row) => row.kind === kind);
+    const rows = (await provisioned(parts)).filter((row) => row.kind === kind);
     if (id === null) return ok(listOf(rows, query, base));
     return ok(shown(rows.find((row) => row.id === id) ?? refuse(noResource(id)), base, query));
   }

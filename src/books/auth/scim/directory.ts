@@ -27,6 +27,22 @@ const auditedMax = 100;
 /** A kind of resource, and how a body becomes one. Null: it is not there. */
 export type Edit = (before: JsonObject | null) => JsonObject | null;
 
+/** Rows of a store as of one of its versions. */
+const known = new WeakMap<AccountStore, { version: number; rows: readonly ScimRow[] }>();
+
+/**
+ * Users and groups that a directory provisioned, in the order in which they came. A directory looks for each of its users:
+ * they are read again only where the store has changed.
+ */
+export async function provisioned({ store }: Pick<ScimParts, 'store'>): Promise<readonly ScimRow[]> {
+  const version = await store.version();
+  const found = known.get(store);
+  if (found?.version === version) return found.rows;
+  const rows = await store.scim();
+  known.set(store, { version, rows });
+  return rows;
+}
+
 /**
  * Writes a resource, and the operators that follow from it, in one transaction: a user who is not active, or whose groups
  * no line of `roles` names, is no operator, and has no session. `id` null: a new one. Null when it was removed.
@@ -38,7 +54,7 @@ export async function changeResource(
 ): Promise<ScimRow | null> {
   for (let tries = 0; tries < triesMax; tries += 1) {
     const version = await parts.store.version();
-    const [rows, stored] = await Promise.all([parts.store.scim(), parts.store.load()]);
+    const [rows, stored] = await Promise.all([provisioned(parts), parts.store.load()]);
     const before = rows.find((row) => row.kind === kind && row.id === id) ?? null;
     if (id !== null && before === null) throw new FailureError(noResource(id));
     const given = edit(before?.data ?? null);
@@ -80,7 +96,7 @@ export async function provisionedOperator(
   roles: GroupRoles,
   parts: ScimParts,
 ): Promise<OperatorRow | null | 'unknown'> {
-  const rows = (await parts.store.scim()).filter(({ kind }) => kind === 'user');
+  const rows = (await provisioned(parts)).filter(({ kind }) => kind === 'user');
   const names = [username, email].flatMap((name) => (name === null ? [] : [name.toLowerCase()]));
   const bound = rows.find(({ data }) => isDeepStrictEqual(userOf(data).bound, { issuer, subject }));
   const found = bound ?? rows.find(({ name, data }) => names.includes(name) && userOf(data).bound === null);
