@@ -130,3 +130,10 @@ test('a network that nothing would ever match is refused', () => {
   for (const text of ['::ffff:10.0.0.0/8', '10.0.0.0/33', '[::1]', 'fe80::1%eth0', 'example.org', ''])
     assert.ok(!network().safeParse(text).success, text);
 });
+
+test('a URL with many slashes is read in one pass, and loses those at its end', { timeout: 60_000 }, () => {
+  // At its square this takes minutes.
+  const many = `https://one.example/${'/'.repeat(1_000_000)}x`;
+  assert.equal(httpUrl().parse(many), many);
+  assert.equal(httpUrl().parse('https://one.example/v1///'), 'https://one.example/v1');
+});

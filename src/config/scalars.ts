@@ -149,7 +149,7 @@ export function httpUrl() {
       } else if (url.hash !== '') {
         context.addIssue({ code: 'custom', message: 'a URL must not hold a #fragment' });
       }
-      return text.replace(/\/+$/, '');
+      return text.replace(/(?<!\/)\/+$/, '');
     });
 }
 
