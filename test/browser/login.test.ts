@@ -62,6 +62,24 @@ suite('logging in', { skip }, () => {
     await page.getByText('server.port').waitFor();
   });
 
+  test('another person who logs in where a session ended gets a page of their own', async (t) => {
+    const admin = { authorization: `Bearer ${adminKey}` };
+    const made = await gateway.fetch('/admin/v1/operators', { headers: admin, json: { name: 'Vera', role: 'admin' } });
+    const { key } = (await made.json()) as { key: string };
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
+    const field = page.getByLabel('culvert.yaml');
+    await field.fill('server: { port: 99999 }');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    await page.locator('input[type=password]').fill(key);
+    const loaded = page.waitForEvent('load');
+    await page.keyboard.press('Enter');
+    await loaded;
+    await field.waitFor();
+    assert.equal(await field.inputValue(), '');
+  });
+
   test('a lost connection is said, keeps what was typed, and goes by itself', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
     const field = page.getByLabel('culvert.yaml');

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet } from '@tanstack/react-router';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { noProviders, type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
@@ -20,8 +20,13 @@ const InvitationPage = lazy(() => import('./invitation.tsx'));
 export function Gate({ kind }: { kind: Session['kind'] }) {
   const { data, error, refetch } = useQuery(sessionQuery);
   const last = useRef<Session | null>(null);
-  if (data?.session != null) last.current = data.session;
+  const isAnother = data?.session != null && last.current !== null && personOf(data.session) !== personOf(last.current);
+  if (data?.session != null && !isAnother) last.current = data.session;
   const session = last.current;
+  // What was read and typed before is not theirs.
+  useEffect(() => {
+    if (isAnother) location.reload();
+  }, [isAnother]);
   // Also in a browser that is logged in: a link is for the person who opens it.
   const [isLink, setLink] = useState(() => hasToken('token'));
   const [invitation, setInvitation] = useState(() => tokenInAddress('invitation'));
@@ -85,4 +90,8 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
       )}
     </SessionProvider>
   );
+}
+
+function personOf(session: Session): string {
+  return session.kind === 'key' ? `key ${session.key.id}` : `operator ${session.name}`;
 }

@@ -68,7 +68,7 @@ export function Members({ account }: { account: string }) {
 /** Invitations that nobody has used; nothing where there are none. `account`: of this one alone. */
 export function Invitations({ account }: { account?: string }) {
   const client = useQueryClient();
-  const { rows = [] } = usePages<InvitationReply>('/admin/v1/invitations');
+  const { rows = [] } = usePages<InvitationReply>('/admin/v1/invitations', {}, { limit: 500 });
   const invitations = rows.filter(({ accounts }) => account === undefined || accounts?.includes(account));
   if (invitations.length === 0) return null;
   const withdraw = async (id: string) => {
