@@ -304,3 +304,34 @@ test('the start of an upload keeps its name where its body comes in chunks, with
   assert.equal(file.displayName, 'chunked.txt');
   await google.files.delete({ name: file.name });
 });
+
+test('an upload is not cancelled while its bytes come, and leaves none once it is', async () => {
+  const used = async () => {
+    const usage = await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${gateway.key}` } });
+    return ((await usage.json()) as { storage: { files?: number } }).storage.files ?? 0;
+  };
+  const before = await used();
+  const start = { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' };
+  const begun = await fetch(`${gateway.url}/upload/v1beta/files`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': gateway.key, ...start },
+  });
+  const address = begun.headers.get('x-goog-upload-url') ?? '';
+  const command = (name: string, body?: ReadableStream) =>
+    fetch(address, {
+      method: 'POST',
+      headers: { 'x-goog-upload-command': name, 'x-goog-upload-offset': '0' },
+      ...(body !== undefined && { body, duplex: 'half' }),
+    } as RequestInit);
+  const { readable, writable } = new TransformStream<Uint8Array>();
+  const writer = writable.getWriter();
+  const sending = command('upload', readable);
+  await writer.write(Buffer.alloc(1024 * 1024 + 1));
+  const received = async () => Number((await command('query')).headers.get('x-goog-upload-size-received'));
+  while ((await received()) === 0) await pause(20);
+  assert.equal((await command('cancel')).status, 409);
+  await writer.close();
+  assert.equal((await sending).status, 200);
+  assert.equal((await command('cancel')).status, 200);
+  assert.equal(await used(), before);
+});

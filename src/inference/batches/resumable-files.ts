@@ -25,7 +25,7 @@ export interface ResumableFiles {
   append(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number>;
   /** Makes it a file as all others. */
   finish(file: StoredFile): Promise<void>;
-  /** Removes it with its bytes. */
+  /** Removes it with its bytes. Refused with a FailureError while they come. */
   cancel(file: StoredFile): Promise<void>;
 }
 
@@ -87,6 +87,8 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
     },
     finish: ({ id }) => store.completeFile(id),
     async cancel({ id, tenant, bytes }) {
+      // What came behind the removal would stay for ever.
+      if (busy.has(id)) throw new FailureError({ kind: 'conflict', message: beingAppended });
       await contents.remove(id, Math.ceil(bytes / chunkBytes));
       await store.removeFile(id);
       onStored(tenant, -bytes);
