@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shapeOf } from '../../src/inference/models/create-alias.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { type Answer, openAdmin } from './open-admin.ts';
 
@@ -244,4 +245,24 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     document.paths['/admin/v1/audit']?.get?.parameters.map(({ name }) => name),
     ['limit', 'cursor', 'actor', 'action', 'subject', 'since', 'until'],
   );
+});
+
+test('a variant that came back is answered where its audit row cannot be written', async (t) => {
+  const variants = { a: { weight: 1 }, b: { weight: 1 } };
+  const config = {
+    providers: { up: { type: 'openai', api_key: 'k' } },
+    models: { smart: { targets: ['up/x'], variants } },
+  };
+  const admin = await openAdmin(t, config);
+  const { experiments } = admin.ledger;
+  const model = admin.snapshots.current.config.models.smart;
+  assert.ok(model !== undefined);
+  const experiment = { alias: 'smart', shape: shapeOf(model) };
+  const atMs = admin.clock.wallMs();
+  await experiments.begin(experiment, ['a', 'b'], atMs);
+  await experiments.takeOut(experiment, 'b', { atMs, reason: 'Slow.' });
+  admin.store.apply = () => Promise.reject(new Error('the database is gone'));
+  assert.deepEqual(await admin.ok('POST', '/models/smart/variants/b/restore'), { model: 'smart', variant: 'b' });
+  assert.equal(admin.storeErrors.length, 1);
+  assert.equal((await admin.refused('POST', '/models/smart/variants/b/restore'))[0], 404);
 });
