@@ -9,6 +9,7 @@ import { begunAt, type HookOrder, type HookReply, type HookThreadData, runningAt
 export interface HookThreadOptions {
   name: string;
   data: Omit<HookThreadData, 'state'>;
+  /** Variables that the module sees in `process.env`. */
   env: Readonly<Record<string, string>>;
   deadlineMs: number;
   memoryMb: number;
@@ -81,6 +82,11 @@ export class HookThread {
       if (this.#worker === null && this.#restart === null) this.#start();
       this.#send(job);
     });
+  }
+
+  /** Ends an idle thread; the next call starts another one. */
+  letGo(): void {
+    void this.#end();
   }
 
   async close(): Promise<void> {

@@ -4,18 +4,10 @@ import type { FoundModule } from './find-module.ts';
 import type { HookOutcome, HookRunner } from './hook-call.ts';
 import { type HookName, onlyLook } from './hook-names.ts';
 import type { HookThreadData } from './hook-order.ts';
-import { HookThread } from './hook-thread.ts';
+import { HookThread, type HookThreadOptions } from './hook-thread.ts';
 
-export interface ModuleRunnerOptions {
-  name: string;
+interface ModuleRunnerOptions extends Omit<HookThreadOptions, 'data'>, Pick<HookThreadData, 'folder' | 'settings'> {
   found: FoundModule;
-  folder: string;
-  settings: Readonly<Record<string, unknown>>;
-  /** Variables that the module sees in `process.env`. */
-  env: Readonly<Record<string, string>>;
-  deadlineMs: number;
-  memoryMb: number;
-  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
 
 /** Calls under way, of all accounts and of one. */
@@ -23,33 +15,31 @@ const underWayMax = 64;
 const underWayOfOne = 16;
 const waitingMax = 1_024;
 const tenantWaitingMax = 256;
-/** A runner that is replaced ends when nothing has asked it for so long: streams that began under it go on. */
+/** A runner that is replaced lets its thread go when nothing has asked it for so long: streams that began under it go on. */
 const retiredIdleMs = 120_000;
 
 /** A module in its own thread, with turns between accounts. */
 export class ModuleRunner implements HookRunner {
   readonly #options: ModuleRunnerOptions;
   readonly #turns: Turns;
-  readonly #thread: HookThread | null;
+  readonly #thread: HookThread | null = null;
   #idle: NodeJS.Timeout | null = null;
   #retired = false;
   #ended = () => {};
 
   constructor(options: ModuleRunnerOptions) {
     this.#options = options;
-    const { found, name, folder, settings, env, deadlineMs, memoryMb, log } = options;
+    const { found, folder, settings, ...thread } = options;
     this.#turns = createTurns({
-      name: `Calls of the hook '${name}'`,
+      name: `Calls of the hook '${thread.name}'`,
       places: underWayMax,
       tenantPlaces: underWayOfOne,
       waitingMax,
       tenantWaitingMax,
     });
-    const data: Omit<HookThreadData, 'state'> | null =
-      'missing' in found
-        ? null
-        : { module: 'file' in found ? String(pathToFileURL(found.file)) : found.package, folder, settings };
-    this.#thread = data === null ? null : new HookThread({ name, data, env, deadlineMs, memoryMb, log });
+    if ('missing' in found) return;
+    const module = 'file' in found ? String(pathToFileURL(found.file)) : found.package;
+    this.#thread = new HookThread({ ...thread, data: { module, folder, settings } });
   }
 
   get functions(): ReadonlySet<HookName> | null {
@@ -87,7 +77,7 @@ export class ModuleRunner implements HookRunner {
     this.#idle ??= setTimeout(() => {
       this.#idle = null;
       if (this.#turns.idle()) {
-        void this.#thread?.close();
+        this.#thread?.letGo();
         this.#ended();
       } else this.#restUntilIdle();
     }, retiredIdleMs);
