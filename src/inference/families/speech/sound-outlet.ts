@@ -24,88 +24,60 @@ export function createSoundOutlet(
   form: 'streamed' | 'whole',
   facts: () => AnswerFacts,
 ): SoundOutlet {
-  if (request.delivery === 'events') return new EventOutlet(answer, facts);
+  if (request.delivery === 'events') return streamOutlet(answer, 'events', facts);
   const typed = () => ({ ...facts(), answerType: mimeOfSpeech[request.format as AudioFormat] });
-  return form === 'whole' ? new WholeOutlet(answer, typed) : new StreamOutlet(answer, typed);
+  return form === 'whole' ? wholeOutlet(answer, typed) : streamOutlet(answer, 'bytes', typed);
 }
 
-class StreamOutlet implements SoundOutlet {
-  protected readonly form: 'bytes' | 'events' = 'bytes';
-  protected readonly answer: Answer;
-  readonly #facts: () => AnswerFacts;
-  #started = false;
-
-  constructor(answer: Answer, facts: () => AnswerFacts) {
-    this.answer = answer;
-    this.#facts = facts;
-  }
-
-  write(sound: Buffer): Pace | 'lost' {
-    return this.begun() ? this.answer.chunk(this.framed(sound)) : 'lost';
-  }
-
-  end(_usage: Usage, _source: 'upstream' | 'counted'): 'sent' | 'lost' {
-    if (!this.begun()) return 'lost';
-    this.answer.end();
-    return 'sent';
-  }
-
-  protected begun(): boolean {
-    this.#started ||= this.answer.begin(this.form, this.#facts());
-    return this.#started;
-  }
-
-  protected framed(sound: Buffer): Buffer | string {
-    return sound;
-  }
+function streamOutlet(answer: Answer, form: 'bytes' | 'events', facts: () => AnswerFacts): SoundOutlet {
+  let started = false;
+  const begun = () => {
+    started ||= answer.begin(form, facts());
+    return started;
+  };
+  return {
+    write(sound) {
+      if (!begun()) return 'lost';
+      if (form === 'bytes') return answer.chunk(sound);
+      return answer.chunk(frame({ type: 'speech.audio.delta', audio: sound.toString('base64') }));
+    },
+    end(usage, source) {
+      if (!begun()) return 'lost';
+      if (form === 'events') answer.chunk(doneFrame(usage, source));
+      answer.end();
+      return 'sent';
+    },
+  };
 }
 
-class EventOutlet extends StreamOutlet {
-  protected override readonly form = 'events';
-
-  protected override framed(sound: Buffer): string {
-    return frame({ type: 'speech.audio.delta', audio: sound.toString('base64') });
-  }
-
-  override end({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): 'sent' | 'lost' {
-    if (!this.begun()) return 'lost';
-    const usage = {
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      total_tokens: inputTokens + outputTokens,
-      // OpenAI's clients demand the numbers, and services that charge by characters tell none.
-      ...(source === 'counted' && { estimated: true }),
-    };
-    this.answer.chunk(frame({ type: 'speech.audio.done', usage }));
-    this.answer.end();
-    return 'sent';
-  }
+function wholeOutlet(answer: Answer, facts: () => AnswerFacts): SoundOutlet {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  return {
+    write(sound) {
+      bytes += sound.length;
+      if (bytes > wholeSoundBytesMax) return 'too long';
+      pieces.push(sound);
+      return 'ready';
+    },
+    end() {
+      if (!answer.begin('whole', facts())) return 'lost';
+      answer.chunk(Buffer.concat(pieces, bytes));
+      answer.end();
+      return 'sent';
+    },
+  };
 }
 
-class WholeOutlet implements SoundOutlet {
-  readonly #answer: Answer;
-  readonly #facts: () => AnswerFacts;
-  readonly #pieces: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(answer: Answer, facts: () => AnswerFacts) {
-    this.#answer = answer;
-    this.#facts = facts;
-  }
-
-  write(sound: Buffer): Pace | 'too long' {
-    this.#bytes += sound.length;
-    if (this.#bytes > wholeSoundBytesMax) return 'too long';
-    this.#pieces.push(sound);
-    return 'ready';
-  }
-
-  end(): 'sent' | 'lost' {
-    if (!this.#answer.begin('whole', this.#facts())) return 'lost';
-    this.#answer.chunk(Buffer.concat(this.#pieces, this.#bytes));
-    this.#answer.end();
-    return 'sent';
-  }
+function doneFrame({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): string {
+  const usage = {
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    // OpenAI's clients demand the numbers, and services that charge by characters tell none.
+    ...(source === 'counted' && { estimated: true }),
+  };
+  return frame({ type: 'speech.audio.done', usage });
 }
 
 function frame(event: object): string {

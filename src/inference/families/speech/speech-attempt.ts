@@ -36,40 +36,34 @@ type TrialJob = Pick<
 export function speechTrial(services: TrialServices, job: TrialJob, run: SpeechRun, answer: Answer): Trial {
   const plan = knownEntry(run.plans, answer.attempt.target);
   const { source } = plan;
+  const parts = { services, job, run, plan, answer };
   return source.kind === 'engine'
-    ? new SpeechEngineTrial(services, job, run, plan, source.engine, answer)
-    : new SpeechTrial(services, job, run, plan, source, answer);
+    ? new SpeechEngineTrial({ ...parts, engine: source.engine })
+    : new SpeechTrial({ ...parts, source });
 }
 
 type UpstreamSource = Extract<SpeechSource, { kind: 'upstream' }>;
 
+interface TrialParts {
+  services: TrialServices;
+  job: TrialJob;
+  run: SpeechRun;
+  plan: SpeechPlan;
+  answer: Answer;
+}
+
 class SpeechTrial implements Trial {
   /** Some servers make all of it before they say anything. */
   readonly shows = null;
-  readonly #services: TrialServices;
-  readonly #job: TrialJob;
-  readonly #run: SpeechRun;
-  readonly #source: UpstreamSource;
-  readonly #answer: Answer;
+  readonly #parts: TrialParts & { source: UpstreamSource };
   #plan: SpeechPlan;
   #stopped: Fault | null = null;
   #speech!: SpeechAnswer;
   #call!: Attempt;
 
-  constructor(
-    services: TrialServices,
-    job: TrialJob,
-    run: SpeechRun,
-    plan: SpeechPlan,
-    source: UpstreamSource,
-    answer: Answer,
-  ) {
-    this.#services = services;
-    this.#job = job;
-    this.#run = run;
-    this.#plan = plan;
-    this.#source = source;
-    this.#answer = answer;
+  constructor(parts: TrialParts & { source: UpstreamSource }) {
+    this.#parts = parts;
+    this.#plan = parts.plan;
     this.#prepare();
   }
 
@@ -78,7 +72,7 @@ class SpeechTrial implements Trial {
   }
 
   async run(): Promise<Fault | null> {
-    const { target } = this.#answer.attempt;
+    const { answer, services } = this.#parts;
     const refused: AudioFormat[] = [];
     const first = await this.#call.run();
     let outcome = first;
@@ -94,7 +88,9 @@ class SpeechTrial implements Trial {
       this.#prepare();
       outcome = await this.#call.run();
     }
-    if (outcome === null && refused.length > 0) this.#services.refusedFormats.remember('speech', target.id, refused);
+    if (outcome === null && refused.length > 0) {
+      services.refusedFormats.remember('speech', answer.attempt.target.id, refused);
+    }
     // Its first refusal was of the caller's own wish.
     return outcome !== null && refusesFormat(outcome) ? first : outcome;
   }
@@ -114,40 +110,40 @@ class SpeechTrial implements Trial {
 
   /** Whether this machine can convert it into the requested format. */
   #converts(format: AudioFormat): boolean {
-    const { request } = this.#run;
-    const rateHz = this.#source.facts.pcmRateHz ?? null;
-    const conversion = conversionOf({ format, rateHz }, request.format, this.#plan.tempo);
-    return conversion === null || this.#services.transcoder.refusal(conversion) === null;
+    const { services, run, source } = this.#parts;
+    const rateHz = source.facts.pcmRateHz ?? null;
+    const conversion = conversionOf({ format, rateHz }, run.request.format, this.#plan.tempo);
+    return conversion === null || services.transcoder.refusal(conversion) === null;
   }
 
   #prepare(): void {
-    const { request, form } = this.#run;
-    const { transcoder } = this.#services;
+    const { services, job, run, source, answer } = this.#parts;
     const plan = this.#plan;
-    const { facts } = this.#source;
+    const { facts } = source;
     const requested: SoundForm = { format: plan.ask, rateHz: facts.pcmRateHz ?? null };
-    const { tenant, inputTokensEstimate } = this.#job;
+    const { tenant, inputTokensEstimate } = job;
     let reader: SoundReader | null = null;
-    const speechAnswer = new SpeechAnswer(this.#answer, {
-      transcoder,
+    const speechAnswer = new SpeechAnswer(answer, {
+      transcoder: services.transcoder,
       tenant,
-      request,
+      ...run,
       plan,
-      form,
       came: () => reader?.came ?? requested,
       reportedUsage: () => reader?.usage ?? null,
       inputTokensEstimate,
     });
-    const { attempt } = this.#answer;
-    const { body, losses } = prepared(this.#job, request, plan, this.#source, attempt.target, (contentType) => {
-      const { answer } = speechDialects[facts.format];
-      reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readOpenAiAnswer(contentType, plan.ask);
+    const { attempt } = answer;
+    const { body, losses } = prepared(job, run.request, plan, source, attempt.target, (contentType) => {
+      reader =
+        speechDialects[facts.format].answer === 'gemini'
+          ? readGeminiAnswer(contentType)
+          : readOpenAiAnswer(contentType, plan.ask);
       speechAnswer.open(requested);
       return reader;
     });
     speechAnswer.losses = [...plan.losses, ...losses];
     this.#speech = speechAnswer;
-    this.#call = new Attempt(this.#services, this.#job, attempt, body, speechAnswer);
+    this.#call = new Attempt(services, job, attempt, body, speechAnswer);
   }
 }
 
@@ -182,13 +178,8 @@ function prepared(
 class SpeechEngineTrial implements Trial {
   readonly shows = null;
   readonly signs = 0;
-  readonly #services: TrialServices;
-  readonly #job: TrialJob;
-  readonly #request: SpeechRequest;
-  readonly #voice: string;
-  readonly #engine: SpeechEngine;
+  readonly #parts: TrialParts & { engine: SpeechEngine };
   readonly #made: SoundForm;
-  readonly #answer: Answer;
   readonly #speech: SpeechAnswer;
   readonly #stopped = new AbortController();
   /** Wakes the engine's loop that waits for the reader. */
@@ -197,25 +188,14 @@ class SpeechEngineTrial implements Trial {
   #ran = false;
   #bytes = 0;
 
-  constructor(
-    services: TrialServices,
-    job: TrialJob,
-    { request, form }: SpeechRun,
-    plan: SpeechPlan,
-    engine: SpeechEngine,
-    answer: Answer,
-  ) {
-    this.#services = services;
-    this.#job = job;
-    this.#request = request;
-    this.#voice = plan.voice.name;
-    this.#engine = engine;
+  constructor(parts: TrialParts & { engine: SpeechEngine }) {
+    this.#parts = parts;
+    const { services, job, run, plan, engine, answer } = parts;
     this.#made = { format: 'pcm', rateHz: engine.sampleRateHz };
-    this.#answer = answer;
     const { tenant, inputTokensEstimate } = job;
     const { transcoder } = services;
     const sound = { came: () => this.#made, reportedUsage: () => null };
-    this.#speech = new SpeechAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
+    this.#speech = new SpeechAnswer(answer, { transcoder, tenant, ...run, plan, ...sound, inputTokensEstimate });
   }
 
   async run(): Promise<Fault | null> {
@@ -246,17 +226,18 @@ class SpeechEngineTrial implements Trial {
 
   /** Null when it has spoken all. */
   async #speak(): Promise<Fault | null> {
-    const { input: text, speed } = this.#request;
+    const { services, job, run, plan, engine, answer } = this.#parts;
+    const { input: text, speed } = run.request;
     const { signal } = this.#stopped;
-    const { deadlineMs, tenant } = this.#job;
-    const { clock } = this.#services;
+    const { deadlineMs, tenant } = job;
+    const { clock } = services;
     if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
-    const limits = { ...this.#answer.attempt.target.timeouts, deadlineMs };
+    const limits = { ...answer.attempt.target.timeouts, deadlineMs };
     const timers = engineTimers(clock, limits, 'made no audio', (found) => this.stop(found));
     this.#ran = true;
     this.#speech.open(this.#made);
     try {
-      const ended = await followEngine(this.#engine.speak({ tenant, text, voice: this.#voice, speed, signal }), {
+      const ended = await followEngine(engine.speak({ tenant, text, voice: plan.voice.name, speed, signal }), {
         timers,
         signal,
         take: (sound) => {

@@ -169,7 +169,7 @@ async function ask(
   const sound = { path: '/sound', durationMs: async () => 2_500 } as UploadedSound;
   const run = { request: read, sound, plans: new Map() };
   const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);
-  const trial = new TranscriptionEngineTrial({ clock: systemClock }, job, run, engine, answer);
+  const trial = new TranscriptionEngineTrial({ services: { clock: systemClock }, job, run, engine, answer });
   const fault = await trial.run();
   return { asked, frames: client.chunks.map(String), body: client.text, fault, job };
 }

@@ -14,15 +14,19 @@ import type { AttemptParts, Job } from '../../spine/job.ts';
 import type { TranscriptionRun } from './transcription-attempt.ts';
 import { typeOfTranscript, writeTranscript } from './write-transcript.ts';
 
+interface TrialParts {
+  services: Pick<AttemptParts, 'clock'>;
+  job: Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate'>;
+  run: TranscriptionRun;
+  engine: TranscriptionEngine;
+  answer: Answer;
+}
+
 /** One attempt at an engine of this machine. */
 export class TranscriptionEngineTrial implements Trial {
   readonly shows = null;
   readonly signs = 0;
-  readonly #parts: Pick<AttemptParts, 'clock'>;
-  readonly #job: Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate'>;
-  readonly #run: TranscriptionRun;
-  readonly #engine: TranscriptionEngine;
-  readonly #answer: Answer;
+  readonly #parts: TrialParts;
   readonly #segments: TranscribedSegment[] = [];
   readonly #pieces = new TextPieces();
   readonly #left = new AbortController();
@@ -30,27 +34,18 @@ export class TranscriptionEngineTrial implements Trial {
   #begun = false;
   #onDrain: (() => void) | null = null;
 
-  constructor(
-    parts: Pick<AttemptParts, 'clock'>,
-    job: Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate'>,
-    run: TranscriptionRun,
-    engine: TranscriptionEngine,
-    answer: Answer,
-  ) {
+  constructor(parts: TrialParts) {
     this.#parts = parts;
-    this.#job = job;
-    this.#run = run;
-    this.#engine = engine;
-    this.#answer = answer;
   }
 
   async run(): Promise<Fault | null> {
-    const { deadlineMs } = this.#job;
-    const { clock } = this.#parts;
+    const { services, job, run, answer } = this.#parts;
+    const { deadlineMs } = job;
+    const { clock } = services;
     if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
-    const { firstTokenMs, idleMs, totalMs } = this.#answer.attempt.target.timeouts;
+    const { firstTokenMs, idleMs, totalMs } = answer.attempt.target.timeouts;
     // A whole answer shows nothing until its end: only the total counts.
-    const [first, idle] = this.#run.request.stream ? [firstTokenMs, idleMs] : [totalMs, totalMs];
+    const [first, idle] = run.request.stream ? [firstTokenMs, idleMs] : [totalMs, totalMs];
     const limits = { firstTokenMs: first, idleMs: idle, totalMs, deadlineMs };
     const timers = engineTimers(clock, limits, 'found no text', (found) => this.stop(found));
     try {
@@ -69,15 +64,16 @@ export class TranscriptionEngineTrial implements Trial {
   }
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
-    const { inputTokensEstimate } = this.#job;
+    const { inputTokensEstimate } = this.#parts.job;
     return { status: null, bytes: 0, ...usageOf({ inputTokensEstimate, bytes: '' }, null, served, outcome) };
   }
 
   async #listen(timers: AttemptTimers): Promise<Fault | null> {
-    const { request, sound } = this.#run;
+    const { job, run, engine, answer } = this.#parts;
+    const { request, sound } = run;
     const { signal } = this.#left;
-    const segments = this.#engine.transcribe({
-      tenant: this.#job.tenant,
+    const segments = engine.transcribe({
+      tenant: job.tenant,
       path: sound.path,
       language: request.language,
       prompt: request.prompt,
@@ -90,7 +86,7 @@ export class TranscriptionEngineTrial implements Trial {
         timers,
         signal,
         take: (segment) => {
-          this.#answer.noteFirst();
+          answer.noteFirst();
           this.#segments.push(segment);
           return !request.stream || this.#write(this.#pieces.add(segment.text)) ? 'taken' : 'behind';
         },
@@ -107,36 +103,38 @@ export class TranscriptionEngineTrial implements Trial {
 
   /** False: the reader is behind. */
   #write(piece: string): boolean {
-    return piece === '' || (this.#begin() && this.#answer.chunk(deltaEvent(piece)) === 'ready');
+    return piece === '' || (this.#begin() && this.#parts.answer.chunk(deltaEvent(piece)) === 'ready');
   }
 
   /** False: the answer is another's. */
   #begin(): boolean {
     if (this.#begun) return true;
-    const { request } = this.#run;
+    const { run, answer } = this.#parts;
+    const { request } = run;
     const facts: AnswerFacts = {
       losses: lossesOf(request, 'temperature'),
       answer: 'converted',
       ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
     };
-    this.#begun = this.#answer.begin(request.stream ? 'events' : 'whole', facts);
-    if (this.#begun) this.#answer.onDrain(() => this.#onDrain?.());
+    this.#begun = answer.begin(request.stream ? 'events' : 'whole', facts);
+    if (this.#begun) answer.onDrain(() => this.#onDrain?.());
     else this.stop(answeredElsewhere());
     return this.#begun;
   }
 
   async #deliver(): Promise<void> {
-    const { request, sound } = this.#run;
-    this.#answer.noteFirst();
+    const { run, answer } = this.#parts;
+    const { request, sound } = run;
+    answer.noteFirst();
     const durationMs = request.format === 'verbose_json' && !request.stream ? await sound.durationMs() : null;
     // A caller that left meanwhile has no answer.
     if (this.#fault !== null || !this.#begin()) return;
-    this.#answer.chunk(
+    answer.chunk(
       request.stream
         ? doneEvent(this.#pieces.text, null)
         : writeTranscript(request, transcriptOf(this.#segments, request, durationMs)),
     );
-    this.#answer.end();
+    answer.end();
   }
 }
 

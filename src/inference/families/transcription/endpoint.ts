@@ -60,9 +60,10 @@ export function transcriptionEndpoint(
       const run: TranscriptionRun = { request, sound, plans };
       const trial: Trials['trial'] = (answer) => {
         const plan = knownEntry(plans, answer.attempt.target);
+        const parts = { services, job, run, answer };
         return plan.kind === 'engine'
-          ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
-          : new TranscriptionTrial(services, job, run, plan, answer);
+          ? new TranscriptionEngineTrial({ ...parts, engine: plan.engine })
+          : new TranscriptionTrial({ ...parts, plan });
       };
       return {
         trial,

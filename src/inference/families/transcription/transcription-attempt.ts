@@ -42,7 +42,13 @@ export interface TranscriptionRun {
 
 export type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
 
-type TrialParts = AttemptParts & { refusedFormats: RefusedFormats };
+interface TrialParts {
+  services: AttemptParts & { refusedFormats: RefusedFormats };
+  job: Job;
+  run: TranscriptionRun;
+  plan: UpstreamPlan;
+  answer: Answer;
+}
 
 /** Until an order is taken; the job itself may take longer. */
 const orderTimeoutMs = 30_000;
@@ -55,10 +61,6 @@ export class TranscriptionTrial implements Trial {
   /** A long file takes minutes in silence. */
   readonly shows = null;
   readonly #parts: TrialParts;
-  readonly #job: Job;
-  readonly #run: TranscriptionRun;
-  readonly #plan: UpstreamPlan;
-  readonly #answer: Answer;
   #stopped: Fault | null = null;
   /** Null while the file is converted. */
   #call: Attempt | null = null;
@@ -66,12 +68,8 @@ export class TranscriptionTrial implements Trial {
   #reported: Usage | null = null;
   readonly #ending = new AbortController();
 
-  constructor(parts: TrialParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
+  constructor(parts: TrialParts) {
     this.#parts = parts;
-    this.#job = job;
-    this.#run = run;
-    this.#plan = plan;
-    this.#answer = answer;
   }
 
   get signs(): number {
@@ -79,16 +77,17 @@ export class TranscriptionTrial implements Trial {
   }
 
   async run(): Promise<Fault | null> {
-    const { sendAs } = this.#plan;
-    const { target } = this.#answer.attempt;
+    const { services, run, plan, answer } = this.#parts;
+    const { sendAs } = plan;
+    const { target } = answer.attempt;
     const first = await this.#send(sendAs);
-    const refused = [sendAs ?? this.#run.sound.sniffed.extension];
+    const refused = [sendAs ?? run.sound.sniffed.extension];
     let outcome = first;
     while (outcome !== null && this.#stopped === null && refusesFormat(outcome) && refused.length <= otherFormatsMax) {
       const other = otherFormat(outcome, formatsByQuality, refused);
       if (other === null) break;
       outcome = await this.#send(other);
-      if (outcome === null) this.#parts.refusedFormats.remember('transcription', target.id, refused);
+      if (outcome === null) services.refusedFormats.remember('transcription', target.id, refused);
       else refused.push(other);
     }
     if (outcome === null || this.#stopped !== null) return outcome;
@@ -100,21 +99,22 @@ export class TranscriptionTrial implements Trial {
     const sound = await this.#soundToSend(sendAs);
     if (this.#stopped !== null) return this.#stopped;
     if ('class' in sound) return sound;
-    const { request } = this.#run;
-    const { body, facts, order } = prepared(this.#job, this.#run, this.#plan, this.#answer.attempt.target, sound);
-    const answer = request.stream ? new StreamedAnswer(this.#answer, facts) : new WholeAnswer(this.#answer, facts);
-    const dialect = transcriptionDialects[this.#plan.facts.format];
-    const { job } = dialect;
+    const { services, job, run, plan, answer } = this.#parts;
+    const { request } = run;
+    const { body, facts, order } = prepared(job, run, plan, answer.attempt.target, sound);
+    const given = request.stream ? new StreamedAnswer(answer, facts) : new WholeAnswer(answer, facts);
+    const dialect = transcriptionDialects[plan.facts.format];
+    const { job: later } = dialect;
     const sink =
-      job === undefined
-        ? answer
-        : new OrderedTranscript(answer, new WholeTranscript(dialect, request), {
-            ended: (uploaded) => this.#ordered(job, order, uploaded),
+      later === undefined
+        ? given
+        : new OrderedTranscript(given, new WholeTranscript(dialect, request), {
+            ended: (uploaded) => this.#ordered(later, order, uploaded),
             reported: (usage) => {
               this.#reported = usage;
             },
           });
-    this.#call = new Attempt(this.#parts, this.#job, this.#answer.attempt, body, sink);
+    this.#call = new Attempt(services, job, answer.attempt, body, sink);
     return this.#call.run();
   }
 
@@ -122,7 +122,7 @@ export class TranscriptionTrial implements Trial {
     this.#stopped ??= why;
     this.#ending.abort();
     if (this.#call !== null) this.#call.stop(why);
-    else this.#run.sound.stop();
+    else this.#parts.run.sound.stop();
   }
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
@@ -132,56 +132,49 @@ export class TranscriptionTrial implements Trial {
 
   /** Orders a transcript of a file that is there, and waits for it: the state with which the job ended. */
   async #ordered(
-    job: NonNullable<TranscriptionDialect['job']>,
+    later: NonNullable<TranscriptionDialect['job']>,
     order: TranscriptionOrder,
     uploaded: Buffer,
   ): Promise<Buffer | Fault> {
-    const { target, credential } = this.#answer.attempt;
-    const { connection } = knownEntry(this.#job.providers, target.provider);
+    const { services, job, answer } = this.#parts;
+    const { target, credential } = answer.attempt;
+    const { connection } = knownEntry(job.providers, target.provider);
     const { value } = parseAnswer(uploaded);
-    const jobOrder = isObject(value) ? job.order(value, order) : null;
+    const jobOrder = isObject(value) ? later.order(value, order) : null;
     if (jobOrder === null) return fault('malformed', 'answered without a location of the file');
     const { whole, authorize } = knownEntry(connection.credentials, credential.id);
     const { origin, route, basePath } = connection;
-    const body = JSON.stringify(jobOrder.body);
-    const request = {
-      origin,
-      route,
-      authorize,
-      method: 'POST',
-      path: basePath + jobOrder.path,
-      headers: whole,
-      body,
-    } as const;
+    const sent = { method: 'POST', path: basePath + jobOrder.path, body: JSON.stringify(jobOrder.body) } as const;
+    const request = { origin, route, authorize, headers: whole, ...sent };
     const deadline = AbortSignal.any([this.#ending.signal, AbortSignal.timeout(orderTimeoutMs)]);
     const bounds = { connectTimeoutMs: target.timeouts.connectMs, bytesMax: upstreamErrorBytesMax, deadline };
-    const answered = await wholeAnswer(this.#parts.transport, request, bounds).catch(() => null);
+    const answered = await wholeAnswer(services.transport, request, bounds).catch(() => null);
     if (this.#stopped !== null) return this.#stopped;
     if (answered === null) return fault('transient', 'did not answer the request for a transcript');
     if (answered.status >= 300) {
       const refusal = { status: answered.status, headers: null, body: answered.bytes };
-      return statusFault(refusal, dialects[connection.provider.dialect], connection, this.#parts.clock.wallMs());
+      return statusFault(refusal, dialects[connection.provider.dialect], connection, services.clock.wallMs());
     }
     const { value: begun } = parseAnswer(answered.bytes);
-    const at = isObject(begun) ? job.at(begun, order) : null;
+    const at = isObject(begun) ? later.at(begun, order) : null;
     if (at === null) return fault('malformed', 'answered without the id of a transcript');
     return endOfJob(
-      this.#parts,
-      { connection, credential: credential.id, url: new URL(origin + basePath + at), runs: job.runs },
-      { deadlineMs: this.#job.deadlineMs, signal: this.#ending.signal },
+      services,
+      { connection, credential: credential.id, url: new URL(origin + basePath + at), runs: later.runs },
+      { deadlineMs: job.deadlineMs, signal: this.#ending.signal },
     );
   }
 
   /** Converting takes a while: it ends when the client leaves or the deadline comes. */
   async #soundToSend(sendAs: SentAs | null): Promise<SoundToSend | Fault> {
-    const { sound } = this.#run;
-    const { facts } = this.#plan;
-    const { deadlineMs } = this.#job;
-    const { clock } = this.#parts;
+    const { services, job, run, plan } = this.#parts;
+    const { sound } = run;
+    const { deadlineMs } = job;
+    const { clock } = services;
     const deadline = setTimeout(() => sound.stop(), Math.max(0, deadlineMs - clock.monotonicMs()));
     try {
       const sent = await sound.as(sendAs);
-      const { fileBytesMax } = facts;
+      const { fileBytesMax } = plan.facts;
       if (fileBytesMax === undefined || sent.bytes <= fileBytesMax) return sent;
       const mb = Math.floor(fileBytesMax / 1024 / 1024);
       return fault('not_capable', `a file of this length: it takes at most ${mb} MB`);
