@@ -1,8 +1,7 @@
 import { isObject, type JsonObject, objectsIn } from '../../../kernel/json.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { madeBefore, numberIn, textIn } from './file-batches.ts';
-import { UpstreamTrouble } from './upstream-client.ts';
+import { madeBefore, numberIn, removeAt, textIn } from './file-batches.ts';
 
 const path = '/messages/batches';
 const pageMax = 100;
@@ -54,11 +53,7 @@ export const anthropicBatches: UpstreamBatches = {
       yield { customId, body: isAnswered ? JSON.stringify(result.message) : null };
     }
   },
-  async remove(client, { id }) {
-    await client.call('DELETE', `${path}/${encodeURIComponent(id)}`).catch((error: unknown) => {
-      if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
-    });
-  },
+  remove: (client, { id }) => removeAt(client, `${path}/${encodeURIComponent(id)}`),
 };
 
 const clockSkewMs = 60_000;

@@ -33,13 +33,15 @@ export async function* answersIn(lines: AsyncIterable<JsonObject>): AsyncGenerat
   }
 }
 
-/** Files that are gone already do no harm. */
 export async function removeFiles(client: UpstreamClient, { files }: BatchProgress): Promise<void> {
-  for (const file of files) {
-    await client.call('DELETE', `/files/${encodeURIComponent(file)}`).catch((error: unknown) => {
-      if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
-    });
-  }
+  for (const file of files) await removeAt(client, `/files/${encodeURIComponent(file)}`);
+}
+
+/** What is gone already does no harm. */
+export async function removeAt(client: UpstreamClient, path: string): Promise<void> {
+  await client.call('DELETE', path).catch((error: unknown) => {
+    if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
+  });
 }
 
 /** Clocks of others may differ by so much. */

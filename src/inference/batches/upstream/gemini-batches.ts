@@ -3,8 +3,8 @@ import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { removeFiles, textIn } from './file-batches.ts';
-import { type UpstreamClient, UpstreamTrouble } from './upstream-client.ts';
+import { removeAt, removeFiles, textIn } from './file-batches.ts';
+import type { UpstreamClient } from './upstream-client.ts';
 
 const path = '/batches';
 const ended = /_(SUCCEEDED|FAILED|CANCELLED|EXPIRED)$/;
@@ -49,9 +49,7 @@ export const geminiBatches: UpstreamBatches = {
   },
   async remove(client, progress) {
     await removeFiles(client, progress);
-    await client.call('DELETE', `${path}/${encodeURIComponent(progress.id)}`).catch((error: unknown) => {
-      if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
-    });
+    await removeAt(client, `${path}/${encodeURIComponent(progress.id)}`);
   },
 };
 

@@ -28,13 +28,8 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
   // What the provider's batch answered says nothing of how its other API fares, nor the other way round.
   const health = createHealth({ clock });
   return (path, { batch, body, ...answeredBy }) => {
-    const around = (usual: Services): Services => ({
-      ...usual,
-      health,
-      transport: answering(usual.transport, body),
-    });
     return (usual, owner, sent, bounds) => {
-      const all = around(usual);
+      const all: Services = { ...usual, health, transport: answering(usual.transport, body) };
       const endpoints = lineEndpoints(all, (inner) => ({
         ...inner,
         async plan(snapshot, planned, request) {
@@ -50,6 +45,7 @@ export function givenAnswers(services: Services): (path: string, given: GivenAns
 /** Answers whatever is sent with this body. */
 function answering(transport: Transport, body: Buffer): Transport {
   return {
+    ...transport,
     send(_request, observer) {
       let isLeft = false;
       setImmediate(() => {
@@ -69,8 +65,5 @@ function answering(transport: Transport, body: Buffer): Transport {
         resume() {},
       };
     },
-    connect: (to, connected) => transport.connect(to, connected),
-    close: () => transport.close(),
-    destroy: () => transport.destroy(),
   };
 }

@@ -78,15 +78,13 @@ export async function prepareLine(
     responses: { ...responses, chain: noting(responses.chain), conversation: noting(responses.conversation) },
     items: { ...items, find: noting(items.find) },
     transport: {
+      ...transport,
       send(request) {
         sent.push(request);
         // The sender must have the call before it is ended.
         setImmediate(() => leaving.abort());
         return { abort() {}, pause() {}, resume() {} };
       },
-      connect: (to, connected) => transport.connect(to, connected),
-      close: () => transport.close(),
-      destroy: () => transport.destroy(),
     },
     admission: {
       ...services.admission,

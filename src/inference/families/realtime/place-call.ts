@@ -60,31 +60,18 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
       const shutdown = new AbortController();
       const stop = () => shutdown.abort();
       const watching: LongWork = { drain: stop, cut: stop };
-      ending.add(watching);
       try {
         const ourHeaders = ['content-type', 'application/sdp', 'location', `/v1/realtime/calls/${reached.id}`];
         sendWhole(call.sink, [...headers, ...ourHeaders], reached.sdp, 201);
-        const socket = await watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });
-        ending.remove(watching);
+        ending.add(watching);
+        const seen = watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });
+        const socket = await seen.finally(() => ending.remove(watching));
         if (socket === null) return;
         const { idle: idleMs, longest: longestMs } = snapshot.config.server.realtime;
-        const upstream = new SocketEnd(socket);
-        const meter = held.meter();
-        const caller = new AbsentEnd();
-        const turns = responseTurns;
-        await runSession({
-          clock: services.clock,
-          caller,
-          upstream,
-          meter,
-          turns,
-          idleMs,
-          longestMs,
-          ending,
-          errorEvent,
-        });
+        const ends = { caller: new AbsentEnd(), upstream: new SocketEnd(socket), turns: responseTurns };
+        const { clock } = services;
+        await runSession({ clock, ...ends, meter: held.meter(), idleMs, longestMs, ending, errorEvent });
       } finally {
-        ending.remove(watching);
         // Nobody would pay for its conversation. A call that is over already is unknown there.
         await post(services, attempt, to, { path: `/${reached.id}/hangup`, contentType: null, body: null }).catch(
           () => null,

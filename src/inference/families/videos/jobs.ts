@@ -302,27 +302,16 @@ function refusalOf(connection: ProviderConnection, status: number, json: unknown
   return { kind: 'upstream-refused', status, message, provider: connection.name, param: null };
 }
 
-interface HomeRequest {
-  method: WholeRequest['method'];
-  /** From the origin. */
-  path: string;
-  body?: string;
-}
-
-type CalledHome = Pick<VideoHome, 'connection' | 'headers'>;
-
-interface HomeAnswer {
-  status: number;
-  json: unknown;
-}
+/** `path`: from the origin. */
+type HomeRequest = Pick<WholeRequest, 'method' | 'path'> & { body?: string };
 
 /** Answer of a video's home, whatever its status; null when none came. */
 async function tried(
   { transport }: Asking,
-  { connection, headers }: CalledHome,
+  { connection, headers }: VideoHome,
   { method, path, body }: HomeRequest,
   deadline: AbortSignal,
-): Promise<HomeAnswer | null> {
+): Promise<{ status: number; json: unknown } | null> {
   const { route, authorize } = encodeGet(connection, path, headers);
   const sent = body === undefined ? headers.get : headers.whole;
   const request = { origin: connection.origin, route, authorize, method, path, body: body ?? null, headers: sent };
