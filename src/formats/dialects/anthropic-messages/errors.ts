@@ -1,6 +1,7 @@
 import { type ErrorContext, type Failure, guardBlockedCode } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
+import { classOfStatus } from '../class-of-status.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { membersOf, errorBody as openAiErrorBody } from '../openai-chat/errors.ts';
@@ -121,14 +122,14 @@ export function classOfAnthropicError(status: number, error: UpstreamError | nul
   switch (code) {
     case 'invalid_request_error':
       // Anthropic uses this type for any 4xx without a type: then the status says more.
-      if (status !== 200 && status !== 400) return classOfStatus(status, message);
+      if (status !== 200 && status !== 400) return classBy(status, message);
       return disabled.test(message) ? 'bad_credential' : 'caller_fault';
     case 'not_found_error':
-      return classOfStatus(404, message);
+      return classBy(404, message);
     case 'permission_error':
-      return classOfStatus(403, message);
+      return classBy(403, message);
     default:
-      return classByCode.get(code) ?? classOfStatus(status, message);
+      return classByCode.get(code) ?? classBy(status, message);
   }
 }
 
@@ -138,32 +139,11 @@ const aboutModel = /\bmodel\b/i;
 const aboutRegion = /unsupported (?:country|region)|not (?:available|supported) in your (?:country|region|location)/i;
 const aboutContent = /\bfile\b|\bcontainer\b/i;
 
-function classOfStatus(status: number, message: string): FaultClass {
-  switch (status) {
-    case 400:
-    case 409:
-    case 413:
-    case 415:
-    case 422:
-      return 'caller_fault';
-    case 401:
-      return 'bad_credential';
-    case 402:
-      return 'quota_exhausted';
-    case 403:
-      if (aboutRegion.test(message)) return 'region_blocked';
-      return aboutModel.test(message) ? 'model_unavailable' : 'bad_credential';
-    case 404:
-      // A file that the body names is the caller's to fix; anything else unknown is this target's model or path.
-      return aboutContent.test(message) && !aboutModel.test(message) ? 'caller_fault' : 'model_unavailable';
-    case 410:
-      return 'model_unavailable';
-    case 429:
-      return 'rate_limited';
-    case 451:
-      return 'region_blocked';
-    default:
-      if (status >= 500 || status === 408 || status === 425 || (status >= 300 && status < 400)) return 'transient';
-      return status >= 400 ? 'caller_fault' : 'malformed';
-  }
+function classBy(status: number, message: string): FaultClass {
+  const isAboutModel = aboutModel.test(message);
+  if (status === 403 && aboutRegion.test(message)) return 'region_blocked';
+  if (status === 403 && isAboutModel) return 'model_unavailable';
+  // A file that the body names is the caller's to fix; anything else unknown is this target's model or path.
+  if (status === 404 && aboutContent.test(message) && !isAboutModel) return 'caller_fault';
+  return classOfStatus(status);
 }

@@ -2,6 +2,7 @@ import { type ErrorContext, type Failure, statusOf } from '../../../kernel/failu
 import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
+import { classOfStatus } from '../class-of-status.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { errorBody as openAiBody } from '../openai-chat/errors.ts';
@@ -40,31 +41,9 @@ export function classOfBedrockError(status: number, error: UpstreamError | null)
   const message = error?.message ?? '';
   if (aboutRegion.test(message)) return 'region_blocked';
   if (spentForToday.test(message) || error?.code === 'ServiceQuotaExceededException') return 'quota_exhausted';
-  switch (status) {
-    case 400:
-      return aboutModel.test(message) ? 'model_unavailable' : 'caller_fault';
-    case 401:
-      return 'bad_credential';
-    case 402:
-      return 'quota_exhausted';
-    case 403:
-      return aboutModel.test(message) ? 'model_unavailable' : 'bad_credential';
-    case 404:
-    case 410:
-      return 'model_unavailable';
-    case 451:
-      return 'region_blocked';
-    case 429:
-      return 'rate_limited';
-    // The model took too long, or failed itself.
-    case 408:
-    case 424:
-    case 425:
-      return 'transient';
-    default:
-      if (status >= 500 || (status >= 300 && status < 400)) return 'transient';
-      return status >= 400 ? 'caller_fault' : 'malformed';
-  }
+  if ((status === 400 || status === 403) && aboutModel.test(message)) return 'model_unavailable';
+  // 424: the model took too long, or failed itself.
+  return status === 424 ? 'transient' : classOfStatus(status);
 }
 
 /** AWS's `message` and `__type`, and the members that errors have in other formats. */

@@ -3,6 +3,7 @@ import { type ErrorContext, type Failure, reportedByProvider } from '../../../ke
 import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
+import { classOfStatus } from '../class-of-status.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 
@@ -176,7 +177,7 @@ export function classOfGeminiError(status: number, error: UpstreamError | null):
   if (code !== 'INTERNAL' && spent.test(message)) return 'quota_exhausted';
   const byCode = classByCode.get(code);
   if (byCode !== undefined) return byCode;
-  return classOfStatus(status >= 300 ? status : (statusByCode.get(code) ?? (Number(code) || 0)), message);
+  return classBy(status >= 300 ? status : (statusByCode.get(code) ?? (Number(code) || 0)), message);
 }
 
 const statusByCode: ReadonlyMap<string, number> = new Map([
@@ -190,31 +191,11 @@ const statusByCode: ReadonlyMap<string, number> = new Map([
   ['UNIMPLEMENTED', 501],
 ]);
 
-function classOfStatus(status: number, message: string): FaultClass {
-  switch (status) {
-    case 400:
-      return aboutKey.test(message) ? 'bad_credential' : 'caller_fault';
-    case 401:
-      return 'bad_credential';
-    case 402:
-      return 'quota_exhausted';
-    case 403:
-      if (aboutFile.test(message)) return 'caller_fault';
-      return aboutModel.test(message) ? 'model_unavailable' : 'bad_credential';
-    case 404:
-      return aboutFile.test(message) && !aboutModel.test(message) ? 'caller_fault' : 'model_unavailable';
-    case 405:
-    case 410:
-    case 501:
-      return 'model_unavailable';
-    case 429:
-      return 'rate_limited';
-    case 451:
-      return 'region_blocked';
-    default:
-      if (status >= 500 || status === 408 || status === 425 || status === 499 || (status >= 300 && status < 400)) {
-        return 'transient';
-      }
-      return status >= 400 ? 'caller_fault' : 'malformed';
-  }
+function classBy(status: number, message: string): FaultClass {
+  const isAboutModel = aboutModel.test(message);
+  if (status === 400 && aboutKey.test(message)) return 'bad_credential';
+  if (status === 403 && aboutFile.test(message)) return 'caller_fault';
+  if (status === 403 && isAboutModel) return 'model_unavailable';
+  if (status === 404 && aboutFile.test(message) && !isAboutModel) return 'caller_fault';
+  return status === 501 ? 'model_unavailable' : classOfStatus(status);
 }

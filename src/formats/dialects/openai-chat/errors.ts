@@ -4,6 +4,7 @@ import { type FailureFacts, factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import { type Fault, type FaultClass, fault } from '../../neutral/outcome.ts';
+import { classOfStatus } from '../class-of-status.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 
@@ -186,20 +187,6 @@ const byFamily: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
   ['deadline_exceeded', 'transient'],
 ]);
 
-const byStatus: Readonly<Record<number, FaultClass>> = {
-  401: 'bad_credential',
-  402: 'quota_exhausted',
-  403: 'bad_credential',
-  // A path or a method that is not there is the target's fault, not the caller's.
-  405: 'model_unavailable',
-  408: 'transient',
-  410: 'model_unavailable',
-  425: 'transient',
-  429: 'rate_limited',
-  451: 'region_blocked',
-  499: 'transient',
-};
-
 /**
  * The class of an upstream error by the format's own rules; a provider's table goes before it. `status` is that of
  * the answer: null, or a 2xx, when the error stood inside it.
@@ -212,16 +199,13 @@ export function classOfError(status: number | null, error: UpstreamError | null)
   // OpenRouter and others repeat inside the answer the status that it should have had.
   const effective = inside && /^[345]\d\d$/.test(code) ? Number(code) : inside ? null : status;
   if (effective === null) return byFamily.get(code) ?? 'malformed';
-  return classOfStatus(effective, error);
+  return classBy(effective, error);
 }
 
-function classOfStatus(status: number, error: UpstreamError | null): FaultClass {
+function classBy(status: number, error: UpstreamError | null): FaultClass {
   const message = error?.message ?? '';
-  if (status === 404) {
-    // A missing object that the body refers to (a file, a voice) is the caller's fault; a bare 404 is a wrong address.
-    const blamed = error?.param ?? null;
-    return blamed !== null && blamed !== 'model' ? 'caller_fault' : 'model_unavailable';
-  }
+  // A missing object that the body refers to (a file, a voice) is the caller's fault; a bare 404 is a wrong address.
+  if (status === 404 && (error?.param ?? 'model') !== 'model') return 'caller_fault';
   if (
     status === 429 &&
     /\b(quota|billing|credits?|balance)\b/i.test(message) &&
@@ -230,9 +214,7 @@ function classOfStatus(status: number, error: UpstreamError | null): FaultClass 
     return /per (minute|second|hour|day)|\b[rt]p[md]\b/i.test(message) ? 'rate_limited' : 'quota_exhausted';
   }
   if (status === 403 && /model/i.test(message) && /access|permission/i.test(message)) return 'model_unavailable';
-  const known = byStatus[status];
-  if (known !== undefined) return known;
-  return status >= 400 && status < 500 ? 'caller_fault' : 'transient';
+  return classOfStatus(status);
 }
 
 /** Why a 2xx body is not an answer: an error inside it, or nothing to show. Null for an answer. */
