@@ -12,6 +12,7 @@ import type { RecordOrder } from '../../books/metering/record-store.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import { BriefMap } from '../../kernel/brief.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding, Reserved, SentList, SentStates } from '../books-offers.ts';
 import type { Seat } from '../worker-seat.ts';
@@ -178,21 +179,13 @@ function statesOf(sent: SentStates, from: number): LimitState[] {
 }
 
 /** Null: no answer came in time, or none will. Rejects with a FailureError that was the answer. */
-function inTime<T>(pending: Promise<T>): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(resolve, answerMaxMs, null);
-    pending.then(
-      (answer) => {
-        clearTimeout(late);
-        resolve(answer);
-      },
-      (error: unknown) => {
-        clearTimeout(late);
-        if (error instanceof FailureError) reject(error);
-        else resolve(null);
-      },
-    );
-  });
+async function inTime<T>(pending: Promise<T>): Promise<T | null> {
+  try {
+    return await withinMs(answerMaxMs, pending, null);
+  } catch (error) {
+    if (error instanceof FailureError) throw error;
+    return null;
+  }
 }
 
 /** Numbers of lists that were sent. */

@@ -6,6 +6,7 @@ import type { Failure } from '../../../kernel/failure.ts';
 import { parsedJson } from '../../../kernel/json.ts';
 import { clientNetwork } from '../../../kernel/network.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
+import { boundedText } from '../../../kernel/web/bounded-text.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import { keyPrefix } from '../key-directory.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
@@ -133,7 +134,7 @@ export class KeyWebhook {
         signal: AbortSignal.timeout(deadline),
       });
       status = answer.status;
-      text = await boundedText(answer);
+      text = await boundedText(answer, answerBytesMax);
     } catch {
       return away('does not answer');
     }
@@ -176,15 +177,4 @@ function callerOf(
     source: 'webhook',
     ...(user != null && { user }),
   };
-}
-
-async function boundedText(answer: Response): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of answer.body ?? []) {
-    bytes += piece.length;
-    if (bytes > answerBytesMax) throw new Error('the answer is too long');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }

@@ -1,5 +1,6 @@
 import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import { boundedText } from '../../../kernel/web/bounded-text.ts';
 import { type IdpMetadata, readIdpMetadata } from './idp-metadata.ts';
 
 /** Metadata is read again after this time, because a provider changes its certificates. */
@@ -57,13 +58,7 @@ export function createIdentityProvider(
 
 async function textAt(url: string): Promise<string> {
   const response = await fetch(url, { signal: AbortSignal.timeout(answerMaxMs) });
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw new Error(`the metadata has more than ${bytesMax} bytes`);
-    chunks.push(chunk);
-  }
+  const text = await boundedText(response, bytesMax);
   if (!response.ok) throw new Error(`the metadata was answered with status ${response.status}`);
-  return Buffer.concat(chunks).toString();
+  return text;
 }

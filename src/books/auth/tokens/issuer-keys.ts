@@ -2,6 +2,7 @@ import { type CryptoKey, createLocalJWKSet, errors, type JWSHeaderParameters } f
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { isObject } from '../../../kernel/json.ts';
+import { boundedText } from '../../../kernel/web/bounded-text.ts';
 
 const answerMaxMs = 5_000;
 const documentBytesMax = 256 * 1024;
@@ -102,13 +103,6 @@ async function keysAddress(issuer: string, signal: AbortSignal): Promise<string>
 /** A document of JSON, which is refused above its bound before all of it is in memory. */
 async function readDocument(url: string, signal: AbortSignal): Promise<unknown> {
   const answer = await fetch(url, { redirect: 'error', signal, headers: { accept: 'application/json' } });
-  if (!answer.ok || answer.body === null) throw new Error(`${answer.status} without a document`);
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of answer.body) {
-    bytes += piece.length;
-    if (bytes > documentBytesMax) throw new Error('a document that is too large');
-    pieces.push(piece);
-  }
-  return JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  if (!answer.ok) throw new Error(`${answer.status} without a document`);
+  return JSON.parse(await boundedText(answer, documentBytesMax));
 }
