@@ -277,22 +277,16 @@ const acceptedEncodings = 'gzip, br';
 function unpacked(body: Readable, encoding: string | undefined): Readable | null {
   const packing = encoding?.trim().toLowerCase() ?? '';
   if (packing === '' || packing === 'identity') return body;
-  const unpacker = unpackerOf(packing);
-  if (unpacker === null) return null;
+  const unpacker = unpackers.get(packing)?.();
+  if (unpacker === undefined) return null;
   body.on('error', (error) => unpacker.destroy(error));
   return body.pipe(unpacker);
 }
 
-function unpackerOf(packing: string) {
-  switch (packing) {
-    case 'gzip':
-    case 'x-gzip':
-      return zlib.createGunzip();
-    case 'deflate':
-      return zlib.createInflate();
-    case 'br':
-      return zlib.createBrotliDecompress();
-    default:
-      return null;
-  }
-}
+/** By the name of a coding. Sites also send what was not asked for. */
+const unpackers = new Map([
+  ['gzip', zlib.createGunzip],
+  ['x-gzip', zlib.createGunzip],
+  ['deflate', zlib.createInflate],
+  ['br', zlib.createBrotliDecompress],
+]);

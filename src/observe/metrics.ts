@@ -107,7 +107,7 @@ function requestSeries(all: Series[]) {
 /** Culvert's Prometheus metrics, in a separate registry. */
 export function createMetrics(): Metrics {
   const all: Series[] = [];
-  const series = requestSeries(all);
+  const counted = requestSeries(all);
   // Label lookups cost microseconds a request: the children of each combination are kept.
   const children = new Map<string, Children>();
   let last: Children | null = null;
@@ -125,12 +125,12 @@ export function createMetrics(): Metrics {
         status,
         class: end,
         usageSource,
-        requests: series.requests({ endpoint, model, target, status: String(status), class: end }),
-        input: series.tokens({ model, target, direction: 'input', usage_source: usageSource }),
-        output: series.tokens({ model, target, direction: 'output', usage_source: usageSource }),
-        cost: series.cost({ model, target, usage_source: usageSource }),
-        duration: series.duration({ endpoint, model }),
-        firstToken: series.firstToken({ model, target }),
+        requests: counted.requests({ endpoint, model, target, status: String(status), class: end }),
+        input: counted.tokens({ model, target, direction: 'input', usage_source: usageSource }),
+        output: counted.tokens({ model, target, direction: 'output', usage_source: usageSource }),
+        cost: counted.cost({ model, target, usage_source: usageSource }),
+        duration: counted.duration({ endpoint, model }),
+        firstToken: counted.firstToken({ model, target }),
       };
       children.set(key, found);
     }
@@ -150,26 +150,31 @@ export function createMetrics(): Metrics {
       if (request.firstTokenMs !== null) child.firstToken.observe(request.firstTokenMs / 1_000);
     },
     refused({ endpoint, status, reason, limit }) {
-      series.refusals({ endpoint, status: String(status), reason, limit }).total += 1;
+      counted.refusals({ endpoint, status: String(status), reason, limit }).total += 1;
     },
     attemptFailed(target, end) {
-      series.failedAttempts({ target, class: end }).total += 1;
+      counted.failedAttempts({ target, class: end }).total += 1;
     },
     guarded(guard, verdict) {
-      series.guards({ guard, verdict }).total += 1;
+      counted.guards({ guard, verdict }).total += 1;
     },
     searched(engine, end) {
-      series.searches({ engine, class: end }).total += 1;
+      counted.searches({ engine, class: end }).total += 1;
     },
     cacheLookup(outcome, savedUsd) {
-      series.cacheLooks({ outcome }).total += 1;
-      if (savedUsd > 0) series.cacheSaved({}).total += savedUsd;
+      counted.cacheLooks({ outcome }).total += 1;
+      if (savedUsd > 0) counted.cacheSaved({}).total += savedUsd;
     },
     cacheChecked(isRight) {
-      series.cacheChecks({ outcome: isRight ? 'right' : 'wrong' }).total += 1;
+      counted.cacheChecks({ outcome: isRight ? 'right' : 'wrong' }).total += 1;
     },
-    gauge: (name, help, over, read) => gaugeSeries(all, name, help, over, read),
-    gauges: (name, help, label, over, read) => gaugesSeries(all, name, help, label, over, read),
+    gauge(name, help, over, read) {
+      all.push(series('gauge', name, help, () => [{ labels: {}, value: read() }], over));
+    },
+    gauges(name, help, label, over, read) {
+      const samples = () => [...read()].map(([value, number]) => ({ labels: { [label]: value }, value: number }));
+      all.push(series('gauge', name, help, samples, over));
+    },
     ...scrapesOf(all),
   };
 }
@@ -224,13 +229,9 @@ function areOf(children: Children, request: MeasuredRequest, model: string, targ
 }
 
 /** The cells of one combination of labels. */
-interface Children {
-  endpoint: string;
+interface Children extends Pick<MeasuredRequest, 'endpoint' | 'status' | 'class' | 'usageSource'> {
   model: string;
   target: string;
-  status: number;
-  class: string;
-  usageSource: string;
   requests: CounterCell;
   input: CounterCell;
   output: CounterCell;
@@ -289,24 +290,6 @@ function histogramSeries(
   const cells = new Map<string, Buckets>();
   into.push(series('histogram', name, help, () => [...cells.values()].flatMap((cell) => cell.samples(name))));
   return (labels) => cellOf(cells, labels, (shown) => new Buckets(shown, bounds));
-}
-
-/** A number asked for at each scrape. */
-function gaugeSeries(into: Series[], name: string, help: string, over: Over, read: () => number): void {
-  into.push(series('gauge', name, help, () => [{ labels: {}, value: read() }], over));
-}
-
-/** The same for each value of one label. */
-function gaugesSeries(
-  into: Series[],
-  name: string,
-  help: string,
-  label: string,
-  over: Over,
-  read: () => Iterable<readonly [value: string, number: number]>,
-): void {
-  const samples = () => [...read()].map(([value, number]) => ({ labels: { [label]: value }, value: number }));
-  into.push(series('gauge', name, help, samples, over));
 }
 
 /** Values by size. */
