@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:
 import { join } from 'node:path';
 import { FailureError } from '../../kernel/failure.ts';
 import { type FileStore, isFileName, isNoRoom } from '../../kernel/file-store.ts';
+import { OpenedOnce } from '../../kernel/opened-once.ts';
 
 /** Bytes of all files. Above it the oldest make room: their links end before their time. */
 const folderBytesMax = 4 * 1024 ** 3;
@@ -17,16 +18,8 @@ interface StoredFile {
 
 /** Files in a folder, which is made with the first one; only its owner reads it. `atMs` is kept as their time. */
 export function createLocalFiles(folder: string, bytesMax = folderBytesMax): FileStore {
-  /** Ordered by the time of their put, except for those found at the start. */
-  let known: Promise<Map<string, StoredFile>> | null = null;
-
-  function storedFiles(): Promise<Map<string, StoredFile>> {
-    known ??= look().catch((error: unknown) => {
-      known = null;
-      throw error;
-    });
-    return known;
-  }
+  /** Ordered by the time of their put. */
+  const known = new OpenedOnce(look);
 
   async function look(): Promise<Map<string, StoredFile>> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -38,8 +31,8 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
     return new Map(found.sort(([, one], [, other]) => one.atMs - other.atMs));
   }
 
-  async function makeRoom(files: Map<string, StoredFile>, bytes: number): Promise<void> {
-    let sum = bytes;
+  async function makeRoom(files: Map<string, StoredFile>): Promise<void> {
+    let sum = 0;
     for (const one of files.values()) sum += one.bytes;
     for (const [name, one] of files) {
       if (sum <= bytesMax) return;
@@ -52,11 +45,11 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
   return {
     async put(name, bytes, atMs) {
       if (!isFileName(name)) throw new Error('not a name for a file');
-      const files = await storedFiles();
+      const files = await known.open();
       files.set(name, { bytes: bytes.length, atMs });
       const part = join(folder, `${randomBytes(8).toString('hex')}${unfinished}`);
       try {
-        await makeRoom(files, 0);
+        await makeRoom(files);
         await writeFile(part, bytes, { mode: 0o600, flag: 'wx' });
         await utimes(part, atMs / 1_000, atMs / 1_000);
         await rename(part, join(folder, name));
@@ -86,7 +79,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
       // Nothing was ever put here: no folder is made for that.
       const names = await readdir(folder).catch(() => []);
       let removed = 0;
-      const files = names.length === 0 ? null : await storedFiles();
+      const files = names.length === 0 ? null : await known.open();
       for (const name of names) {
         const path = join(folder, name);
         if (isFileName(name)) {

@@ -1,5 +1,6 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { isFileName, type RemovableFiles } from '../../kernel/file-store.ts';
+import { OpenedOnce } from '../../kernel/opened-once.ts';
 import type { Bucket } from '../s3/bucket.ts';
 
 /**
@@ -7,17 +8,12 @@ import type { Bucket } from '../s3/bucket.ts';
  * callers get 503, and `report` is called once with the reason, and once when it is over.
  */
 export function createS3Files(open: () => Promise<Bucket>, report: (message: string) => void): RemovableFiles {
-  let opening: Promise<Bucket> | null = null;
+  const bucket = new OpenedOnce(open);
   let trouble: string | null = null;
-
-  function bucket(): Promise<Bucket> {
-    opening ??= open();
-    return opening;
-  }
 
   async function reportingTrouble<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
     try {
-      const result = await work(await bucket());
+      const result = await work(await bucket.open());
       if (trouble !== null) report('files can be kept in the bucket again');
       trouble = null;
       return result;
