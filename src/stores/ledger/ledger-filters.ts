@@ -1,7 +1,6 @@
 import type { RequestFilter, RequestQuery, UsageFilter } from '../../books/metering/ledger.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import type { SqlWords } from '../sql-tables.ts';
-
-const hourMs = 3_600_000;
 
 /** Writes a value into a statement: each call keeps it and gives its mark. */
 export interface Marks {
@@ -17,11 +16,18 @@ export function marksIn({ oneOf }: Pick<SqlWords, 'oneOf'>): { marks: Marks; val
   return { marks: { of, oneOf: (column, all) => oneOf(column, of(all)) }, values };
 }
 
+/** A filter whose members may also be undefined. */
+type Some<Filter> = { readonly [Name in keyof Filter]?: Filter[Name] | undefined };
+
 /**
  * Conditions on `usage_event`, for both databases. Filters compare whole values, so no text of a caller is a pattern.
  * Refused requests are listed only with a status or a class; all others together are what the sums cover.
  */
-export function requestConditions(accounts: readonly string[] | null, filter: RequestFilter, marks: Marks): string[] {
+export function requestConditions(
+  accounts: readonly string[] | null,
+  filter: Some<RequestFilter>,
+  marks: Marks,
+): string[] {
   const { key, alias, provider, endpoint, status, class: class_, stream, costUsdMin, unitsMin } = filter;
   const all: string[] = [];
   if (accounts !== null) all.push(marks.oneOf('account', accounts));
@@ -55,14 +61,12 @@ export function requestConditions(accounts: readonly string[] | null, filter: Re
 /** Conditions on roll-ups, whose columns are named so in each of them, and on events (`of: 'events'`). */
 export function usageConditions(
   accounts: readonly string[] | null,
-  { key, keys, alias, provider, endpoint, user, tag }: UsageFilter,
+  { key, keys, alias, provider, endpoint, user, tag }: Some<UsageFilter>,
   marks: Marks,
   of: 'rollups' | 'events',
 ): string[] {
   if (of === 'events') {
-    const filter = { key, keys, alias, provider, endpoint, user, tag };
-    const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
-    return requestConditions(accounts, given as RequestFilter, marks);
+    return requestConditions(accounts, { key, keys, alias, provider, endpoint, user, tag }, marks);
   }
   const all: string[] = [];
   if (accounts !== null) all.push(marks.oneOf('account', accounts));
@@ -96,13 +100,7 @@ function hourConditions(
   marks: Marks,
 ): string[] | null {
   if (status !== undefined || (class_ !== undefined && class_ !== 'ok' && class_ !== 'any')) return null;
-  const filter: UsageFilter = {};
-  if (key !== undefined) filter.key = key;
-  if (keys !== undefined) filter.keys = keys;
-  if (alias !== undefined) filter.alias = alias;
-  if (provider !== undefined) filter.provider = provider;
-  if (endpoint !== undefined) filter.endpoint = endpoint;
-  const conditions = usageConditions(accounts, filter, marks, 'rollups');
+  const conditions = usageConditions(accounts, { key, keys, alias, provider, endpoint }, marks, 'rollups');
   return conditions.length === 0 ? null : conditions;
 }
 

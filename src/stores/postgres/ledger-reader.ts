@@ -22,22 +22,8 @@ export async function findEvent(run: Run, id: string, account: string | null): P
 }
 
 export async function readBuckets(run: Run, scopes: readonly Scope[], nowMs: number): Promise<BucketRow[]> {
-  const { rows } = await run<{
-    scope: string;
-    grain_ms: number;
-    bucket: number;
-    units: number;
-    tokens: number;
-    usd_nano: number;
-  }>(liveBuckets, [scopes, quotaGrainsMs, quotaGrainsMs.map((grainMs) => deadBefore(grainMs, nowMs))]);
-  return rows.map((row) => ({
-    scope: row.scope,
-    grainMs: row.grain_ms,
-    bucket: row.bucket,
-    units: row.units,
-    tokens: row.tokens,
-    usdNano: row.usd_nano,
-  }));
+  const firstOf = quotaGrainsMs.map((grainMs) => deadBefore(grainMs, nowMs));
+  return (await run<BucketRow>(liveBuckets, [scopes, quotaGrainsMs, firstOf])).rows;
 }
 
 /** See the port's `newestBucketMs`. */
@@ -57,12 +43,7 @@ export async function readSettled(run: Run, requestIds: readonly string[]): Prom
 }
 
 export async function readRecentCalls(run: Run, account: string, sinceMs: number): Promise<RecentCall[]> {
-  const { rows } = await run<{ at_ms: number; tenant: string; tier: string | null; endpoint: string }>(callsOf, [
-    account,
-    sinceMs,
-    requestIdAt(sinceMs),
-  ]);
-  return rows.map(({ at_ms: atMs, tenant, tier, endpoint }) => ({ atMs, tenant, tier, endpoint }));
+  return (await run<RecentCall>(callsOf, [account, sinceMs, requestIdAt(sinceMs)])).rows;
 }
 
 /** Everything of one instant: see the port's `seed`. */
@@ -89,7 +70,8 @@ const byClientId = {
 };
 const liveBuckets = {
   name: 'buckets',
-  text: `SELECT * FROM culvert.quota_bucket, unnest($2::bigint[], $3::bigint[]) AS grain (ms, first)
+  text: `SELECT scope, grain_ms AS "grainMs", bucket, units, tokens, usd_nano AS "usdNano"
+    FROM culvert.quota_bucket, unnest($2::bigint[], $3::bigint[]) AS grain (ms, first)
     WHERE scope = ANY($1) AND grain_ms = grain.ms AND bucket >= grain.first`,
 };
 /** Goes from scope to scope by the primary key: a scan would read every minute of every scope. */
@@ -111,11 +93,11 @@ const settledOf = {
 const callsOf = {
   name: 'calls-of',
   text: `
-    SELECT at_ms, tenant, tier, endpoint FROM culvert.reservation WHERE account = $1 AND at_ms >= $2
+    SELECT at_ms AS "atMs", tenant, tier, endpoint FROM culvert.reservation WHERE account = $1 AND at_ms >= $2
     UNION ALL
     SELECT at_ms, tenant, tier, endpoint FROM culvert.usage_event WHERE account = $1 AND request_id >= $3 AND at_ms >= $2
       AND usage_source <> 'refused'
-    ORDER BY at_ms DESC`,
+    ORDER BY "atMs" DESC`,
 };
 
 /** Above every id. */
