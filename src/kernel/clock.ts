@@ -12,5 +12,5 @@ export const systemClock: Clock = { wallMs: Date.now, monotonicMs: performance.n
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;
 export const hourMs = 60 * minuteMs;
-/** Of a day in UTC, as the tables of the ledger have it. */
+/** Length of a day in UTC, as the tables of the ledger have it. */
 export const dayMs = 24 * hourMs;

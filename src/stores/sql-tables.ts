@@ -21,7 +21,7 @@ export interface SqlTables extends SqlWords, ShortWords {
   transaction<T>(kind: TransactionKind, work: () => Work<T>): Promise<T>;
 }
 
-/** What stores write most, over `rows` and `write`. */
+/** Short forms over `rows` and `write`, for what stores write most. */
 interface ShortWords {
   /** The first row, as `made` of it; null: there is none. */
   first<T>(sql: Sql, values: readonly unknown[], made: (row: Row) => T): Promise<T | null>;

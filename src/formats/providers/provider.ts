@@ -306,7 +306,7 @@ export interface ModelQuirks
   extends Partial<Pick<ProviderQuirks, 'omit' | 'omitInChat' | 'rename' | 'systemFirst' | 'fits' | 'functions'>> {
   /** Over the name of `bareName`. */
   pattern: RegExp;
-  /** As `fits`, in bodies of chat completions alone. */
+  /** Further `fits`, for bodies of chat completions alone. */
   fitsInChat?: readonly FitMembers[];
   /** Holds where neither the service nor a rule before has one. */
   history?: NonNullable<ProviderQuirks['history']>;

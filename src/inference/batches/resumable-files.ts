@@ -66,6 +66,11 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
     return stored;
   }
 
+  function refuseBusy(id: string): void {
+    const message = 'Another request is sending content of this upload. Wait for its end.';
+    if (busy.has(id)) throw new FailureError({ kind: 'conflict', message });
+  }
+
   return {
     async begin(tenant, file) {
       const row = newRow(parts, tenant, file, clock.wallMs());
@@ -77,7 +82,7 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
       return row === null ? null : openedRow(sealer, { ...row, bytes: await storedBytesOf(row) });
     },
     async append(file, content, hold) {
-      if (busy.has(file.id)) throw new FailureError({ kind: 'conflict', message: beingAppended });
+      refuseBusy(file.id);
       busy.add(file.id);
       try {
         return await put(file, content, hold);
@@ -88,15 +93,13 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
     finish: ({ id }) => store.completeFile(id),
     async cancel({ id, tenant, bytes }) {
       // What came behind the removal would stay for ever.
-      if (busy.has(id)) throw new FailureError({ kind: 'conflict', message: beingAppended });
+      refuseBusy(id);
       await contents.remove(id, Math.ceil(bytes / chunkBytes));
       await store.removeFile(id);
       onStored(tenant, -bytes);
     },
   };
 }
-
-const beingAppended = 'Another request is sending content of this upload. Wait for its end.';
 
 async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield first;

@@ -60,7 +60,7 @@ export function encodeForwarded(
   const quirks =
     endpoint === undefined ? ofChat : { ...ofChat, omit: forwardBody?.omit ?? [], rename: forwardBody?.rename ?? {} };
   const { members, losses: lostBetas } = membersFor(forwardBody ?? provider.bodies?.[order.dialect], order.betas);
-  const form = formAskedFor(request, order);
+  const form = requestedForm(request, order);
   const isMadeHere = form !== 'as requested';
   const stream = form === 'stream';
   const { bytes, losses: lostFields } = request.forward({
@@ -92,8 +92,8 @@ export function encodeForwarded(
   };
 }
 
-/** Form of the answer that is requested, where the caller's is made of the other one here. */
-function formAskedFor(
+/** Form of the answer that the target is to send. For some targets the caller's form is made of the other one here. */
+function requestedForm(
   { stream }: Pick<ForwardedRequest, 'stream'>,
   { neverStreams, wholeByStream }: ForwardOrder,
 ): 'as requested' | 'stream' | 'whole' {

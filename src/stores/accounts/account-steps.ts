@@ -230,7 +230,7 @@ function newKeyColumns({ id, account, tenant, prefix, kind, createdMs, revokedMs
   return { id, account, tenant, prefix, kind, ...columns, created_ms: createdMs, revoked_ms: revokedMs };
 }
 
-/** Those of the facts that are there. */
+/** Columns of the facts that are there. */
 function accountColumns(facts: Partial<AccountFacts>): Columns {
   const { name, plan, status, guards, extraBudget, budgets, data } = facts;
   return {

@@ -37,7 +37,7 @@ export async function removeFiles(client: UpstreamClient, { files }: BatchProgre
   for (const file of files) await removeAt(client, `/files/${encodeURIComponent(file)}`);
 }
 
-/** What is gone already does no harm. */
+/** Removes what `path` names. It may be gone already. */
 export async function removeAt(client: UpstreamClient, path: string): Promise<void> {
   await client.call('DELETE', path).catch((error: unknown) => {
     if (!(error instanceof UpstreamTrouble && error.status === 404)) throw error;
