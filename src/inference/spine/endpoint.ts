@@ -10,8 +10,7 @@ import type { AttemptSteps } from './attempts/run-attempts.ts';
 import type { Job } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { PassedForm } from './passed-form.ts';
-import type { AddableInput } from './prompted.ts';
-import type { ReadableInput } from './readable-input.ts';
+import type { Reading } from './reading.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AnswerForm, AttemptSink, HeaderList } from './sink.ts';
 
@@ -49,18 +48,12 @@ export interface PlannedRequest<R, P> {
  * A family of endpoints, as the spine sees it: the meaning of a request, who may answer it, and the work of one
  * attempt. `I` is the received form, `R` the read one.
  */
-export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
+export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> extends Reading<ModelCall, I, R> {
   /** Name in the ledger. */
   readonly id: string;
   readonly cost: CostLine;
   /** Steps filter the events of its answers (`ModelCall.answerTexts`), or they hold no text; absent: the bytes. */
   readonly filters?: 'events' | 'nothing';
-  /** Checks the received form; the failure is the caller's. */
-  read(call: ModelCall, input: I): R | Failure | Promise<R | Failure>;
-  /** Its texts, as steps see and change them; absent: nobody reads them. */
-  readable?(call: ModelCall, input: I): ReadableInput<I> | null;
-  /** Place where prompts and variants add to it, before it is read; absent: nothing is added to it. */
-  addable?(call: ModelCall, input: I): AddableInput<I>;
   /** Content that two equal requests have in common, for their Idempotency-Key. */
   content(input: I): Buffer | Promise<Buffer>;
   /** Targets that may answer, and their cost; the failure comes before anything is held. */

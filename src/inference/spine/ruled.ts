@@ -11,8 +11,7 @@ import { onlyLooks, type RouteRule, tryRule, type UnmetRule } from '../models/ro
 import type { Snapshot } from '../models/snapshot.ts';
 import type { InnerCalls } from './answer-cache.ts';
 import type { ModelCall } from './model-call.ts';
-import type { AddableInput } from './prompted.ts';
-import type { ReadableInput } from './readable-input.ts';
+import { type Reading, readAgain } from './reading.ts';
 import { type Classified, type ClassifyConfig, classified } from './steps/classified.ts';
 
 /** Facts of a read request that conditions look at. Absent: no model answers it. */
@@ -41,13 +40,6 @@ export interface RuleSources {
   inner: (() => Promise<Pick<InnerCalls, 'embed'>>) | null;
 }
 
-interface RuledEndpoint<C, I, V> {
-  readonly id: string;
-  read(call: C, input: I): V | Failure | Promise<V | Failure>;
-  readable?(call: C, input: I): ReadableInput<I> | null;
-  addable?(call: C, input: I): AddableInput<I>;
-}
-
 /** Effects of the rules that applied. */
 interface Effects {
   record: RulesRecord;
@@ -67,7 +59,7 @@ export async function throughRules<
 >(
   { rules, models }: Pick<Snapshot, 'rules' | 'models'>,
   sources: RuleSources,
-  endpoint: RuledEndpoint<C, I, V>,
+  endpoint: Reading<C, I, V> & { readonly id: string },
   call: C,
   input: I,
   value: V,
@@ -90,10 +82,7 @@ export async function throughRules<
   const written = await withEffects(endpoint, ruled, input, { model, parameters: config.parameters });
   if (written === null) return { call: ruled, input, value };
   if (isFailure(written)) return written;
-  const again = await endpoint.read(ruled, written);
-  if (isFailure(again)) return again;
-  await value.release();
-  return { call: ruled, input: written, value: again };
+  return readAgain(endpoint, ruled, written, value);
 }
 
 /** The model and the caller that rules give a session, or a body that is only counted: nothing in it is changed. */
@@ -291,8 +280,8 @@ function moved(models: Snapshot['models'], principal: Principal, from: string, {
 }
 
 /** The input with another model and parameters; null: it stays as it is. */
-async function withEffects<I, V, C>(
-  endpoint: RuledEndpoint<C, I, V>,
+async function withEffects<I, C>(
+  endpoint: Omit<Reading<C, I, unknown>, 'read'>,
   call: C,
   input: I,
   { model, parameters }: Pick<RouteConfig, 'model' | 'parameters'>,

@@ -6,7 +6,7 @@ import type { BodyAddition } from '../models/prompted-body.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { ModelCall } from './model-call.ts';
-import type { AddableInput } from './prompted.ts';
+import { type Reading, readAgain } from './reading.ts';
 
 /** Facts of a request by which it stays with a variant. */
 export interface VariedFacts {
@@ -50,25 +50,25 @@ function shareOf(all: Variants['all'], names: readonly string[]): Variant | null
   return all.findLast(({ weight }) => weight > 0) ?? null;
 }
 
+interface VariantAddition {
+  addition: BodyAddition;
+  /** Its prompt with the version, as `name@3`; absent: it has none. */
+  prompt?: string;
+}
+
 /** Addition of a variant to the body; null: nothing. */
-function additionOf({ prompt, parameters }: Variant, prompts: PromptTable | null): BodyAddition | Failure | null {
+function additionOf({ prompt, parameters }: Variant, prompts: PromptTable | null): VariantAddition | Failure | null {
+  const plain: BodyAddition = { messages: [], parameters, over: true, model: null };
   const hasParameters = Object.values(parameters).some((value) => value !== undefined);
-  if (prompt === undefined) return hasParameters ? { messages: [], parameters, over: true, model: null } : null;
+  if (prompt === undefined) return hasParameters ? { addition: plain } : null;
   const { name, ref } = promptRef(prompt);
   const found = prompts?.find(name, ref) ?? null;
   if (found === null) return { kind: 'not-found', message: `There is no prompt '${name}' for this model any more.` };
   if (isFailure(found)) return found;
   const messages = filled(found, {});
   if (isFailure(messages)) return messages;
-  return { messages, parameters: { ...found.parameters, ...parameters }, over: true, model: null };
-}
-
-/** The prompt of a variant with its version, as `name@3`; null: it has none. */
-function promptOf({ prompt }: Variant, prompts: PromptTable | null): string | null {
-  if (prompt === undefined) return null;
-  const { name, ref } = promptRef(prompt);
-  const found = prompts?.find(name, ref) ?? null;
-  return found === null || isFailure(found) ? null : `${name}@${found.number}`;
+  const addition = { ...plain, messages, parameters: { ...found.parameters, ...parameters } };
+  return { addition, prompt: `${name}@${found.number}` };
 }
 
 /** A read request with what its variant changes. What is read again takes the place of `value`, which is released. */
@@ -78,10 +78,7 @@ export async function throughVariant<
   C extends Pick<ModelCall, 'principal' | 'preferences' | 'variant' | 'prompt'> = ModelCall,
 >(
   snapshot: Snapshot,
-  endpoint: {
-    read(call: C, input: I): V | Failure | Promise<V | Failure>;
-    addable?(call: C, input: I): AddableInput<I>;
-  },
+  endpoint: Pick<Reading<C, I, V>, 'read' | 'addable'>,
   call: C,
   input: I,
   value: V,
@@ -90,16 +87,11 @@ export async function throughVariant<
   const body = endpoint.addable?.(call, input);
   const variant = value.facts === undefined || body === undefined ? null : variantOf(snapshot, call, value.facts);
   if (variant === null || body === undefined) return same;
-  const varied: C = { ...call, variant: variant.alias };
-  const addition = additionOf(variant, snapshot.prompts);
-  if (addition === null) return { ...same, call: varied };
-  if (isFailure(addition)) return addition;
-  const prompt = promptOf(variant, snapshot.prompts);
-  if (prompt !== null) varied.prompt = prompt;
-  const added = await body.with(addition);
+  const made = additionOf(variant, snapshot.prompts);
+  if (made !== null && isFailure(made)) return made;
+  const varied: C = { ...call, variant: variant.alias, ...(made?.prompt !== undefined && { prompt: made.prompt }) };
+  if (made === null) return { ...same, call: varied };
+  const added = await body.with(made.addition);
   if (isFailure(added)) return added;
-  const again = await endpoint.read(varied, added);
-  if (isFailure(again)) return again;
-  await value.release();
-  return { call: varied, input: added, value: again };
+  return readAgain(endpoint, varied, added, value);
 }

@@ -6,7 +6,7 @@ import { costHeaders } from './answer.ts';
 import { type Charge, type HeldCall, holdCall, newProgress } from './held-call.ts';
 import type { EndedJob, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
-import type { ReadableInput } from './readable-input.ts';
+import type { Reading } from './reading.ts';
 import type { SpineServices } from './services.ts';
 import { type Bytes, type Client, type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
@@ -16,13 +16,10 @@ export interface ReadRequest {
 }
 
 /** A family whose requests no model answers alone: searches, pages, calls of MCP servers and of the vector store. */
-export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends WorkPlan = WorkPlan> {
+export interface WorkEndpoint<I, R extends ReadRequest = ReadRequest, P extends WorkPlan = WorkPlan>
+  extends Omit<Reading<ModelCall, I, R>, 'addable'> {
   /** Name for steps. */
   readonly id: string;
-  /** Its texts, as steps see and change them; absent: nobody reads them. */
-  readable?(call: ModelCall, input: I): ReadableInput<I> | null;
-  /** Checks the received form; the failure is the caller's. */
-  read(call: ModelCall, input: I): R | Failure | Promise<R | Failure>;
   /** Maximum cost; the failure comes before anything is held. */
   plan(snapshot: Snapshot, call: ModelCall, request: R): P | Failure | Promise<P | Failure>;
   /** Does it, once its cost is held. Rejects only for a fault of ours. */

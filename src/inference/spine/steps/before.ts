@@ -17,8 +17,8 @@ import type {
 import { BufferedAnswer } from '../buffered-answer.ts';
 import type { ModelCall } from '../model-call.ts';
 import { PassingSink } from '../passing-sink.ts';
-import type { AddableInput } from '../prompted.ts';
 import type { ReadableInput } from '../readable-input.ts';
+import { type Reading, readAgain } from '../reading.ts';
 import type { AnswerForm, Failed, HeaderList, Sink } from '../sink.ts';
 
 /** A read request, and the models that may answer it. */
@@ -33,13 +33,7 @@ interface SteppedValue {
  */
 export async function throughSteps<I, V extends SteppedValue>(
   { steps, models }: Snapshot,
-  endpoint: {
-    readonly id: string;
-    readonly filters?: 'events' | 'nothing';
-    read(call: ModelCall, input: I): V | Failure | Promise<V | Failure>;
-    readable?(call: ModelCall, input: I): ReadableInput<I> | null;
-    addable?(call: ModelCall, input: I): AddableInput<I>;
-  },
+  endpoint: Reading<ModelCall, I, V> & { readonly id: string; readonly filters?: 'events' | 'nothing' },
   call: ModelCall,
   input: I,
   value: V,
@@ -95,19 +89,14 @@ export async function throughSteps<I, V extends SteppedValue>(
   if (gate !== null && 'refused' in gate) return { ...gate, headers: headersOf(running) };
   const filtered = steppedCall(tag === call.tag ? call : { ...call, tag }, running, gate);
   if (current === input) return { call: filtered, input, value };
-  const reread = await endpoint.read(call, current);
-  if (isFailure(reread)) return { refused: reread, headers: headersOf(running) };
-  await value.release();
-  return { call: filtered, input: current, value: reread };
+  const changed = await readAgain(endpoint, call, current, value);
+  return isFailure(changed) ? { refused: changed, headers: headersOf(running) } : { ...changed, call: filtered };
 }
 
 /** The input with what a step changes of it. */
 async function changedBy<I>(
   { model, changes: texts = [], addition }: Extract<Verdict, { changes?: unknown }>,
-  endpoint: {
-    readable?(call: ModelCall, input: I): ReadableInput<I> | null;
-    addable?(call: ModelCall, input: I): AddableInput<I>;
-  },
+  endpoint: Omit<Reading<ModelCall, I, unknown>, 'read'>,
   call: ModelCall,
   input: I,
 ): Promise<I> {
