@@ -26,7 +26,7 @@ import { joinStream } from './join-stream.ts';
 import { KeepingSink } from './keep-bytes.ts';
 import { keepingSteps } from './keep-events.ts';
 import { LiveAnswer } from './live-answer.ts';
-import { look, write } from './look-up.ts';
+import { look, notCached, write } from './look-up.ts';
 import type { CachedAnswer } from './packed-entry.ts';
 import { RecentParts } from './recent-parts.ts';
 import { answerHeld, givenTo, replay } from './replay.ts';
@@ -342,12 +342,6 @@ interface Keyed extends AnswerCacheParts {
   recent: RecentParts;
   openSemantic(): Promise<SemanticCache>;
 }
-
-const notCached: Failure = {
-  kind: 'not-cached',
-  message:
-    "No cached answer exists for this request, and x-culvert-cache is 'only'. Leave the header out to ask the model.",
-};
 
 function refused({ sink, admitted }: ModelCall, failure: Failure): 'answered' {
   refuse(sink, failure, admitted.headers);

@@ -1,5 +1,6 @@
 import type { CacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { ModelCall } from '../spine/model-call.ts';
@@ -51,3 +52,10 @@ export function write(
   const stored = { atMs, expiresAtMs: atMs + rule.ttlMs, keyId: principal.keyId, model, tag, body };
   store.put(key.scope, key.digest, stored).catch(() => cacheLookup('error', 0));
 }
+
+/** Refusal of a request that asks for a kept answer alone. */
+export const notCached: Failure = {
+  kind: 'not-cached',
+  message:
+    "No cached answer exists for this request, and x-culvert-cache is 'only'. Leave the header out to ask for one.",
+};

@@ -1,14 +1,12 @@
-import { costMilliOf } from '../../books/metering/settlement.ts';
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import { type Loss, lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { Fault } from '../../formats/neutral/outcome.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import { costHeaders, headerSafe } from '../spine/answer.ts';
 import type { Endpoint, Plan, PlannedRequest, Trials } from '../spine/endpoint.ts';
-import { holdCall } from '../spine/held-call.ts';
 import type { Job } from '../spine/job.ts';
 import type { RequestBody } from '../spine/request-body.ts';
-import { jobOf } from '../spine/serve.ts';
+import { runPlan } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type AttemptSink, type Bytes, type Chunk, type Pace, refuse } from '../spine/sink.ts';
 import { withLosses } from '../spine/steps/changed-headers.ts';
@@ -70,27 +68,17 @@ export async function answerHeld<I, R extends RequestBody, P extends Plan>(
   cacheUse: 'hit' | 'semantic',
   give: (trials: Trials, job: Job) => Promise<void>,
 ): Promise<void> {
-  const { call, snapshot, plan, request } = planned;
-  const { user = request.facts.user } = call.principal;
-  const held = await holdCall(
-    services,
-    { ...call, cacheUse },
-    {
-      endpoint: endpoint.id,
-      alias: plan.alias.id,
-      tier: plan.charged.tier,
-      costMilli: costMilliOf(snapshot.config.costs, 'cached', plan.charged.cost),
-      user,
-      tag: request.facts.tag ?? null,
-    },
+  const { snapshot, request } = planned;
+  const call = { ...planned.call, cacheUse };
+  const { query } = planned.plan;
+  // No model reads it.
+  const needs = { ...query.needs, inputTokensEstimate: 0 };
+  const plan = { ...planned.plan, calls: 1, query: { ...query, needs } };
+  const charged = { id: endpoint.id, cost: 'cached' } as const;
+  const refused = await runPlan(services, charged, { snapshot, call, plan, facts: request.facts }, (job) =>
+    give(endpoint.trials(planned, job), job),
   );
-  if (held.kind !== 'held') return refuse(call.sink, held, call.admitted.headers);
-  const job = jobOf(snapshot, endpoint.id, call, { ...plan, calls: 1 }, held.reserved, { ...request.facts, user });
-  try {
-    await give(endpoint.trials(planned, job), job);
-  } finally {
-    held.settle(job);
-  }
+  if (refused !== null) refuse(call.sink, refused, call.admitted.headers);
 }
 
 async function give<R extends RequestBody, P extends Plan>(

@@ -1,13 +1,12 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
-import type { Canonical } from '../models/steps.ts';
 import { newProgress } from '../spine/held-call.ts';
 import type { SpineServices } from '../spine/services.ts';
 import { type PlannedWork, type ReadRequest, runWork, type WorkEndpoint, type WorkPlan } from '../spine/work.ts';
 import { readCacheDirectives } from './cache-directives.ts';
 import { workKeyOf } from './cache-key.ts';
 import type { Flights, Landed } from './flight.ts';
-import { type KeyedLook, look, write } from './look-up.ts';
+import { type KeyedLook, look, notCached, write } from './look-up.ts';
 import { type CachedAnswer, cachedBytesMax } from './packed-entry.ts';
 
 /** The port's `share`: a search is kept, and asked for once, as the answers of models are. */
@@ -23,9 +22,10 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
   const directives = readCacheDirectives(call.callerHeaders);
   if (isFailure(directives)) return directives;
   const { rule } = shared;
-  const canonical = rule === undefined || directives.use === 'off' ? null : await canonicalOf(endpoint, planned, input);
+  const isUnread = rule === undefined || directives.use === 'off';
+  const canonical = isUnread ? null : await endpoint.readable?.(call, input)?.canonical();
   const saying = (cacheHeader: string) => ({ ...plan, headers: ['x-culvert-cache', cacheHeader] });
-  if (rule === undefined || canonical === null) {
+  if (rule === undefined || canonical == null || isFailure(canonical)) {
     return directives.use === 'only' ? notCached : runWork(services, endpoint, call, request, saying('bypass'));
   }
   const key = workKeyOf(charge.alias, { ...shared, rule }, call.principal, canonical);
@@ -61,15 +61,6 @@ export async function shareWork<I, R extends ReadRequest, P extends WorkPlan>(
   }
 }
 
-async function canonicalOf<I, R extends ReadRequest, P extends WorkPlan>(
-  { readable }: WorkEndpoint<I, R, P>,
-  { call }: PlannedWork<R, P>,
-  input: I,
-): Promise<Canonical | null> {
-  const found = await readable?.(call, input)?.canonical();
-  return found === undefined || isFailure(found) ? null : found;
-}
-
 /** Answers with what is kept, reserved and settled as any other. */
 function give<R extends ReadRequest, P extends WorkPlan>(
   services: SpineServices,
@@ -92,9 +83,3 @@ function entryOf(cached: string, { alias, endpoint }: WorkPlan['charge']): Cache
   const answer = { contentType: 'application/json', losses: null, base64 };
   return { answer, provider: '', model: alias, usd: null, losses: [], endpoint };
 }
-
-const notCached: Failure = {
-  kind: 'not-cached',
-  message:
-    "No cached answer exists for this request, and x-culvert-cache is 'only'. Leave the header out to ask for one.",
-};
