@@ -1,5 +1,4 @@
 import type { Clock } from '../kernel/clock.ts';
-import { every } from '../kernel/every.ts';
 import { afterEvent, type BreakerState, closed, type OpenReason } from './breaker.ts';
 import { type Cooling, extend } from './cooling.ts';
 import { comesBack, type Health } from './health.ts';
@@ -37,28 +36,6 @@ const paceEveryMs = 2_000;
 const paceShare = 0.1;
 /** Hints of one look; the rest goes with the next one. */
 const hintsMax = 500;
-
-/** How often hints are sent. */
-const sendEveryMs = 100;
-
-/** From now on, until `stop`, `send` gets what this process learns; `receive` takes what others have learnt. */
-export function exchangeHints(
-  health: Pick<Health, 'states' | 'stateOf'>,
-  clock: Clock,
-  send: (hints: readonly HealthHint[]) => void,
-): SharedHints {
-  const hints = createHealthHints(health, clock);
-  const stop = every(sendEveryMs, () => {
-    const news = hints.news();
-    if (news.length > 0) send(news);
-  });
-  return { receive: hints.receive, stop };
-}
-
-/** The exchange of hints of a process. */
-export interface SharedHints extends Pick<HealthHints, 'receive'> {
-  stop(): void;
-}
 
 export interface HealthHints {
   /** Findings of this process since the last call. */

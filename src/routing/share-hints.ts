@@ -1,7 +1,8 @@
 import type { Clock } from '../kernel/clock.ts';
-import { isObject, type JsonValue } from '../kernel/json.ts';
+import { every } from '../kernel/every.ts';
+import { isObject, type JsonValue, objectIn, parsedJson } from '../kernel/json.ts';
 import type { Health } from './health.ts';
-import { exchangeHints, type HealthHint, type SharedHints } from './health-hints.ts';
+import { createHealthHints, type HealthHint, type HealthHints } from './health-hints.ts';
 import { answerKinds } from './lane.ts';
 
 export interface HintWays {
@@ -13,6 +14,9 @@ export interface HintWays {
   channel: { send(text: string): void; listen(take: (text: string) => void): void } | null;
 }
 
+/** How often hints are sent. */
+const sendEveryMs = 100;
+
 /**
  * From now on, until `stop`, others get what this process learns of upstreams, and it takes what other replicas have
  * learnt. `receive` takes what other processes of its server have learnt.
@@ -21,16 +25,19 @@ export function shareHints(
   health: Pick<Health, 'states' | 'stateOf'>,
   clock: Clock,
   { server, send, channel }: HintWays,
-): SharedHints {
-  const shared = exchangeHints(health, clock, (hints) => {
+): Pick<HealthHints, 'receive'> & { stop(): void } {
+  const { news, receive } = createHealthHints(health, clock);
+  const stop = every(sendEveryMs, () => {
+    const hints = news();
+    if (hints.length === 0) return;
     send?.(hints);
     channel?.send(JSON.stringify({ server, hints }));
   });
   channel?.listen((text) => {
     const received = hintsIn(text);
-    if (received !== null && received.server !== server) shared.receive(received.hints);
+    if (received !== null && received.server !== server) receive(received.hints);
   });
-  return shared;
+  return { receive, stop };
 }
 
 /** Hints of one message; the rest is left out. */
@@ -41,15 +48,9 @@ const dayMs = 24 * 3_600_000;
 
 /** Another replica may be of another version: what this one does not know is left out. */
 function hintsIn(text: string): { server: string; hints: HealthHint[] } | null {
-  try {
-    const message = JSON.parse(text) as JsonValue;
-    if (!isObject(message)) return null;
-    const { server, hints } = message;
-    if (typeof server !== 'string' || !Array.isArray(hints)) return null;
-    return { server, hints: hints.slice(0, hintsMax).filter(isHint) };
-  } catch {
-    return null;
-  }
+  const { server, hints } = objectIn(parsedJson(text));
+  if (typeof server !== 'string' || !Array.isArray(hints)) return null;
+  return { server, hints: hints.slice(0, hintsMax).filter(isHint) };
 }
 
 function isHint(value: unknown): value is HealthHint {

@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
 import { googleAuthorizer } from '../../upstream/credentials/google.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
+import { awsSourceOf } from '../models/authorizer-for.ts';
 import { type AskOutside, createAsker, type OutsideService } from './outside-asker.ts';
 import { portsOver, type ServerPorts } from './server-ports.ts';
 
@@ -107,15 +108,9 @@ async function answerOf(
 
 /** Proof of who asks. */
 function identityOf(config: GuardConfig, clock: Clock): Pick<OutsideService, 'headers' | 'secret' | 'authorize'> {
-  const { check, secret, api_key: key, aws = {}, google, region = '' } = config;
+  const { check, secret, api_key: key, aws, google, region = '' } = config;
   if (check === 'bedrock-guardrails') {
-    const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = aws;
-    const given = accessKeyId !== undefined && secretAccessKey !== undefined;
-    const keys = given
-      ? { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
-      : undefined;
-    const source = { keys, profile: aws.profile, roleArn: aws.role_arn, externalId: aws.external_id, region };
-    return { headers: {}, authorize: awsAuthorizer(source, 'bedrock', clock) };
+    return { headers: {}, authorize: awsAuthorizer(awsSourceOf(aws, region), 'bedrock', clock) };
   }
   if (check === 'model-armor') {
     return { headers: {}, authorize: googleAuthorizer({ credentialsFile: google?.credentials_file }, clock) };

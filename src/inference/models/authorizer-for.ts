@@ -1,6 +1,7 @@
 import type { ProviderConfig } from '../../config/schema.ts';
 import type { Provider, TokenIssuer } from '../../formats/providers/provider.ts';
 import { systemClock } from '../../kernel/clock.ts';
+import type { AwsSource } from '../../upstream/credentials/aws-chain.ts';
 import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
 import { entraAuthorizer } from '../../upstream/credentials/entra.ts';
 import { googleAuthorizer } from '../../upstream/credentials/google.ts';
@@ -66,14 +67,18 @@ function awsAuthorizerFor(service: string, config: ProviderConfig, token: string
     const headers = ['authorization', `Bearer ${token}`];
     return () => headers;
   }
-  const { aws = {} } = config;
+  const source = awsSourceOf(config.aws, region);
+  return once(['aws', source, service], () => awsAuthorizer(source, service, systemClock));
+}
+
+/** Where keys of AWS come from, as the configuration writes it. */
+export function awsSourceOf(aws: NonNullable<ProviderConfig['aws']> = {}, region: string): AwsSource {
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token: sessionToken } = aws;
   const keys =
     accessKeyId === undefined || secretAccessKey === undefined
       ? undefined
       : { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
-  const source = { keys, profile: aws.profile, roleArn: aws.role_arn, externalId: aws.external_id, region };
-  return once(['aws', source, service], () => awsAuthorizer(source, service, systemClock));
+  return { keys, profile: aws.profile, roleArn: aws.role_arn, externalId: aws.external_id, region };
 }
 
 /** A key of the service instead of a signature, which not each service of AWS has; the environment's is for AWS alone. */

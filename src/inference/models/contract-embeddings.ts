@@ -50,8 +50,8 @@ export function embeddingSource(parts: EmbeddingSourceParts): EmbeddingSource {
   for (const [provider, { simulated, connection }] of parts.providers) {
     if (simulated || connection.embeds === null) continue;
     const able = (parts.known.get(provider) ?? []).filter((model) => canGive(connection, model));
-    const model = bestOf(able);
-    if (model !== null) return { kind: 'model', provider, model };
+    const [model] = able.sort(byPreference);
+    if (model !== undefined) return { kind: 'model', provider, model };
     if (parts.unheard.includes(provider)) return { kind: 'unheard', provider };
   }
   return { kind: 'none' };
@@ -92,15 +92,6 @@ function canGive({ embeds }: ProviderConnection, { id, type }: DiscoveredModel):
 }
 
 /** The best known family first; within one the smallest id, which a newer model does not change. */
-function bestOf(models: readonly DiscoveredModel[]): DiscoveredModel | null {
-  let best: DiscoveredModel | null = null;
-  for (const model of models) {
-    if (best === null || isBefore(model, best)) best = model;
-  }
-  return best;
-}
-
-function isBefore(one: DiscoveredModel, other: DiscoveredModel): boolean {
-  const difference = embeddingRank(one.id) - embeddingRank(other.id);
-  return difference < 0 || (difference === 0 && one.id < other.id);
+function byPreference({ id: one }: DiscoveredModel, { id: other }: DiscoveredModel): number {
+  return embeddingRank(one) - embeddingRank(other) || (one < other ? -1 : 1);
 }

@@ -9,7 +9,7 @@ import { knownEntry } from '../../kernel/known-entry.ts';
 import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { Alias, AliasCache, ModelTableParts } from './alias.ts';
-import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
+import { embeddingEngineTarget, plainAlias, soundEngineTarget } from './engine-target.ts';
 import { targetOf } from './target-of.ts';
 
 /** Makes aliases from the configuration and the providers' lists. */
@@ -128,19 +128,11 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
     const provider = knownEntry(parts.providers, providerName);
     const target = targetOf(provider, { provider: providerName, model: known.id }, null, known, parts.prices);
     return {
+      ...plainAlias(known.type, target, known.createdS ?? parts.nowS),
       id,
-      type: known.type,
-      listedAs: known.type,
-      tier: null,
       cost: provider.simulated ? 0 : 1,
       attempts: 4,
-      hedge: builtInHedge,
-      ownedBy: providerName,
-      createdS: known.createdS ?? parts.nowS,
-      dimensions: null,
       listedDimensions: known.type === 'embedding' ? (known.dimensions ?? usualDimensions(known.id)) : null,
-      candidates: [{ target, rank: 0 }],
-      totalMs: target.timeouts.totalMs,
     };
   }
 }

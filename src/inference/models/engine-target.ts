@@ -60,15 +60,20 @@ function engineTarget(model: string, { stream }: Pick<Target, 'stream'>): Target
 /** An engine that embeds, by its own name. */
 export function embeddingEngineAlias(engine: Pick<EmbeddingEngine, 'model' | 'dimensions'>, createdS: number): Alias {
   const { dimensions } = engine;
-  return { ...aliasOf('embedding', embeddingEngineTarget(engine), createdS), dimensions, listedDimensions: dimensions };
+  return {
+    ...plainAlias('embedding', embeddingEngineTarget(engine), createdS),
+    dimensions,
+    listedDimensions: dimensions,
+  };
 }
 
 /** One that speaks, or writes down speech. */
 export function soundEngineAlias(type: 'speech' | 'transcription', model: string, createdS: number): Alias {
-  return aliasOf(type, soundEngineTarget({ model }), createdS);
+  return plainAlias(type, soundEngineTarget({ model }), createdS);
 }
 
-function aliasOf(type: Alias['type'], target: Target, createdS: number): Alias {
+/** A model of one target that nothing is configured for. */
+export function plainAlias(type: Alias['type'], target: Target, createdS: number): Alias {
   return {
     id: target.model,
     type,
@@ -77,7 +82,7 @@ function aliasOf(type: Alias['type'], target: Target, createdS: number): Alias {
     cost: 1,
     attempts: 1,
     hedge: builtInHedge,
-    ownedBy: engineProvider,
+    ownedBy: target.provider,
     createdS,
     dimensions: null,
     listedDimensions: null,

@@ -2,7 +2,7 @@ import { type Discovery, discoverModels, modelsPath } from '../../formats/provid
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { backoffMs } from '../../kernel/backoff.ts';
 import { every } from '../../kernel/every.ts';
-import { isObject } from '../../kernel/json.ts';
+import { listIn, objectsIn, parsedJson } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { KnownModels } from './alias.ts';
 import { askForModels } from './ask-for-models.ts';
@@ -91,19 +91,11 @@ function placeOf({ connection }: ConfiguredProvider): string {
 
 function readSaved(text: string | null): Map<string, readonly DiscoveredModel[]> {
   const saved = new Map<string, readonly DiscoveredModel[]>();
-  if (text === null) return saved;
-  try {
-    const entries: unknown = JSON.parse(text);
-    if (!Array.isArray(entries)) return saved;
-    for (const entry of entries) {
-      if (!Array.isArray(entry) || typeof entry[0] !== 'string' || !Array.isArray(entry[1])) continue;
-      saved.set(
-        entry[0],
-        entry[1].filter((model: unknown) => isObject(model) && typeof model.id === 'string') as DiscoveredModel[],
-      );
-    }
-  } catch {
-    // A half-written cache is ignored; the providers are asked anyway.
+  // A half-written list is ignored; the providers are asked anyway.
+  for (const entry of listIn(parsedJson(text ?? ''))) {
+    const [place, models] = listIn(entry);
+    if (typeof place !== 'string' || !Array.isArray(models)) continue;
+    saved.set(place, objectsIn(models).filter(({ id }) => typeof id === 'string') as unknown as DiscoveredModel[]);
   }
   return saved;
 }

@@ -252,8 +252,8 @@ function namedAliases(
     // A pattern is the operator's word, a list is not.
     if (aliases.has(alias) || aliasFor(models, alias) !== null) continue;
     // The simulator's ids begin with its own name.
-    if (!providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
-    else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
+    if (!providers.get(provider)?.simulated || alias === model.id)
+      aliases.set(alias, aliasOfKnown(alias, provider, model));
   }
   return { aliases, ofPatterns };
 }

@@ -6,7 +6,7 @@ import type {
   PluggableAuthClientOptions,
 } from 'google-auth-library';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
-import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { type JsonObject, objectIn, parsedData } from '../../kernel/json.ts';
 import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
@@ -123,13 +123,10 @@ function federatedClient({ AwsClient, PluggableAuthClient, IdentityPoolClient }:
 }
 
 function readJson(text: string): JsonObject {
-  try {
-    const read: unknown = JSON.parse(text);
-    if (isObject(read)) return read;
-  } catch {
-    // It holds a secret: no message repeats it.
-  }
-  throw new NotAuthorized("the credentials are no JSON of Google's");
+  const read = parsedData(text);
+  // It holds a secret: no message repeats it.
+  if (read === null) throw new NotAuthorized("the credentials are no JSON of Google's");
+  return read;
 }
 
 async function headersNow(auth: GoogleAuth, clock: Clock) {

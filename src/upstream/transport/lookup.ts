@@ -54,13 +54,14 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
       const { addresses, ttlMs } = await resolve(hostname);
       if (addresses.length === 0) throw new ConnectFailure('dns', 'ENODATA');
       const nowMs = time.monotonicMs();
-      remember(hostname, {
+      const name = {
         addresses,
         freshUntilMs: nowMs + Math.min(Math.max(ttlMs, ttlMinMs), ttlMaxMs),
         staleUntilMs: nowMs + staleMaxMs,
         queriedAtMs: nowMs,
         failing: false,
-      });
+      };
+      putNewest(known, hostname, name, namesMax);
       return addresses;
     } catch (error) {
       markFailing(hostname);
@@ -68,10 +69,6 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     } finally {
       queries.delete(hostname);
     }
-  }
-
-  function remember(hostname: string, name: KnownName): void {
-    putNewest(known, hostname, name, namesMax);
   }
 
   function markFailing(hostname: string): void {

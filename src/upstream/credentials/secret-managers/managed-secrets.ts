@@ -1,4 +1,4 @@
-import { isObject } from '../../../kernel/json.ts';
+import { parsedData } from '../../../kernel/json.ts';
 import { awsReader } from './aws.ts';
 import { azureReader } from './azure.ts';
 import { gcpReader } from './gcp.ts';
@@ -111,11 +111,8 @@ function textOf(value: unknown, member: string): string {
 }
 
 function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // It holds a secret: no message repeats it.
-  }
-  throw new SecretUnread('it is no JSON object, so it has no members; leave out what is after #');
+  const members = parsedData(text);
+  // It holds a secret: no message repeats it.
+  if (members === null) throw new SecretUnread('it is no JSON object, so it has no members; leave out what is after #');
+  return members;
 }
