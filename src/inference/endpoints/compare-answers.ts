@@ -2,7 +2,7 @@ import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import { unknownData } from '../../config/data-rules.ts';
 import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, parsedData } from '../../kernel/json.ts';
 import { type ConversationEndpoint, chatEndpoint } from '../families/chat/endpoint.ts';
 import { type ShownPart, type ShownTurn, shownConversation } from '../families/chat/shown-conversation.ts';
 import { call } from '../spine/call.ts';
@@ -108,13 +108,8 @@ async function answerOf(
 
 /** Null: it was cut or had a credential, or its model was a prompt, so that the same cannot be asked again. */
 function wholeBody(text: string): JsonObject | null {
-  if (text.includes('[redacted]')) return null;
-  try {
-    const body: unknown = JSON.parse(text);
-    return isObject(body) && typeof body.model === 'string' && !body.model.startsWith('prompt/') ? body : null;
-  } catch {
-    return null;
-  }
+  const body = text.includes('[redacted]') ? null : parsedData(text);
+  return typeof body?.model === 'string' && !body.model.startsWith('prompt/') ? body : null;
 }
 
 function turnsOf(dialect: CallerDialectId, request: string, answer: string): readonly ShownTurn[] {

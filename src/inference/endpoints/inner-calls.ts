@@ -1,7 +1,7 @@
 import { serverUnder } from '../../books/auth/principal.ts';
 import type { DataRule } from '../../config/data-rules.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { type JsonObject, objectsIn } from '../../kernel/json.ts';
+import { type JsonObject, objectIn, objectsIn, stringOr } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import type { ChatServices } from '../families/chat/services.ts';
 import { embeddingsEndpoint } from '../families/embeddings/endpoint.ts';
@@ -68,10 +68,14 @@ export function createInnerCalls(services: InnerServices, tag: 'cache' | 'guard'
         { role: 'user', content: prompt },
       ];
       const answer = await answerOf(chat, { model, messages, temperature: 0 }, judgeMsMax);
-      const [choice] = objectsIn(answer?.choices);
-      const [message] = objectsIn([choice?.message]);
-      const [, word] = String(message?.content).match(/^\W*(same|different)\W*$/i) ?? [];
+      const [, word] = contentOf(answer).match(/^\W*(same|different)\W*$/i) ?? [];
       return word === undefined ? null : word.toLowerCase() === 'same';
     },
   };
+}
+
+/** The text of a chat completion's first choice; '' for none. */
+export function contentOf(answer: unknown): string {
+  const [choice] = objectsIn(objectIn(answer).choices);
+  return stringOr(objectIn(choice?.message).content, '');
 }

@@ -1,10 +1,11 @@
 import { serverUnder } from '../../books/auth/principal.ts';
 import { FailureError, isFailure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import { forwardedEndpoint } from '../families/forwarded/endpoint.ts';
 import type { Moderate, QuestionBounds } from '../guards/server-ports.ts';
 import { call } from '../spine/call.ts';
+import { contentOf } from './inner-calls.ts';
 import type { Services } from './services.ts';
 
 /** The form of Llama Guard, which other models follow when they are asked to. */
@@ -53,10 +54,7 @@ export function createModerate(services: Omit<Services, 'serverTools'>): Moderat
 }
 
 function resultOf(answer: JsonValue): JsonObject {
-  const [choice] = isObject(answer) && Array.isArray(answer.choices) ? answer.choices : [];
-  const message = isObject(choice) ? choice.message : null;
-  const content = isObject(message) ? message.content : null;
-  const verdict = /^\W*(safe|unsafe)\b\W*(.*)/is.exec(typeof content === 'string' ? content : '');
+  const verdict = /^\W*(safe|unsafe)\b\W*(.*)/is.exec(contentOf(answer));
   if (verdict === null) throw new Error('the model says neither safe nor unsafe');
   const [, word = '', rest = ''] = verdict;
   const flagged = word.toLowerCase() === 'unsafe';

@@ -6,6 +6,7 @@ import type { ProviderConnection } from '../../../formats/providers/provider-con
 import { scrub, scrubbedWord } from '../../../formats/providers/scrub.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { tooLongIn } from '../../../formats/providers/too-long-errors.ts';
+import { parsedJson } from '../../../kernel/json.ts';
 import { type ErrorBody, waitInBody } from '../../../routing/body-wait.ts';
 import { coolingMs, retryAfterMs } from '../../../routing/retry-after.ts';
 import type { ExpiredTimer } from '../../../upstream/transport/timers.ts';
@@ -53,7 +54,7 @@ export function statusFault(
   connection: ProviderConnection,
   nowMs: number,
 ): Fault {
-  const error = dialect.readError(readJson(body));
+  const error = dialect.readError(parsedJson(body.toString('utf8')) ?? null);
   const status = error?.status ?? answered;
   const faultClass = classFor(connection, classifyError(connection.provider, status, error, dialect.id));
   return {
@@ -143,12 +144,4 @@ function lengthOf(
 ): Pick<Fault, 'tooLong'> {
   const tooLong = tooLongIn(provider, error);
   return tooLong === null ? {} : { tooLong };
-}
-
-function readJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
-  }
 }
