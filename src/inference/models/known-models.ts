@@ -2,7 +2,7 @@ import { type Discovery, discoverModels, modelsPath } from '../../formats/provid
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { backoffMs } from '../../kernel/backoff.ts';
 import { every } from '../../kernel/every.ts';
-import { listIn, objectsIn, parsedJson } from '../../kernel/json.ts';
+import { type JsonObject, listIn, objectsIn, parsedJson } from '../../kernel/json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { KnownModels } from './alias.ts';
 import { askForModels } from './ask-for-models.ts';
@@ -95,10 +95,12 @@ function readSaved(text: string | null): Map<string, readonly DiscoveredModel[]>
   for (const entry of listIn(parsedJson(text ?? ''))) {
     const [place, models] = listIn(entry);
     if (typeof place !== 'string' || !Array.isArray(models)) continue;
-    saved.set(place, objectsIn(models).filter(({ id }) => typeof id === 'string') as unknown as DiscoveredModel[]);
+    saved.set(place, objectsIn(models).filter(isSaved));
   }
   return saved;
 }
+
+const isSaved = (model: JsonObject): model is JsonObject & DiscoveredModel => typeof model.id === 'string';
 
 const refreshIntervalMs = 3_600_000;
 const unheardPauses = { firstMs: 5_000, maxMs: 300_000 };

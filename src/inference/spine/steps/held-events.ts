@@ -2,7 +2,7 @@ import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 
 /** A sentence's end, with the white space behind it. */
 const sentenceEnd = /[.!?…][")'\]]*\s+|[。！？]|\n\s*/g;
-/** Characters that a sentence may have behind its full stop. */
+/** Characters behind the sign of a sentence's end. */
 const endTail = /[")'\]\s]/;
 /** After the first sentence, a question has at least so many characters: each costs a call. */
 const laterCharsMin = 200;
@@ -28,7 +28,7 @@ export class HeldEvents {
   #events: NeutralEvent[] = [];
   /** By the events that were looked at. */
   readonly #choices = new Map<number, Choice>();
-  #judged = 0;
+  #next = 0;
 
   get length(): number {
     return this.#events.length;
@@ -47,9 +47,9 @@ export class HeldEvents {
    * sentence is enough.
    */
   takeComplete(which: 'first' | 'later'): NeutralEvent[] {
-    for (; this.#judged < this.#events.length; this.#judged++) {
-      const event = this.#events[this.#judged]!;
-      if ('choice' in event) look(this.#choices, this.#judged, event, which === 'first' ? 1 : laterCharsMin);
+    for (const event of this.#events.slice(this.#next)) {
+      if ('choice' in event) look(this.#choices, this.#next, event, which === 'first' ? 1 : laterCharsMin);
+      this.#next++;
     }
     const [first] = this.#events;
     const hasComplete = [...this.#choices.values()].some(({ index, chars }) => index > 0 || chars > 0);
@@ -75,7 +75,7 @@ export class HeldEvents {
     const taken = this.#events;
     this.#events = rest;
     this.#choices.clear();
-    this.#judged = 0;
+    this.#next = 0;
     return taken;
   }
 }
