@@ -83,8 +83,18 @@ export class FilteredBytes extends PassingSink {
   }
 
   #frames(text: string): void {
-    const frames = (this.#rest + text).split(/(?<=\r?\n\r?\n)/);
-    this.#rest = /\n\r?\n$/.test(frames.at(-1) ?? '') ? '' : (frames.pop() ?? '');
+    const frames: string[] = [];
+    const ends = /\n\r?\n/g;
+    // What waited has been searched already: an event may hold a picture of some megabytes.
+    ends.lastIndex = Math.max(0, this.#rest.length - 2);
+    const all = this.#rest + text;
+    let start = 0;
+    while (ends.test(all)) {
+      frames.push(all.slice(start, ends.lastIndex));
+      start = ends.lastIndex;
+      ends.lastIndex -= 1;
+    }
+    this.#rest = all.slice(start);
     this.#guarded(() => {
       for (const frame of frames) this.#frame(frame);
     });
