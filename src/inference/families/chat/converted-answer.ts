@@ -18,8 +18,11 @@ import type { OnGiven } from '../../spine/pass-through.ts';
 
 /** The request's facts that the reader of a converted answer needs. */
 interface ConvertedFacts {
+  /** The client's usage has it when the upstream never gives its input tokens. */
   inputTokensEstimate: number;
+  /** For an upstream of the caller's own format, whose ids the client sees. */
   onGiven?: OnGiven | undefined;
+  /** When the target got other names. */
   callersToolNames?: CallersToolNames | undefined;
 }
 
@@ -32,24 +35,16 @@ export class ConvertedAnswer implements AnswerReader {
   answeredAs: string | null = null;
   finishReason: string | null = null;
   readonly #source: EventSource;
-  readonly #inputTokensEstimate: number;
-  readonly #onGiven: OnGiven | undefined;
-  readonly #toolNames: CallersToolNames | undefined;
+  readonly #facts: ConvertedFacts;
   #contentChars = 0;
   /** It is not content: a citation, or a reason why there is none. */
   #hasMarks = false;
   /** Id of the spoken answer. */
   #audioId = '';
 
-  /**
-   * The client's usage has the estimate when the upstream never gives its input tokens. `onGiven`: for an upstream of
-   * the caller's own format, whose ids the client sees. `callersToolNames`: when the target got other names.
-   */
-  constructor(source: EventSource, { inputTokensEstimate, onGiven, callersToolNames }: ConvertedFacts) {
+  constructor(source: EventSource, facts: ConvertedFacts) {
     this.#source = source;
-    this.#inputTokensEstimate = inputTokensEstimate;
-    this.#onGiven = onGiven;
-    this.#toolNames = callersToolNames;
+    this.#facts = facts;
   }
 
   get malformedLines(): number {
@@ -77,15 +72,16 @@ export class ConvertedAnswer implements AnswerReader {
   #noteAudioId(id: JsonValue | undefined): void {
     if (typeof id !== 'string' || id === this.#audioId) return;
     this.#audioId = id;
-    this.#onGiven?.([{ id, nameable: 'always' }]);
+    this.#facts.onGiven?.([{ id, nameable: 'always' }]);
   }
 
   #counted(): Usage {
-    return { inputTokens: this.#inputTokensEstimate, outputTokens: this.outputTokensSeen };
+    return { inputTokens: this.#facts.inputTokensEstimate, outputTokens: this.outputTokensSeen };
   }
 
   /** The events that the client may see; null: none. */
   #read(events: readonly NeutralEvent[]): readonly NeutralEvent[] | null {
+    const { onGiven, callersToolNames } = this.#facts;
     const shown: NeutralEvent[] = [];
     for (const event of events) {
       if (event.type === 'failed') {
@@ -104,7 +100,7 @@ export class ConvertedAnswer implements AnswerReader {
         if (this.usage === null) shown.push({ type: 'usage', usage: this.#counted() });
       } else if (event.type === 'start') {
         this.answeredAs = event.model;
-        if (event.id !== null) this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
+        if (event.id !== null) onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
       } else {
         const chars = contentChars(event);
         if (chars === null) this.#hasMarks ||= standsForContent(event);
@@ -115,7 +111,7 @@ export class ConvertedAnswer implements AnswerReader {
         }
       }
       if (event.type === 'finish') this.finishReason = event.reason;
-      shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
+      shown.push(callersToolNames === undefined ? event : inCallersNames(event, callersToolNames));
     }
     return shown.length === 0 ? null : shown;
   }

@@ -13,6 +13,11 @@ export interface AnswerParts {
   call: ModelCall;
   /** The chat model, as the caller names it, and the one that speaks. */
   models: { chat: string; speech: string; voice: string };
+  settings: SessionSettings;
+  response: ResponseWriter;
+  /** The sound of its words, as it is made. */
+  voiced: VoicedText;
+  signal: AbortSignal;
 }
 
 /** A piece of speech ends with a sentence of so many characters at least. */
@@ -24,38 +29,24 @@ export class CascadeAnswer {
   /** Why the model's words end early, in OpenAI's word; null: they do not. */
   cut: 'max_output_tokens' | 'content_filter' | null = null;
   readonly #parts: AnswerParts;
-  readonly #settings: SessionSettings;
-  readonly #response: ResponseWriter;
-  readonly #voiced: VoicedText;
-  readonly #signal: AbortSignal;
   /** Not yet given to the speaker. */
   #unspoken = '';
   #speech: Promise<Failure | null> = Promise.resolve(null);
   /** By the model's own numbers, which some count from 1. */
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
 
-  /** `voiced`: the sound of its words, as it is made. */
-  constructor(
-    parts: AnswerParts,
-    settings: SessionSettings,
-    response: ResponseWriter,
-    { voiced, signal }: { voiced: VoicedText; signal: AbortSignal },
-  ) {
+  constructor(parts: AnswerParts) {
     this.#parts = parts;
-    this.#settings = settings;
-    this.#response = response;
-    this.#voiced = voiced;
-    this.#signal = signal;
   }
 
   async make(body: JsonObject): Promise<Failure | null> {
-    const { steps, call } = this.#parts;
-    const failure = await steps.chat({ call, signal: this.#signal }, body, (chunk) => this.#chunk(chunk));
+    const { steps, call, response, signal } = this.#parts;
+    const failure = await steps.chat({ call, signal }, body, (chunk) => this.#chunk(chunk));
     if (failure === null) this.#speak(this.#unspoken);
     const unspoken = await this.#speech;
     // Arguments of a call may be cut as the words are.
-    if (!this.#signal.aborted && this.cut === null) {
-      for (const { id, name, arguments: given } of this.#calls.values()) this.#response.call(id, name, given);
+    if (!signal.aborted && this.cut === null) {
+      for (const { id, name, arguments: given } of this.#calls.values()) response.call(id, name, given);
     }
     return failure ?? unspoken;
   }
@@ -84,9 +75,10 @@ export class CascadeAnswer {
   }
 
   #words(text: string): void {
-    if (this.#signal.aborted) return;
-    this.#response.text(text);
-    if (this.#settings.output === 'text') return;
+    const { settings, response, signal } = this.#parts;
+    if (signal.aborted) return;
+    response.text(text);
+    if (settings.output === 'text') return;
     this.#unspoken += text;
     const end = sentenceEnd(this.#unspoken);
     if (end === -1) return;
@@ -96,22 +88,22 @@ export class CascadeAnswer {
 
   /** After what is being spoken; the model goes on writing meanwhile. */
   #speak(text: string): void {
-    if (this.#settings.output === 'text' || text === '') return;
-    const { steps, call, models } = this.#parts;
-    const { speed } = this.#settings;
-    const voice = this.#settings.voice ?? models.voice;
+    const { steps, call, models, settings, response, voiced, signal } = this.#parts;
+    if (settings.output === 'text' || text === '') return;
+    const { speed } = settings;
+    const voice = settings.voice ?? models.voice;
     const paced = speed === null ? {} : { speed };
     const body = { model: models.speech, voice, input: text.trim(), response_format: 'pcm', ...paced };
-    const writer = soundWriter(this.#settings.formats.output);
+    const writer = soundWriter(settings.formats.output);
     const give = (sound: Buffer) => {
-      if (sound.length > 0 && !this.#signal.aborted) this.#response.audio(sound.toString('base64'));
+      if (sound.length > 0 && !signal.aborted) response.audio(sound.toString('base64'));
     };
     this.#speech = this.#speech.then(async (failure) => {
-      if (failure !== null || this.#signal.aborted) return failure;
-      this.#voiced.begin(text.length);
+      if (failure !== null || signal.aborted) return failure;
+      voiced.begin(text.length);
       if (text.trim() === '') return null;
-      const failed = await steps.speak({ call, signal: this.#signal }, body, (sound) => {
-        this.#voiced.add((sound.length * 1_000) / (sampleRateHz * 2));
+      const failed = await steps.speak({ call, signal }, body, (sound) => {
+        voiced.add((sound.length * 1_000) / (sampleRateHz * 2));
         give(writer.push(sound));
       });
       give(writer.end());

@@ -328,7 +328,7 @@ export class CascadeEnd implements SessionEnd {
       metadata: named.metadata ?? null,
       keep: (item, stage) => this.#keep(item, stage, settings.output === 'audio' ? voiced : null),
     });
-    const made = new CascadeAnswer({ steps, call, models }, settings, response, { voiced, signal: stop.signal });
+    const made = new CascadeAnswer({ steps, call, models, settings, response, voiced, signal: stop.signal });
     const conversation = input === null ? this.#conversation : this.#conversation.excerpt(input);
     const failure = await made.make(conversation.request(models.chat, settings));
     this.#answering = null;
