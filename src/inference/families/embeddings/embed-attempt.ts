@@ -34,16 +34,14 @@ type TrialServices = Pick<EmbeddingServices, 'clock' | 'health' | 'transport' | 
  * One attempt at one target: as many calls as it needs for the inputs that have no vector yet. Vectors are kept when a
  * call fails; the rest is for the next target, whose vectors are of the same space.
  */
-export class EmbeddingTrial extends SplitTrial {
+export class EmbeddingTrial extends SplitTrial<TrialServices> {
   readonly shows: Trial['shows'];
-  readonly #services: TrialServices;
   readonly #run: EmbeddingRun;
   readonly #facts: EmbeddingFacts;
   readonly #waiting: number[][];
 
   constructor(services: TrialServices, job: Job, run: EmbeddingRun, answer: Answer) {
     super(services, job, answer);
-    this.#services = services;
     this.#run = run;
     const { target } = answer.attempt;
     this.#facts = embeddingFactsOf(job.providers, target);
@@ -99,7 +97,7 @@ export class EmbeddingTrial extends SplitTrial {
 
   #otherLength(size: number): Fault | null {
     const { first } = this.#run;
-    return first === null ? null : otherLength(this.#services.health, first, this.attempt, size);
+    return first === null ? null : otherLength(this.services.health, first, this.attempt, size);
   }
 
   /** Null when the call failed, and reported it. */
@@ -116,13 +114,13 @@ export class EmbeddingTrial extends SplitTrial {
     });
     return bytes === null
       ? null
-      : this.#services.embeddingCodec.decode(this.job.tenant, bytes, this.#facts.format, places.length);
+      : this.services.embeddingCodec.decode(this.job.tenant, bytes, this.#facts.format, places.length);
   }
 
   async #askEngine(encoded: EncodedEmbeddings, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
-    const engine = this.#services.engines.get(this.attempt.target.model);
+    const engine = this.services.engines.get(this.attempt.target.model);
     if (engine === undefined) return fault('model_unavailable', 'there is no such model in this process');
-    if (this.#services.clock.monotonicMs() >= this.job.deadlineMs) return fault('deadline', 'the deadline passed');
+    if (this.services.clock.monotonicMs() >= this.job.deadlineMs) return fault('deadline', 'the deadline passed');
     const { texts } = JSON.parse(encoded.bytes.toString()) as { texts: string[] };
     try {
       const rows = Float64Array.from(await engine.embed(this.job.tenant, texts));

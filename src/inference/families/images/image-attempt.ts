@@ -33,11 +33,10 @@ type TrialServices = Pick<ImageServices, 'clock' | 'transport' | 'imageCodec' | 
  * One attempt at one target: as many calls as it needs for the missing images. Finished ones are kept when a call
  * fails; the rest is for the next target.
  */
-export class ImageTrial extends SplitTrial {
+export class ImageTrial extends SplitTrial<TrialServices> {
   /** Drawing takes a minute in silence, and twice would cost twice. */
   readonly shows = null;
   protected override readonly form: AnswerForm;
-  readonly #services: TrialServices;
   readonly #run: ImageRun;
   readonly #facts: ImageModelFacts;
   readonly #provider: ConfiguredProvider;
@@ -47,7 +46,6 @@ export class ImageTrial extends SplitTrial {
 
   constructor(services: TrialServices, job: Job, run: ImageRun, answer: Answer) {
     super(services, job, answer);
-    this.#services = services;
     this.#run = run;
     this.form = run.request.stream === null ? 'whole' : 'events';
     const { target } = answer.attempt;
@@ -85,7 +83,7 @@ export class ImageTrial extends SplitTrial {
     if (edit === null || edit.mask === null || maskedAs === undefined) return edit;
     const pieces: Buffer[] = [];
     for await (const piece of edit.mask.file.read()) pieces.push(piece);
-    const made = await this.#services.imageCodec.mask(this.job.tenant, Buffer.concat(pieces), maskedAs);
+    const made = await this.services.imageCodec.mask(this.job.tenant, Buffer.concat(pieces), maskedAs);
     if ('class' in made) return made;
     const mask = Buffer.from(made);
     return { ...edit, mask: { type: 'image/png', file: { bytes: mask.length, read: () => piecesOf(mask) } } };
@@ -106,7 +104,7 @@ export class ImageTrial extends SplitTrial {
     this.losses = losses;
     const bytes = await this.#drawn(await this.ask(body));
     if (bytes === null) return 0;
-    const read = await this.#services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
+    const read = await this.services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
     if ('class' in read) {
       this.fail(read);
       return 0;
@@ -127,7 +125,7 @@ export class ImageTrial extends SplitTrial {
     if (url === null) return begun;
     const { connection } = this.#provider;
     const ended = await endOfJob(
-      this.#services,
+      this.services,
       { connection, credential: this.attempt.credential.id, url, runs: job!.runs },
       { deadlineMs: this.job.deadlineMs, signal: this.#ending.signal },
     );
@@ -172,10 +170,10 @@ export class ImageTrial extends SplitTrial {
     if (!('url' in image)) return image;
     const upstreamHost = upstreamHostOf(image.url, this.#provider);
     if (this.#form === 'bytes' && upstreamHost === null) return image;
-    const picture = await this.#services.pictures.fetch(image.url, {
+    const picture = await this.services.pictures.fetch(image.url, {
       upstreamHost,
       as: this.#form,
-      timeoutMs: this.job.deadlineMs - this.#services.clock.monotonicMs(),
+      timeoutMs: this.job.deadlineMs - this.services.clock.monotonicMs(),
       signal: this.#ending.signal,
     });
     if ('class' in picture) {

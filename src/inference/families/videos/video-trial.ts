@@ -17,17 +17,15 @@ import type { VideoServices } from './services.ts';
 import type { FirstPicture, VideoBody } from './video-body.ts';
 
 /** One attempt at one target: a call that begins a job. Its seconds are charged once, when the job has begun. */
-export class VideoTrial extends SplitTrial {
+export class VideoTrial extends SplitTrial<VideoServices> {
   /** A job that was begun twice would cost twice. */
   readonly shows = null;
   protected readonly calls = 1;
-  readonly #services: VideoServices;
   readonly #received: VideoBody;
   #job: JsonObject | null = null;
 
   constructor(services: VideoServices, job: Job, received: VideoBody, answer: Answer) {
     super(services, job, answer);
-    this.#services = services;
     this.#received = received;
   }
 
@@ -48,7 +46,7 @@ export class VideoTrial extends SplitTrial {
     }
     this.#job = 'job' in started ? started.job : this.#ofOperation(started.operation);
     const id = this.#job.id as string;
-    const { objects, giveBack } = this.#services;
+    const { objects, giveBack } = this.services;
     objects.give(this.job.tenant, this.attempt, [id]);
     await Promise.all([
       objects.recorded(this.job.tenant, [id]),
@@ -92,9 +90,9 @@ export class VideoTrial extends SplitTrial {
       name,
       seconds: request.seconds,
       size: request.size === null ? null : `${request.size.width}x${request.size.height}`,
-      createdS: Math.floor(this.#services.clock.wallMs() / 1_000),
+      createdS: Math.floor(this.services.clock.wallMs() / 1_000),
     };
-    const id = sealedVideoId(this.#services, this.job.tenant, operation);
+    const id = sealedVideoId(this.services, this.job.tenant, operation);
     return { ...readVeoOperation({}, id, operation).job, status: 'queued' };
   }
 }

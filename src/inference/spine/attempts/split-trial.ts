@@ -16,13 +16,13 @@ const callsMax = 4;
  * One attempt that makes several calls, side by side. Answered calls are kept when another fails, and the rest is for
  * the next target. In the explanation and for routing it is one attempt.
  */
-export abstract class SplitTrial implements Trial {
+export abstract class SplitTrial<S extends AttemptParts> implements Trial {
   abstract readonly shows: Trial['shows'];
   losses: readonly Loss[] = [];
+  protected readonly services: S;
   protected readonly job: Job;
   protected readonly answer: Answer;
   #failed: Fault | null = null;
-  readonly #parts: AttemptParts;
   readonly #calls = new Set<Attempt>();
   /** Signs of ended calls. */
   #signs = 0;
@@ -34,8 +34,8 @@ export abstract class SplitTrial implements Trial {
   /** Usage of failed calls that may have cost something. */
   #abandoned: Usage | null = null;
 
-  constructor(parts: AttemptParts, job: Job, answer: Answer) {
-    this.#parts = parts;
+  constructor(services: S, job: Job, answer: Answer) {
+    this.services = services;
     this.job = job;
     this.answer = answer;
   }
@@ -103,7 +103,7 @@ export abstract class SplitTrial implements Trial {
   /** The body of a whole answer; null when the call failed, and said so. */
   protected async ask(body: PreparedBody): Promise<Buffer | null> {
     const gathered = new GatheredBody();
-    const call = new Attempt(this.#parts, this.job, this.attempt, body, gathered);
+    const call = new Attempt(this.services, this.job, this.attempt, body, gathered);
     this.#calls.add(call);
     try {
       const ended = await call.run();
