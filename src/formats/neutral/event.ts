@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, parsedData } from '../../kernel/json.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';
@@ -128,4 +128,37 @@ export function contentChars(event: NeutralEvent): number | null {
 export function standsForContent(event: NeutralEvent): boolean {
   if (event.type === 'finish') return event.reason !== 'stop' || event.answered === true;
   return event.type === 'citation' || event.type === 'vendor-part';
+}
+
+/** Reads an answer event by event, and gives what each of them says. */
+export abstract class EventDecoder {
+  malformedLines = 0;
+  /** Events of the data that is being read. */
+  protected events: NeutralEvent[] = [];
+  protected over = false;
+
+  step({ event, data }: { event: string; data: string }): NeutralEvent[] {
+    this.events = [];
+    // OpenAI's end mark: some servers write it in other formats too.
+    if (this.over || data === '' || data.trim() === '[DONE]') return this.events;
+    const parsed = parsedData(data);
+    if (parsed === null || !this.read(parsed, event)) this.malformedLines += 1;
+    return this.events;
+  }
+
+  abstract finish(): NeutralEvent[];
+
+  /** Reads one event; false when it is none of this format. Never throws, whatever it gets. */
+  protected abstract read(data: JsonObject, event: string): boolean;
+
+  /** A list of one is made for one event: a list that grows would take seventeen places. */
+  protected emit(event: NeutralEvent): void {
+    if (this.events.length === 0) this.events = [event];
+    else this.events.push(event);
+  }
+
+  protected fail(found: Fault): void {
+    this.over = true;
+    this.emit({ type: 'failed', fault: found });
+  }
 }

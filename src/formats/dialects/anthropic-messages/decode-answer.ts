@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
-import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
+import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
-import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { stopReasons, vendor } from './wire.ts';
@@ -45,16 +45,12 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   compaction: 'pause',
 };
 
-class AnswerDecoder implements StreamDecoder {
+class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
   readonly #counts = new UsageCounts();
-  /** Events of the data that is being read. */
-  #events: NeutralEvent[] = [];
-  #over = false;
   #started = false;
   #finished = false;
-  malformedLines = 0;
   #toolCalls = 0;
   #unwrapped = 0;
   #textLength = 0;
@@ -63,32 +59,23 @@ class AnswerDecoder implements StreamDecoder {
   #early: JsonObject | null = null;
 
   constructor(unwrapTool: string | undefined) {
+    super();
     this.#unwrapTool = unwrapTool;
   }
 
-  step({ data }: SseEvent): NeutralEvent[] {
-    this.#events = [];
-    // The data has the type too: servers that leave out `event:` are read as well.
-    if (this.#over || data === '') return this.#events;
-    const parsed = parsedData(data);
-    if (parsed === null || !this.#read(parsed)) this.malformedLines += 1;
-    return this.#events;
-  }
-
-  finish(): NeutralEvent[] {
-    if (this.#over) return [];
+  override finish(): NeutralEvent[] {
+    if (this.over) return [];
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message_stop') }];
   }
 
   /** The events of an answer that comes whole. */
   whole(message: JsonObject): NeutralEvent[] {
-    this.#read({ type: 'message_start', message });
-    this.#read({ type: 'message_stop' });
-    return this.#events;
+    this.read({ type: 'message_start', message });
+    this.read({ type: 'message_stop' });
+    return this.events;
   }
 
-  /** Reads one event; false when it is not an object of this format. Never throws, whatever it gets. */
-  #read(data: JsonObject): boolean {
+  protected override read(data: JsonObject): boolean {
     switch (data.type) {
       case 'message_start':
         this.#startMessage(isObject(data.message) ? data.message : {});
@@ -110,22 +97,21 @@ class AnswerDecoder implements StreamDecoder {
       case 'message_delta':
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop(data.delta);
-        if (this.#counts.take(data.usage)) this.#emit({ type: 'usage', usage: this.#counts.usage() });
+        if (this.#counts.take(data.usage)) this.emit({ type: 'usage', usage: this.#counts.usage() });
         else if (this.#counts.impossible) {
-          this.#emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
+          this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
         }
         return true;
       case 'message_stop':
         if (!this.#started) this.#startMessage({});
         if (this.#early !== null) this.#stop(this.#early);
-        this.#over = true;
+        this.over = true;
         // Without a reason nobody can tell a whole answer from a cut one.
-        if (this.#finished) this.#emit({ type: 'end' });
+        if (this.#finished) this.emit({ type: 'end' });
         else this.#fail('The answer ended without a stop reason.');
         return true;
       case 'error':
-        this.#over = true;
-        this.#emit({ type: 'failed', fault: faultOfError(data) });
+        this.fail(faultOfError(data));
         return true;
       // Anthropic asks clients to ignore event types they do not know; ping is one that means nothing.
       default:
@@ -134,8 +120,7 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #fail(message: string): void {
-    this.#over = true;
-    this.#emit({ type: 'failed', fault: fault('malformed', message) });
+    this.fail(fault('malformed', message));
   }
 
   /** `message` is empty where a server leaves its message_start out. */
@@ -144,9 +129,9 @@ class AnswerDecoder implements StreamDecoder {
     this.#started = true;
     if (first) {
       const { id, model } = message;
-      this.#emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
+      this.emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
-    if (this.#counts.take(message.usage)) this.#emit({ type: 'usage', usage: this.#counts.usage() });
+    if (this.#counts.take(message.usage)) this.emit({ type: 'usage', usage: this.#counts.usage() });
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
     if (!Array.isArray(message.content)) return;
@@ -161,7 +146,7 @@ class AnswerDecoder implements StreamDecoder {
 
   #openBlock(index: number, block: JsonObject): void {
     if (this.#open.has(index)) this.#closeBlock(index);
-    if (this.#lastPart !== null && block.type === this.#lastPart) this.#emit({ type: 'part-end', choice: 0 });
+    if (this.#lastPart !== null && block.type === this.#lastPart) this.emit({ type: 'part-end', choice: 0 });
     switch (block.type) {
       case 'text':
         this.#lastPart = 'text';
@@ -178,7 +163,7 @@ class AnswerDecoder implements StreamDecoder {
         this.#lastPart = null;
         this.#open.set(index, { kind: 'ignored' });
         if (typeof block.data === 'string') {
-          this.#emit({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
+          this.emit({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
         }
         return;
       case 'tool_use': {
@@ -196,7 +181,7 @@ class AnswerDecoder implements StreamDecoder {
         }
         const call = this.#toolCalls++;
         this.#open.set(index, { kind: 'tool', call, input: block.input, argumentsSeen: false });
-        this.#emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
+        this.emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
         return;
       }
       default:
@@ -210,11 +195,11 @@ class AnswerDecoder implements StreamDecoder {
     if (block === undefined) return;
     this.#open.delete(index);
     if (block.kind === 'thinking' && block.signature !== '') {
-      this.#emit({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+      this.emit({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
     } else if (block.kind === 'text') {
       const span = { start: block.start, end: this.#textLength };
       for (const one of block.citations ?? []) {
-        this.#emit({ type: 'citation', choice: 0, citation: readCitation(one, span) });
+        this.emit({ type: 'citation', choice: 0, citation: readCitation(one, span) });
       }
     } else if (block.kind === 'vendor') this.#vendorPart(block);
     else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
@@ -262,19 +247,19 @@ class AnswerDecoder implements StreamDecoder {
       toolCalls: this.#toolCalls,
       unwrapped: this.#unwrapped,
     });
-    this.#emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
+    this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
 
   #text(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined): void {
     if (typeof text !== 'string' || text === '') return;
     if (type === 'text-delta') this.#textLength += text.length;
-    this.#emit({ type, choice: 0, text });
+    this.emit({ type, choice: 0, text });
   }
 
   #cite(index: number, citation: JsonValue | undefined): void {
     if (!isObject(citation)) return;
     const block = this.#open.get(index);
-    if (block?.kind !== 'text') this.#emit({ type: 'citation', choice: 0, citation: readCitation(citation, null) });
+    if (block?.kind !== 'text') this.emit({ type: 'citation', choice: 0, citation: readCitation(citation, null) });
     else {
       block.citations ??= [];
       block.citations.push(citation);
@@ -286,20 +271,14 @@ class AnswerDecoder implements StreamDecoder {
     const field = stringOr(block.type, '');
     if (field === '') return;
     const whole = inputJson === '' ? block : { ...block, input: parsedData(inputJson) ?? {} };
-    this.#emit({ type: 'vendor-part', choice: 0, vendor, field, block: whole });
+    this.emit({ type: 'vendor-part', choice: 0, vendor, field, block: whole });
   }
 
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
     if (argumentsJson === '') return;
     block.argumentsSeen = true;
-    if (block.kind === 'tool') this.#emit({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+    if (block.kind === 'tool') this.emit({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
     else this.#text('text-delta', argumentsJson);
-  }
-
-  /** A list of one is made for one event: a list that grows would take seventeen places. */
-  #emit(event: NeutralEvent): void {
-    if (this.#events.length === 0) this.#events = [event];
-    else this.#events.push(event);
   }
 }
 

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject, type JsonValue, objectsIn, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
+import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { stopReasons } from '../anthropic-messages/wire.ts';
-import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
 
@@ -40,34 +40,24 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filtered: 'content-filter',
 };
 
-class AnswerDecoder implements StreamDecoder {
+class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
-  #events: NeutralEvent[] = [];
-  #over = false;
   #started = false;
   #finished = false;
-  malformedLines = 0;
   #toolCalls = 0;
   #unwrapped = 0;
   #textLength = 0;
   #lastPart: 'text' | 'reasoning' | null = null;
 
   constructor(unwrapTool: string | undefined) {
+    super();
     this.#unwrapTool = unwrapTool;
   }
 
-  step({ event, data }: SseEvent): NeutralEvent[] {
-    this.#events = [];
-    if (this.#over) return this.#events;
-    const parsed = parsedData(data);
-    if (parsed === null || !this.#read(event, parsed)) this.malformedLines += 1;
-    return this.#events;
-  }
-
-  finish(): NeutralEvent[] {
-    if (this.#over) return [];
-    this.#over = true;
+  override finish(): NeutralEvent[] {
+    if (this.over) return [];
+    this.over = true;
     // Usage comes behind the end of the message; an answer without it is whole.
     if (this.#finished) return [{ type: 'end' }];
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without messageStop') }];
@@ -79,13 +69,13 @@ class AnswerDecoder implements StreamDecoder {
       const found = readError(body) === null ? fault('malformed', 'the answer has no message') : faultOfError(body);
       return [{ type: 'failed', fault: found }];
     }
-    this.#read('messageStart', {});
+    this.read({}, 'messageStart');
     message.content.forEach((block, index) => {
       if (isObject(block)) this.#wholeBlock(index, block);
     });
-    if (typeof body.stopReason === 'string') this.#read('messageStop', body);
-    if (!this.#over) this.#read('metadata', body);
-    return this.#over ? this.#events : [...this.#events, ...this.finish()];
+    if (typeof body.stopReason === 'string') this.read(body, 'messageStop');
+    if (!this.over) this.read(body, 'metadata');
+    return this.over ? this.events : [...this.events, ...this.finish()];
   }
 
   #wholeBlock(index: number, block: JsonObject): void {
@@ -108,8 +98,7 @@ class AnswerDecoder implements StreamDecoder {
     this.#close(index);
   }
 
-  /** Reads one event; false when it is none of this format. Never throws, whatever it is given. */
-  #read(event: string, data: JsonObject): boolean {
+  protected override read(data: JsonObject, event: string): boolean {
     switch (event) {
       case 'messageStart':
         this.#start();
@@ -135,12 +124,11 @@ class AnswerDecoder implements StreamDecoder {
       case 'metadata':
         this.#usage(data.usage, data.serviceTier);
         if (!this.#finished) return true;
-        this.#over = true;
-        this.#emit({ type: 'end' });
+        this.over = true;
+        this.emit({ type: 'end' });
         return true;
       case 'error':
-        this.#over = true;
-        this.#emit({ type: 'failed', fault: faultOfError(data) });
+        this.fail(faultOfError(data));
         return true;
       default:
         // Bedrock adds events over time.
@@ -151,7 +139,7 @@ class AnswerDecoder implements StreamDecoder {
   #start(): void {
     if (this.#started) return;
     this.#started = true;
-    this.#emit({ type: 'start', id: null, model: null, createdS: null });
+    this.emit({ type: 'start', id: null, model: null, createdS: null });
   }
 
   #openTool(index: number, { toolUseId, name: toolName }: JsonObject): void {
@@ -165,7 +153,7 @@ class AnswerDecoder implements StreamDecoder {
     }
     const call = this.#toolCalls++;
     this.#place(index, { kind: 'tool', call, argumentsSeen: false });
-    this.#emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(toolUseId, ''), name });
+    this.emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(toolUseId, ''), name });
   }
 
   /** The format of a picture comes before its bytes. */
@@ -177,8 +165,8 @@ class AnswerDecoder implements StreamDecoder {
   #place(index: number, block: OpenBlock): void {
     if (this.#open.has(index)) this.#close(index);
     if (this.#open.size >= openBlocksMax) {
-      this.#over = true;
-      this.#emit({
+      this.over = true;
+      this.emit({
         type: 'failed',
         fault: fault('malformed', `the answer has more than ${openBlocksMax} open blocks`),
       });
@@ -189,7 +177,7 @@ class AnswerDecoder implements StreamDecoder {
   #part(index: number, kind: 'text' | 'reasoning'): OpenBlock {
     const open = this.#open.get(index);
     if (open !== undefined) return open;
-    if (this.#lastPart === kind) this.#emit({ type: 'part-end', choice: 0 });
+    if (this.#lastPart === kind) this.emit({ type: 'part-end', choice: 0 });
     this.#lastPart = kind;
     const block: OpenBlock =
       kind === 'text' ? { kind, start: this.#textLength, citations: [] } : { kind, signature: '' };
@@ -216,12 +204,12 @@ class AnswerDecoder implements StreamDecoder {
   #reasoning(index: number, { text, signature, redactedContent }: JsonObject): void {
     if (typeof redactedContent === 'string') {
       this.#lastPart = null;
-      this.#emit({ type: 'redacted-reasoning', choice: 0, data: redactedContent, vendor });
+      this.emit({ type: 'redacted-reasoning', choice: 0, data: redactedContent, vendor });
       return;
     }
     const block = this.#part(index, 'reasoning');
     if (block.kind !== 'reasoning') return;
-    if (typeof text === 'string' && text !== '') this.#emit({ type: 'reasoning-delta', choice: 0, text });
+    if (typeof text === 'string' && text !== '') this.emit({ type: 'reasoning-delta', choice: 0, text });
     else if (typeof signature === 'string') block.signature += signature;
   }
 
@@ -230,7 +218,7 @@ class AnswerDecoder implements StreamDecoder {
     const open = this.#open.get(index);
     const type = stringOr(format, open?.kind === 'image' ? open.format : 'png');
     const media = producedMedia(`image/${type}`, source.bytes);
-    this.#emit({ type: 'media', choice: 0, media });
+    this.emit({ type: 'media', choice: 0, media });
   }
 
   #close(index: number): void {
@@ -238,11 +226,11 @@ class AnswerDecoder implements StreamDecoder {
     if (block === undefined) return;
     this.#open.delete(index);
     if (block.kind === 'reasoning' && block.signature !== '') {
-      this.#emit({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+      this.emit({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
     } else if (block.kind === 'text') {
       const span = { start: block.start, end: this.#textLength };
       for (const one of block.citations) {
-        this.#emit({ type: 'citation', choice: 0, citation: { ...readCitation(one), span } });
+        this.emit({ type: 'citation', choice: 0, citation: { ...readCitation(one), span } });
       }
     } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
       this.#arguments(block, '{}');
@@ -252,22 +240,21 @@ class AnswerDecoder implements StreamDecoder {
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
     if (argumentsJson === '') return;
     block.argumentsSeen = true;
-    if (block.kind === 'tool') this.#emit({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+    if (block.kind === 'tool') this.emit({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
     else this.#text(argumentsJson);
   }
 
   #text(text: string): void {
     if (text === '') return;
     this.#textLength += text.length;
-    this.#emit({ type: 'text-delta', choice: 0, text });
+    this.emit({ type: 'text-delta', choice: 0, text });
   }
 
   #stop({ stopReason, additionalModelResponseFields: modelFields }: JsonObject): void {
     if (this.#finished || typeof stopReason !== 'string') return;
     for (const index of [...this.#open.keys()]) this.#close(index);
     if (stopReason.startsWith('malformed_')) {
-      this.#over = true;
-      this.#emit({ type: 'failed', fault: fault('malformed', `the model's output was malformed (${stopReason})`) });
+      this.fail(fault('malformed', `the model's output was malformed (${stopReason})`));
       return;
     }
     this.#finished = true;
@@ -276,7 +263,7 @@ class AnswerDecoder implements StreamDecoder {
       unwrapped: this.#unwrapped,
     });
     const stopSequence = isObject(modelFields) ? stringOr(modelFields.stop_sequence, null) : null;
-    this.#emit({ type: 'finish', choice: 0, reason, stopSequence });
+    this.emit({ type: 'finish', choice: 0, reason, stopSequence });
   }
 
   #usage(usage: JsonValue | undefined, service: JsonValue | undefined): void {
@@ -295,16 +282,11 @@ class AnswerDecoder implements StreamDecoder {
       if (hourly > 0) counted.cacheWrite1hTokens = (counted.cacheWrite1hTokens ?? 0) + hourly;
     }
     if (isObject(service)) noteService(counted, [service.type]);
-    this.#emit({
+    this.emit({
       type: 'usage',
       usage: counted,
       ...(reportsInvalidCount(usage, counts) && { impossible: true as const }),
     });
-  }
-
-  #emit(event: NeutralEvent): void {
-    if (this.#events.length === 0) this.#events = [event];
-    else this.#events.push(event);
   }
 }
 

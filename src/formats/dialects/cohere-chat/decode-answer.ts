@@ -1,11 +1,10 @@
-import { isObject, type JsonObject, type JsonValue, objectsIn, parsedData, stringOr } from '../../../kernel/json.ts';
-import { type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
+import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { stopReasons } from '../anthropic-messages/wire.ts';
 import { ArgumentsText } from '../arguments-text.ts';
-import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { isEndMark } from '../event-data.ts';
+import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError, readError } from '../openai-chat/errors.ts';
 import { citationsOf, type TextBlock } from './citations.ts';
@@ -25,37 +24,27 @@ const textBlocksMax = 256;
 
 const reasons: Readonly<Record<string, FinishReason>> = { ...stopReasons, tool_call: 'tool-calls' };
 
-class AnswerDecoder implements StreamDecoder {
+class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   /** Texts of the answer by the index of their block, which citations name. */
   readonly #texts = new Map<number, TextBlock>();
   /** The call of each index on the wire; null: the call that carries structured output, undefined: one to be ignored. */
   readonly #calls = new Map<number, number | null | undefined>();
   readonly #argumentsOf = new Map<number, ArgumentsText>();
-  #events: NeutralEvent[] = [];
-  #over = false;
   #started = false;
-  malformedLines = 0;
   #toolCalls = 0;
   #unwrapped = 0;
   #textLength = 0;
   #lastPart: 'text' | 'thinking' | null = null;
 
   constructor(unwrapTool: string | undefined) {
+    super();
     this.#unwrapTool = unwrapTool;
   }
 
-  step({ data }: SseEvent): NeutralEvent[] {
-    this.#events = [];
-    if (this.#over || isEndMark(data)) return this.#events;
-    const parsed = parsedData(data);
-    if (parsed === null || !this.#read(parsed)) this.malformedLines += 1;
-    return this.#events;
-  }
-
-  finish(): NeutralEvent[] {
-    if (this.#over) return [];
-    this.#over = true;
+  override finish(): NeutralEvent[] {
+    if (this.over) return [];
+    this.over = true;
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message-end') }];
   }
 
@@ -63,7 +52,7 @@ class AnswerDecoder implements StreamDecoder {
     const { message } = body;
     if (!isObject(message)) {
       this.#failed(body);
-      return this.#events;
+      return this.events;
     }
     this.#start(body.id);
     if (typeof message.tool_plan === 'string') this.#thought(message.tool_plan);
@@ -75,11 +64,10 @@ class AnswerDecoder implements StreamDecoder {
     });
     for (const citation of objectsIn(message.citations)) this.#citation(citation);
     this.#end(body);
-    return this.#events;
+    return this.events;
   }
 
-  /** Reads one event; false when it is none of this format. Never throws, whatever it is given. */
-  #read(event: JsonObject): boolean {
+  protected override read(event: JsonObject): boolean {
     const { type, index } = event;
     const delta = isObject(event.delta) ? event.delta : {};
     const message = isObject(delta.message) ? delta.message : {};
@@ -128,7 +116,7 @@ class AnswerDecoder implements StreamDecoder {
   #start(id: JsonValue | undefined): void {
     if (this.#started) return;
     this.#started = true;
-    this.#emit({ type: 'start', id: stringOr(id, null), model: null, createdS: null });
+    this.emit({ type: 'start', id: stringOr(id, null), model: null, createdS: null });
   }
 
   #content(index: number, { text, thinking }: JsonObject, place: 'start' | 'delta'): void {
@@ -142,12 +130,12 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #part(kind: 'text' | 'thinking'): void {
-    if (this.#lastPart === kind) this.#emit({ type: 'part-end', choice: 0 });
+    if (this.#lastPart === kind) this.emit({ type: 'part-end', choice: 0 });
     this.#lastPart = kind;
   }
 
   #thought(text: string): void {
-    if (text !== '') this.#emit({ type: 'reasoning-delta', choice: 0, text });
+    if (text !== '') this.emit({ type: 'reasoning-delta', choice: 0, text });
   }
 
   #text(index: number, text: string): void {
@@ -155,7 +143,7 @@ class AnswerDecoder implements StreamDecoder {
     if (block !== undefined) block.text += text;
     else if (this.#texts.size < textBlocksMax) this.#texts.set(index, { start: this.#textLength, text });
     this.#textLength += text.length;
-    if (text !== '') this.#emit({ type: 'text-delta', choice: 0, text });
+    if (text !== '') this.emit({ type: 'text-delta', choice: 0, text });
   }
 
   #call(index: number, { id, function: fn }: JsonObject): void {
@@ -167,7 +155,7 @@ class AnswerDecoder implements StreamDecoder {
       this.#calls.set(index, this.#unwrapped === 1 ? null : undefined);
     } else {
       this.#calls.set(index, this.#toolCalls);
-      this.#emit({ type: 'tool-call-start', choice: 0, call: this.#toolCalls, id: stringOr(id, ''), name });
+      this.emit({ type: 'tool-call-start', choice: 0, call: this.#toolCalls, id: stringOr(id, ''), name });
       this.#toolCalls += 1;
     }
     this.#arguments(index, fn);
@@ -182,7 +170,7 @@ class AnswerDecoder implements StreamDecoder {
     const text = this.#argumentsOf.get(index) ?? new ArgumentsText();
     this.#argumentsOf.set(index, text);
     const argumentsJson = text.next(piece);
-    if (argumentsJson !== '') this.#emit({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
+    if (argumentsJson !== '') this.emit({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
   }
 
   #citation(event: JsonObject): void {
@@ -190,22 +178,22 @@ class AnswerDecoder implements StreamDecoder {
     if (typeof event.type === 'string' && event.type !== 'TEXT_CONTENT') return;
     const index = reportedCount(event.content_index);
     const block = index === null ? [...this.#texts.values()].at(-1) : this.#texts.get(index);
-    for (const citation of citationsOf(event, block)) this.#emit({ type: 'citation', choice: 0, citation });
+    for (const citation of citationsOf(event, block)) this.emit({ type: 'citation', choice: 0, citation });
   }
 
   #end({ finish_reason: word, error, usage }: JsonObject): void {
-    this.#over = true;
+    this.over = true;
     const reason = stringOr(word, '').toLowerCase();
     if (reason === '' || reason === 'error' || reason === 'timeout') {
       const why = stringOr(error, reason === 'timeout' ? 'the generation took too long' : 'the generation failed');
-      this.#emit({ type: 'failed', fault: fault('transient', why) });
+      this.emit({ type: 'failed', fault: fault('transient', why) });
       return;
     }
     const made = { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped };
     const neutral = finishReasonOf(reason, reasons, made);
-    this.#emit({ type: 'finish', choice: 0, reason: neutral, stopSequence: null });
+    this.emit({ type: 'finish', choice: 0, reason: neutral, stopSequence: null });
     this.#usage(usage);
-    this.#emit({ type: 'end' });
+    this.emit({ type: 'end' });
   }
 
   /**
@@ -225,19 +213,13 @@ class AnswerDecoder implements StreamDecoder {
     const read = reportedCount(cached);
     // The template is cached as well, and is none of the billed input.
     if (read !== null) counted.cachedInputTokens = Math.min(read, counted.inputTokens);
-    this.#emit({ type: 'usage', usage: counted, ...(impossible && { impossible: true as const }) });
+    this.emit({ type: 'usage', usage: counted, ...(impossible && { impossible: true as const }) });
   }
 
   #failed(body: JsonObject): void {
-    this.#over = true;
     const error = readError(body);
-    const found =
-      error === null ? fault('malformed', 'the answer has no message') : faultInside(body, error, classOfError);
-    this.#emit({ type: 'failed', fault: found });
-  }
-
-  #emit(event: NeutralEvent): void {
-    if (this.#events.length === 0) this.#events = [event];
-    else this.#events.push(event);
+    this.fail(
+      error === null ? fault('malformed', 'the answer has no message') : faultInside(body, error, classOfError),
+    );
   }
 }

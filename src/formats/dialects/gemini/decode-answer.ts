@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { EventDecoder, type FinishReason, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
-import type { SseEvent, StreamDecoder } from '../dialect.ts';
+import type { StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
 import { readCitations, readGrounding } from './grounding.ts';
@@ -54,59 +54,44 @@ interface CandidateEnd {
 const candidatesMax = 16;
 const callsMax = 256;
 
-class AnswerDecoder implements StreamDecoder {
+class AnswerDecoder extends EventDecoder {
   readonly #candidates = new Map<number, Candidate>();
-  /** Events of the chunk that is being read. */
-  #events: NeutralEvent[] = [];
-  #over = false;
   #started = false;
-  malformedLines = 0;
   #idPrefix = 'call_';
   #lastUsage: NeutralEvent | null = null;
-
-  step({ data }: SseEvent): NeutralEvent[] {
-    this.#events = [];
-    // Some servers of this format close with OpenAI's mark.
-    if (this.#over || data === '' || data === '[DONE]') return this.#events;
-    const chunk = parsedData(data);
-    if (chunk === null || !this.#read(chunk)) this.malformedLines += 1;
-    return this.#events;
-  }
 
   /**
    * Ends the stream at the end of the bytes, which is the format's only end mark: `end` if every candidate has a
    * reason, else a fault. The reasons wait for it, since some servers send one with each chunk.
    */
-  finish(): NeutralEvent[] {
-    if (this.#over) return [];
-    this.#over = true;
-    this.#events = [];
+  override finish(): NeutralEvent[] {
+    if (this.over) return [];
+    this.over = true;
+    this.events = [];
     const ended = [...this.#candidates].flatMap(([choice, one]) =>
       one.end === null ? [] : [{ choice, one, end: one.end }],
     );
     if (ended.length === 0 || ended.length < this.#candidates.size) {
-      if (this.#lastUsage !== null) this.#emit(this.#lastUsage);
-      this.#emit({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
-      return this.#events;
+      if (this.#lastUsage !== null) this.emit(this.#lastUsage);
+      this.emit({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
+      return this.events;
     }
     for (const { choice, one, end } of ended) this.#finishCandidate(one, choice, end);
-    if (this.#lastUsage !== null) this.#emit(this.#lastUsage);
-    this.#emit({ type: 'end' });
-    return this.#events;
+    if (this.#lastUsage !== null) this.emit(this.#lastUsage);
+    this.emit({ type: 'end' });
+    return this.events;
   }
 
   /** The events of an answer that comes whole. */
   whole(body: JsonObject): NeutralEvent[] {
-    if (!this.#read(body)) return [{ type: 'failed', fault: fault('malformed', 'the answer has no candidates') }];
-    return [...this.#events, ...this.finish()];
+    if (!this.read(body)) return [{ type: 'failed', fault: fault('malformed', 'the answer has no candidates') }];
+    return [...this.events, ...this.finish()];
   }
 
-  /** Reads one chunk; false when it is not an object of this format. Never throws, whatever it gets. */
-  #read(data: JsonObject): boolean {
+  protected override read(data: JsonObject): boolean {
     const error = readError(data);
     if (error !== null) {
-      this.#over = true;
-      this.#emit({ type: 'failed', fault: faultOfError(data, error) });
+      this.fail(faultOfError(data, error));
       return true;
     }
     const usage = usageOf(data.usageMetadata);
@@ -115,10 +100,10 @@ class AnswerDecoder implements StreamDecoder {
     this.#start(data);
     if (Array.isArray(data.candidates)) {
       for (const candidate of data.candidates) {
-        if (isObject(candidate) && !this.#over) this.#readCandidate(candidate, usage !== null);
+        if (isObject(candidate) && !this.over) this.#readCandidate(candidate, usage !== null);
       }
     }
-    if (this.#over) return true;
+    if (this.over) return true;
     if (blocked !== '' && this.#candidates.size === 0) {
       const why = `The provider blocked the prompt (${blocked.slice(0, 64)}).`;
       this.#candidateAt(0)!.end = { word: blocked, why, counted: false };
@@ -133,7 +118,7 @@ class AnswerDecoder implements StreamDecoder {
   /** Usage goes behind the reasons. */
   #count(event: Extract<NeutralEvent, { type: 'usage' }>): void {
     for (const { end } of this.#candidates.values()) if (end !== null) this.#lastUsage = event;
-    if (this.#lastUsage !== event) this.#emit(event);
+    if (this.#lastUsage !== event) this.emit(event);
   }
 
   #start(data: JsonObject): void {
@@ -142,7 +127,7 @@ class AnswerDecoder implements StreamDecoder {
     const id = stringOr(data.responseId, null);
     // Ids that we make must differ between the turns of a conversation.
     if (id !== null) this.#idPrefix = `call_${id.replace(/[^\w-]/g, '_').slice(0, 32)}_`;
-    this.#emit({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
+    this.emit({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
   }
 
   #candidateAt(choice: number): Candidate | null {
@@ -175,7 +160,7 @@ class AnswerDecoder implements StreamDecoder {
       if (part.thought !== true) return this.#readText(part.text, signature, candidate, choice);
       if (part.text !== '') {
         candidate.openThought = true;
-        this.#emit({ type: 'reasoning-delta', choice, text: part.text });
+        this.emit({ type: 'reasoning-delta', choice, text: part.text });
       }
     } else if (this.#readMedia(part, signature, candidate, choice)) return;
     else this.#vendorPart(part, choice);
@@ -190,7 +175,7 @@ class AnswerDecoder implements StreamDecoder {
     candidate.openThought = false;
     candidate.hasContent = true;
     candidate.text += text;
-    this.#emit({ type: 'text-delta', choice, text });
+    this.emit({ type: 'text-delta', choice, text });
   }
 
   /** Reads a part with media; false: the part has none. */
@@ -200,10 +185,10 @@ class AnswerDecoder implements StreamDecoder {
     const proof = signature === '' ? {} : { signature, vendor };
     if (isObject(inlineData)) {
       const media = producedMedia(stringOr(inlineData.mimeType, ''), stringOr(inlineData.data, ''));
-      this.#emit({ type: 'media', choice, media: { ...media, ...proof } });
+      this.emit({ type: 'media', choice, media: { ...media, ...proof } });
     } else if (isObject(fileData) && typeof fileData.fileUri === 'string') {
       const kind = stringOr(fileData.mimeType, '').startsWith('image/') ? 'image' : 'file';
-      this.#emit({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
+      this.emit({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
     } else return false;
     candidate.hasContent = true;
     candidate.openThought = false;
@@ -215,7 +200,7 @@ class AnswerDecoder implements StreamDecoder {
     const member = Object.keys(part).find((name) => isObject(part[name]));
     if (member === undefined) return;
     const field = part.thought === true ? 'thoughts' : member;
-    this.#emit({ type: 'vendor-part', choice, vendor, field, block: { part } });
+    this.emit({ type: 'vendor-part', choice, vendor, field, block: { part } });
   }
 
   #readCall(called: JsonObject, signature: string, candidate: Candidate, choice: number): void {
@@ -232,20 +217,20 @@ class AnswerDecoder implements StreamDecoder {
     candidate.hasContent = true;
     const proof = signature === '' ? {} : { signature, vendor };
     const shownId = id || `${this.#idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
-    this.#emit({ type: 'tool-call-start', choice, call, id: shownId, name: callersName(name), ...proof });
+    this.emit({ type: 'tool-call-start', choice, call, id: shownId, name: callersName(name), ...proof });
     if (called.willContinue === true || Array.isArray(called.partialArgs)) {
       candidate.growing = { call, id, args: new PartialArguments() };
       return this.#growCall(called, candidate, choice);
     }
     const argumentsJson = isObject(called.args) ? JSON.stringify(called.args) : '{}';
-    this.#emit({ type: 'tool-call-delta', choice, call, argumentsJson });
+    this.emit({ type: 'tool-call-delta', choice, call, argumentsJson });
   }
 
   #growCall(called: JsonObject, candidate: Candidate, choice: number): void {
     const { call, args } = candidate.growing!;
     args.add(called.partialArgs);
     // No text yet, but a sign of life for those who time the answer.
-    if (called.willContinue === true) this.#emit({ type: 'tool-call-delta', choice, call, argumentsJson: '' });
+    if (called.willContinue === true) this.emit({ type: 'tool-call-delta', choice, call, argumentsJson: '' });
     else this.#closeCall(candidate, choice);
   }
 
@@ -254,7 +239,7 @@ class AnswerDecoder implements StreamDecoder {
     if (candidate.growing === null) return;
     const { call, args } = candidate.growing;
     candidate.growing = null;
-    this.#emit({ type: 'tool-call-delta', choice, call, argumentsJson: args.json() });
+    this.emit({ type: 'tool-call-delta', choice, call, argumentsJson: args.json() });
   }
 
   /** `counted`: the same chunk has the usage. */
@@ -276,7 +261,7 @@ class AnswerDecoder implements StreamDecoder {
   #prove(signature: string, candidate: Candidate, choice: number): void {
     if (signature === '' || !candidate.openThought) return;
     candidate.openThought = false;
-    this.#emit({ type: 'reasoning-signature', choice, signature, vendor });
+    this.emit({ type: 'reasoning-signature', choice, signature, vendor });
   }
 
   /** Gives the citations, once, at the end: their places are those in the whole text. */
@@ -286,8 +271,8 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   #citeAll(block: JsonObject, found: readonly Citation[], choice: number): void {
-    this.#emit({ type: 'vendor-part', choice, vendor, field: null, block });
-    for (const citation of found) this.#emit({ type: 'citation', choice, citation });
+    this.emit({ type: 'vendor-part', choice, vendor, field: null, block });
+    for (const citation of found) this.emit({ type: 'citation', choice, citation });
   }
 
   #finishCandidate(candidate: Candidate, choice: number, { word, why, counted }: CandidateEnd): void {
@@ -295,20 +280,14 @@ class AnswerDecoder implements StreamDecoder {
     this.#cite(candidate, choice);
     const { textSignature, text } = candidate;
     if (textSignature !== '' && text !== '')
-      this.#emit({ type: 'text-signature', choice, signature: textSignature, vendor });
+      this.emit({ type: 'text-signature', choice, signature: textSignature, vendor });
     const reason = finishReasonOf(word, candidate.calls);
     if (reason === 'content-filter' && !candidate.hasContent) {
-      this.#emit({ type: 'refusal-delta', choice, text: why, ours: true });
+      this.emit({ type: 'refusal-delta', choice, text: why, ours: true });
     }
     // After results of tools Google's models may end a turn without a word. A count of zero is left out.
     const answered = !candidate.hasContent && counted && reason === 'stop';
-    this.#emit({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
-  }
-
-  /** A list of one is made for one event: a list that grows would take seventeen places. */
-  #emit(event: NeutralEvent): void {
-    if (this.#events.length === 0) this.#events = [event];
-    else this.#events.push(event);
+    this.emit({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
   }
 }
 

@@ -1,10 +1,10 @@
-import { isObject, type JsonObject, type JsonValue, listIn, parsedData, textIn } from '../../../kernel/json.ts';
-import type { NeutralEvent } from '../../neutral/event.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, textIn } from '../../../kernel/json.ts';
+import { EventDecoder, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import { cuttingDecoder, cutWhole } from '../cut-at-stop.ts';
-import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultInWhole, isHosted, reasonOf } from './answer-end.ts';
 import { citationOf } from './citations.ts';
 import { textOf } from './decode-messages.ts';
@@ -48,29 +48,17 @@ interface Item {
 /** Beyond any answer's items; further ones are skipped. */
 const itemsMax = 4_096;
 
-class AnswerDecoder implements StreamDecoder {
+class AnswerDecoder extends EventDecoder {
   readonly #items = new Map<number, Item>();
-  /** Events of the data that is being read. */
-  #events: NeutralEvent[] = [];
-  #over = false;
   #started = false;
-  malformedLines = 0;
   #calls = 0;
   #lastThought = false;
   #textLength = 0;
   /** Offset in the answer's text of the growing part. */
   #partStart = 0;
 
-  step({ data }: SseEvent): NeutralEvent[] {
-    this.#events = [];
-    if (this.#over || data === '' || data === '[DONE]') return this.#events;
-    const event = parsedData(data);
-    if (event === null || !this.#read(event)) this.malformedLines += 1;
-    return this.#events;
-  }
-
-  finish(): NeutralEvent[] {
-    if (this.#over) return [];
+  override finish(): NeutralEvent[] {
+    if (this.over) return [];
     const cut = this.#started
       ? fault('truncated', 'the stream ended without response.completed')
       : fault('malformed', 'the stream ended without an answer');
@@ -79,12 +67,11 @@ class AnswerDecoder implements StreamDecoder {
 
   /** The events of an answer that comes whole. */
   whole(response: JsonObject): NeutralEvent[] {
-    this.#read({ type: 'response.completed', response });
-    return this.#events;
+    this.read({ type: 'response.completed', response });
+    return this.events;
   }
 
-  /** Reads one event; false when it is not an object of this format. Never throws, whatever it gets. */
-  #read(event: JsonObject): boolean {
+  protected override read(event: JsonObject): boolean {
     const { type } = event;
     if (typeof type !== 'string') {
       // A server that breaks down may send its error bare.
@@ -130,7 +117,7 @@ class AnswerDecoder implements StreamDecoder {
   #start(response: JsonObject | null): void {
     if (this.#started) return;
     this.#started = true;
-    this.#emit({
+    this.emit({
       type: 'start',
       id: textIn(response?.id),
       model: textIn(response?.model),
@@ -146,7 +133,7 @@ class AnswerDecoder implements StreamDecoder {
     const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, citations: 0, done: false, text: null };
     this.#items.set(index, item);
     if (type === 'reasoning') {
-      if (this.#lastThought) this.#emit({ type: 'part-end', choice: 0 });
+      if (this.#lastThought) this.emit({ type: 'part-end', choice: 0 });
       this.#lastThought = true;
     } else this.#lastThought = false;
     if (type === 'message') this.#partStart = this.#textLength;
@@ -158,8 +145,8 @@ class AnswerDecoder implements StreamDecoder {
       const name = flatName(textIn(wire.name) ?? '', namespace);
       const custom = type === 'custom_tool_call';
       const further = { ...(custom && { custom }), ...(namespace !== null && { namespace }) };
-      this.#emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...further });
-      if (custom) this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
+      this.emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...further });
+      if (custom) this.emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
     }
     return item;
   }
@@ -170,14 +157,14 @@ class AnswerDecoder implements StreamDecoder {
     item.shown = 'something';
     if (item.type === 'function_call') item.text ??= new ArgumentsText();
     const argumentsJson = item.text === null ? JSON.stringify(text).slice(1, -1) : item.text.next(text);
-    if (argumentsJson !== '') this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
+    if (argumentsJson !== '') this.emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
   }
 
   #thoughtDelta(item: Item, form: 'summary' | 'text', text: string): void {
     item.thoughtForm ??= form;
     if (text === '' || item.thoughtForm !== form) return;
     item.shown = 'something';
-    this.#emit({ type: 'reasoning-delta', choice: 0, text });
+    this.emit({ type: 'reasoning-delta', choice: 0, text });
   }
 
   /** Parts of the finished item that the deltas did not have. */
@@ -199,7 +186,7 @@ class AnswerDecoder implements StreamDecoder {
         }
         if (typeof wire.encrypted_content === 'string' && wire.encrypted_content !== '') {
           const signature = wire.encrypted_content;
-          this.#emit({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
+          this.emit({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
           // The signature closed the thought.
           this.#lastThought = false;
         }
@@ -222,7 +209,7 @@ class AnswerDecoder implements StreamDecoder {
   #closeString(item: Item): void {
     if (item.done || item.type !== 'custom_tool_call') return;
     item.done = true;
-    this.#emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
+    this.emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
   }
 
   #end(response: JsonObject): void {
@@ -237,16 +224,15 @@ class AnswerDecoder implements StreamDecoder {
     const items = [...this.#items.values()];
     const answered = items.every(({ shown }) => shown === 'nothing') && items.some(({ type }) => isHosted(type));
     const reason = reasonOf(response, this.#calls);
-    this.#emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
+    this.emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
     const usage = neutralUsage(response);
-    if (usage !== null) this.#emit({ type: 'usage', usage });
-    this.#emit({ type: 'end' });
-    this.#over = true;
+    if (usage !== null) this.emit({ type: 'usage', usage });
+    this.emit({ type: 'end' });
+    this.over = true;
   }
 
   #fail(body: JsonObject): void {
-    this.#over = true;
-    this.#emit({ type: 'failed', fault: faultInside(body) });
+    this.fail(faultInside(body));
   }
 
   #delta(type: string, index: number, event: JsonObject): void {
@@ -260,17 +246,17 @@ class AnswerDecoder implements StreamDecoder {
         if (text !== '') {
           item.shown = 'something';
           this.#textLength += text.length;
-          this.#emit({ type: 'text-delta', choice: 0, text });
+          this.emit({ type: 'text-delta', choice: 0, text });
         }
         return this.#logprobs(event.logprobs);
       case 'response.refusal.delta':
         if (text === '') return;
         item.shown = 'something';
-        this.#emit({ type: 'refusal-delta', choice: 0, text });
+        this.emit({ type: 'refusal-delta', choice: 0, text });
         return;
       case 'response.content_part.added':
         // The first part needs no boundary before it.
-        if (item.shown === 'something') this.#emit({ type: 'part-end', choice: 0 });
+        if (item.shown === 'something') this.emit({ type: 'part-end', choice: 0 });
         this.#partStart = this.#textLength;
         return;
       case 'response.output_text.annotation.added':
@@ -295,11 +281,11 @@ class AnswerDecoder implements StreamDecoder {
       if (!isObject(part)) continue;
       const text = part.type === 'refusal' ? part.refusal : part.text;
       if (typeof text !== 'string' || text === '') continue;
-      if (parts > 0) this.#emit({ type: 'part-end', choice: 0 });
+      if (parts > 0) this.emit({ type: 'part-end', choice: 0 });
       parts += 1;
       this.#partStart = this.#textLength;
       if (part.type !== 'refusal') this.#textLength += text.length;
-      this.#emit({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
+      this.emit({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
       for (const annotation of listIn(part.annotations)) this.#cite(annotation);
       this.#logprobs(part.logprobs);
     }
@@ -320,12 +306,12 @@ class AnswerDecoder implements StreamDecoder {
   #cite(annotation: JsonValue | undefined): void {
     if (!isObject(annotation)) return;
     const citation = citationOf(annotation, this.#partStart);
-    if (citation !== null) this.#emit({ type: 'citation', choice: 0, citation });
+    if (citation !== null) this.emit({ type: 'citation', choice: 0, citation });
     else this.#vendorPart('annotations', { annotation });
   }
 
   #vendorPart(field: string, block: JsonObject): void {
-    this.#emit({ type: 'vendor-part', choice: 0, vendor: openAiResponsesId, field, block });
+    this.emit({ type: 'vendor-part', choice: 0, vendor: openAiResponsesId, field, block });
   }
 
   /** A picture that was not drawn in the end has no `result`. */
@@ -334,7 +320,7 @@ class AnswerDecoder implements StreamDecoder {
     if (typeof result !== 'string' || result === '') return;
     const media = producedMedia(`image/${typeof format === 'string' && format !== '' ? format : 'png'}`, result);
     if (typeof prompt === 'string' && prompt !== '') media.prompt = prompt;
-    this.#emit({
+    this.emit({
       type: 'media',
       choice: 0,
       media: { ...media, vendorPart: { vendor: openAiResponsesId, block: item } },
@@ -343,13 +329,7 @@ class AnswerDecoder implements StreamDecoder {
 
   #logprobs(value: JsonValue | undefined): void {
     if (!Array.isArray(value) || value.length === 0) return;
-    this.#emit({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
-  }
-
-  /** A list of one is made for one event: a list that grows would take seventeen places. */
-  #emit(event: NeutralEvent): void {
-    if (this.#events.length === 0) this.#events = [event];
-    else this.#events.push(event);
+    this.emit({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
   }
 }
 
