@@ -389,7 +389,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/redis/lua-ahead.ts': ['aheadOf'],
   'src/stores/postgres/boots.ts': ['buryBoot', 'column'],
   'src/stores/ledger/request-pages.ts': ["['true', ...conditions].join(' AND ')", 'column', 'marks.of(0)', 'table'],
-  'src/stores/web/page-reads.ts': ['place.column', 'prefix'],
+  'src/stores/web/page-reads.ts': ['pageShape.columns', 'place.column', 'prefix'],
   'src/stores/postgres/ledger-upkeep.ts': [
     'columnsOfDays(dayTable)',
     "daySql('culvert.', bounds)",
@@ -416,13 +416,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'name',
   ],
   'src/stores/postgres/ledger.ts': ['isOver'],
-  'src/stores/postgres/page-store.ts': [
-    "names.join(', ')",
-    "names.map((_, at) => ``).join(', ')",
-    'at + 2',
-    "[...names, 'words'].map((name) => ``).join(', ')",
-    'name',
-  ],
+  'src/stores/postgres/page-store.ts': ['pageShape.columns'],
   'src/stores/accounts/provider-object-store.ts': [
     'object',
     "oneOf('id_hash', '$1')",

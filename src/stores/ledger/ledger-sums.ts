@@ -1,6 +1,7 @@
 import { attemptSql, attemptSum, trafficPoint, trafficSql } from '../../books/ledger/traffic-queries.ts';
 import type { Ledger, RepricedQuery, RepricedRow } from '../../books/metering/ledger.ts';
 import { hourMs } from '../../kernel/clock.ts';
+import { rowShape } from '../row-shape.ts';
 import type { Row, SqlTables } from '../sql-tables.ts';
 import { cacheUseSql, cacheUsesOf, promptCacheDayOf, promptCacheDaySql } from './cache-uses.ts';
 import { type Marks, marksIn } from './ledger-filters.ts';
@@ -41,12 +42,7 @@ function repricedSql({ accounts, fromMs, toMs }: RepricedQuery, marks: Marks, sc
     FROM ${schema}repricing WHERE ${where.join(' AND ')} GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
-/** A row of that statement. */
-function repricedRow(row: Readonly<Record<string, unknown>>): RepricedRow {
-  return {
-    account: String(row.account),
-    model: String(row.alias),
-    usdNano: Number(row.usd_nano),
-    unpriced: Number(row.unpriced),
-  };
-}
+const { read: repricedRow } = rowShape<RepricedRow>()(
+  { text: ['account', 'model'], number: ['usdNano', 'unpriced'] },
+  { model: 'alias' },
+);

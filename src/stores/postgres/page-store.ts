@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import { type PageDialect, pageReads } from '../web/page-reads.ts';
-import { columnsOf, pageBounds, pageCharsMax, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
+import { pageBounds, pageCharsMax, pageRowOf, pageShape, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
 import { isBeginning, searchedText } from '../web/page-words.ts';
 import { type Database, unavailable } from './database.ts';
 import { tablesIn } from './stores.ts';
@@ -15,10 +15,9 @@ export function createPostgresPageStore(
   return {
     ...pageReads(tablesIn({ rest }), dialect),
     async keep(page) {
-      const columns = columnsOf(page);
-      if (columns.chars > pageCharsMax) return 0;
-      const { tenant, url, variant, title, text } = columns;
-      const values = names.map((name) => columns[name]);
+      const row = pageRowOf(page);
+      if (row.chars > pageCharsMax) return 0;
+      const { tenant, url, variant, title, text } = row;
       const words = [title, text.slice(0, searchedCharsMax)].map(searchedText);
       const id = idOf(tenant, url);
       return unavailable(
@@ -28,7 +27,7 @@ export function createPostgresPageStore(
           // Two variants that are kept at one moment would both be found otherwise.
           await run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [urlLock, id]);
           const before = await charsOf(ofUrl, [id]);
-          await run(put, [id, ...values, ...words]);
+          await run(put, [id, ...pageShape.cells(row), ...words]);
           await run(wordless, [id, variant]);
           await run(dropSurplus, [id, variantsMax]);
           const grown = (await charsOf(ofUrl, [id])) - before;
@@ -57,28 +56,14 @@ function idOf(tenant: string, url: string): string {
     .digest('hex');
 }
 
-/** $2 and on, in this order. */
-const names = [
-  'tenant',
-  'url',
-  'variant',
-  'fetched_ms',
-  'etag',
-  'last_modified',
-  'chars',
-  'title',
-  'markdown',
-  'text',
-  'html',
-  'links',
-  'metadata',
-] as const satisfies readonly (keyof ReturnType<typeof columnsOf>)[];
+/** From $2 on; the variant is $4. */
+const columns = pageShape.columns.split(', ');
 const put = `
-  INSERT INTO culvert.page (id, ${names.join(', ')}, variant_hash, words)
-  VALUES ($1, ${names.map((_, at) => `$${at + 2}`).join(', ')}, sha256(convert_to($4, 'UTF8')),
+  INSERT INTO culvert.page (id, ${pageShape.columns}, variant_hash, words)
+  VALUES ($1, ${columns.map((_, at) => `$${at + 2}`).join(', ')}, sha256(convert_to($4, 'UTF8')),
     setweight(to_tsvector('english', $15), 'A') || to_tsvector('english', $16))
   ON CONFLICT (id, variant_hash) DO UPDATE SET
-    ${[...names, 'words'].map((name) => `${name} = excluded.${name}`).join(', ')}`;
+    ${[...columns, 'words'].map((name) => `${name} = excluded.${name}`).join(', ')}`;
 const ofUrl = 'SELECT coalesce(sum(chars), 0)::bigint AS chars FROM culvert.page WHERE id = $1';
 /** Searches find the one that was kept last. */
 const wordless = 'UPDATE culvert.page SET words = NULL WHERE id = $1 AND variant <> $2 AND words IS NOT NULL';

@@ -4,9 +4,9 @@ import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import type { Migration } from '../migration.ts';
 import { type PageDialect, pageReads } from '../web/page-reads.ts';
-import { columnsOf, pageBounds, pageCharsMax, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
+import { pageBounds, pageCharsMax, pageRowOf, pageShape, searchedCharsMax, variantsMax } from '../web/page-rows.ts';
 import { isBeginning, searchedText } from '../web/page-words.ts';
-import { transaction } from './database.ts';
+import { type SqlValue, transaction } from './database.ts';
 import { migrate, openMigrated } from './migrations.ts';
 import { tablesIn } from './tables.ts';
 
@@ -25,12 +25,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
   );
   const remove = database.prepare('DELETE FROM page WHERE id = ?');
   const removeWords = database.prepare('DELETE FROM page_words WHERE rowid = ?');
-  const insert = database.prepare(
-    `INSERT INTO page (tenant, url, variant, fetched_ms, etag, last_modified, chars, title, markdown, text, html, links,
-       metadata)
-     VALUES (:tenant, :url, :variant, :fetched_ms, :etag, :last_modified, :chars, :title, :markdown, :text, :html, :links,
-       :metadata)`,
-  );
+  const insert = database.prepare(pageShape.insert('page').replaceAll('$', '?'));
   const insertWords = database.prepare('INSERT INTO page_words (rowid, owner, title, text) VALUES (?, ?, ?, ?)');
   const held = database.prepare('SELECT count(*) AS pages, total(chars) AS chars FROM page WHERE tenant = ?');
   const oldest = database.prepare('SELECT id, chars FROM page WHERE tenant = ? ORDER BY fetched_ms, id LIMIT ?');
@@ -57,9 +52,9 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
   return {
     ...pageReads(tablesIn(database), dialect),
     async keep(page) {
-      const columns = columnsOf(page);
-      if (columns.chars > pageCharsMax) return 0;
-      const { tenant, url, variant, title, text } = columns;
+      const row = pageRowOf(page);
+      if (row.chars > pageCharsMax) return 0;
+      const { tenant, url, variant, title, text } = row;
       return transaction(database, () => {
         let others = 0;
         const before = heldBy(tenant).chars;
@@ -67,7 +62,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
           if (known.variant === variant || ++others >= variantsMax) forget(known.id);
           else removeWords.get(known.id);
         }
-        const { lastInsertRowid: id } = insert.run({ ...columns });
+        const { lastInsertRowid: id } = insert.run(...(pageShape.cells(row) as SqlValue[]));
         const searched = text.slice(0, searchedCharsMax);
         insertWords.get(id, ownerOf(tenant), searchedText(title), searchedText(searched));
         return makeRoom(tenant) - before;

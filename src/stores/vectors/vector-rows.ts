@@ -1,29 +1,24 @@
 import type { Deletion, PayloadIndex, RegisteredCollection } from '../../vectors/registry.ts';
+import { rowShape } from '../row-shape.ts';
 import type { Row } from '../sql-tables.ts';
 
+const collectionShape = rowShape<Omit<RegisteredCollection, 'named' | 'settings'>>()({
+  text: ['generation', 'tenant', 'account', 'name', 'distance'],
+  'text?': ['embeddingModel'],
+  number: ['size'],
+});
+const deletionShape = rowShape<Omit<Deletion, 'named'>>()({
+  text: ['generation', 'distance'],
+  number: ['size', 'droppedMs', 'tries'],
+});
+
 export function collectionOf(row: Row): RegisteredCollection {
-  return {
-    generation: String(row.generation),
-    tenant: String(row.tenant),
-    account: String(row.account),
-    name: String(row.name),
-    size: Number(row.size),
-    distance: String(row.distance) as RegisteredCollection['distance'],
-    embeddingModel: row.embedding_model === null ? null : String(row.embedding_model),
-    ...namedOf(row.named),
-    ...(row.settings !== null && { settings: JSON.parse(String(row.settings)) }),
-  };
+  const settings = row.settings === null ? {} : { settings: JSON.parse(String(row.settings)) };
+  return { ...collectionShape.read(row), ...namedOf(row.named), ...settings };
 }
 
 export function deletionOf(row: Row): Deletion {
-  return {
-    generation: String(row.generation),
-    size: Number(row.size),
-    distance: String(row.distance) as Deletion['distance'],
-    ...namedOf(row.named),
-    droppedMs: Number(row.dropped_ms),
-    tries: Number(row.tries),
-  };
+  return { ...deletionShape.read(row), ...namedOf(row.named) };
 }
 
 /** `text`: JSON of a collection's named vectors; null: none. */

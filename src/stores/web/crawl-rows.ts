@@ -1,5 +1,5 @@
 import type { CrawlOptions } from '../../tools/crawl/crawl-options.ts';
-import type { Crawl, Hook } from '../../tools/crawl/crawl-store.ts';
+import type { Crawl, CrawlError, Hook } from '../../tools/crawl/crawl-store.ts';
 import { rowShape } from '../row-shape.ts';
 import type { Row } from '../sql-tables.ts';
 
@@ -12,6 +12,12 @@ export const crawlOf = rowShape<Crawl>()({
   flag: ['seeded'],
   json: ['options'],
 }).read;
+
+/** A page of a crawl that failed. */
+export const errorOf = rowShape<CrawlError>()(
+  { text: ['url', 'code', 'error'], number: ['seq', 'atMs'] },
+  { atMs: 'ended_ms' },
+).read;
 
 const hookShape = rowShape<Omit<Hook, 'webhook'>>()({
   text: ['id', 'crawl', 'tenant', 'body'],

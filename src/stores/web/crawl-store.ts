@@ -9,7 +9,7 @@ import type {
 } from '../../tools/crawl/crawl-store.ts';
 import { leasedRows } from '../leased-rows.ts';
 import { type ClosableTables, change, type Row, read, type Step, type Work } from '../sql-tables.ts';
-import { crawlOf, hookOf } from './crawl-rows.ts';
+import { crawlOf, errorOf, hookOf } from './crawl-rows.ts';
 
 /** Tables of crawls, in either database. */
 export interface CrawlTables extends ClosableTables {
@@ -231,13 +231,7 @@ function callersPart({ rows, transaction, lock, found, crawl, page, changes }: A
     async errors(id, limit) {
       const sql = `SELECT seq, url, code, error, ended_ms FROM ${page}
         WHERE crawl = $1 AND ended IS NOT NULL AND state = 'failed' ORDER BY ended LIMIT $2`;
-      return (await rows(sql, [id, limit])).map((row) => ({
-        seq: Number(row.seq),
-        url: String(row.url),
-        code: String(row.code),
-        error: String(row.error),
-        atMs: Number(row.ended_ms),
-      }));
+      return (await rows(sql, [id, limit])).map(errorOf);
     },
   } satisfies Partial<CrawlStore>;
 }

@@ -1,7 +1,7 @@
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import type { SqlTables } from '../sql-tables.ts';
-import { foundPageOf, type MatchColumns, type PageColumns, storedPageOf } from './page-rows.ts';
+import { foundPageOf, type MatchColumns, pageShape, storedPageOf } from './page-rows.ts';
 import { wordsInQuery } from './page-words.ts';
 
 /** Differences between the databases. */
@@ -18,13 +18,10 @@ export function pageReads(
   { prefix, rows, first }: SqlTables,
   { url: place, match, queryOf }: PageDialect,
 ): Pick<PageStore & Corpus, 'find' | 'search' | 'holdsPages'> {
-  const byUrl = `
-    SELECT tenant, url, variant, fetched_ms, etag, last_modified, markdown, text, html, links, metadata
-    FROM ${prefix}page WHERE tenant = $1 AND ${place.column} = $2 AND variant = $3`;
+  const byUrl = `SELECT ${pageShape.columns} FROM ${prefix}page
+    WHERE tenant = $1 AND ${place.column} = $2 AND variant = $3`;
   return {
-    async find(tenant, url, variant) {
-      return first(byUrl, [tenant, place.valueOf(tenant, url), variant], (row) => storedPageOf(row as PageColumns));
-    },
+    find: (tenant, url, variant) => first(byUrl, [tenant, place.valueOf(tenant, url), variant], storedPageOf),
     async search(tenant, query, limit, offset) {
       const words = wordsInQuery(query);
       if (words.length === 0) return [];

@@ -1,5 +1,7 @@
+import type { Validators } from '../../net/guarded-fetch.ts';
 import type { FoundPage, StoredPage } from '../../tools/page-store.ts';
-import type { PageMetadata } from '../../tools/scrape/scraped-page.ts';
+import { rowShape } from '../row-shape.ts';
+import type { Row } from '../sql-tables.ts';
 
 /** Most pages of a tenant; beyond it the oldest go. */
 export interface PageBounds {
@@ -17,58 +19,31 @@ export const variantsMax = 4;
 /** Part of a page's text whose words can be found; snippets come from it, too. */
 export const searchedCharsMax = 100_000;
 
-/** Columns of one page, in both databases. */
-export type PageColumns = {
-  tenant: string;
-  url: string;
-  variant: string;
-  fetched_ms: number;
-  etag: string | null;
-  last_modified: string | null;
-  markdown: string;
-  text: string;
-  html: string;
-  links: string;
-  metadata: string;
-};
-
-export function storedPageOf(row: PageColumns): StoredPage {
-  return {
-    tenant: row.tenant,
-    url: row.url,
-    variant: row.variant,
-    fetchedMs: row.fetched_ms,
-    validators: { etag: row.etag, lastModified: row.last_modified },
-    markdown: row.markdown,
-    text: row.text,
-    html: row.html,
-    links: JSON.parse(row.links) as string[],
-    metadata: JSON.parse(row.metadata) as PageMetadata,
-  };
+/** A page as both databases have it. `chars` is its size against the bounds, and against the account's storage. */
+interface PageRow extends Omit<StoredPage, 'validators'>, Validators {
+  title: string;
+  chars: number;
 }
 
-/** Values of the columns; `chars` is its size against the bounds, and against the account's storage. */
-export function columnsOf(page: StoredPage): PageColumns & { title: string; chars: number } {
-  const links = JSON.stringify(page.links);
-  const metadata = JSON.stringify(page.metadata);
-  const { tenant, url, variant, markdown, text, html, validators } = page;
-  const chars = markdown.length + text.length + html.length + links.length + metadata.length;
-  const title = page.metadata.title ?? '';
-  return {
-    tenant,
-    url,
-    variant,
-    markdown,
-    text,
-    html,
-    links,
-    metadata,
-    chars,
-    fetched_ms: page.fetchedMs,
-    etag: validators.etag,
-    last_modified: validators.lastModified,
-    title: title.slice(0, 1_000),
-  };
+export const pageShape = rowShape<PageRow>()({
+  text: ['tenant', 'url', 'variant', 'markdown', 'text', 'html', 'title'],
+  'text?': ['etag', 'lastModified'],
+  number: ['fetchedMs', 'chars'],
+  json: ['links', 'metadata'],
+});
+
+export function storedPageOf(row: Row): StoredPage {
+  const { etag, lastModified, tenant, url, variant, fetchedMs, markdown, text, html, links, metadata } =
+    pageShape.read(row);
+  const validators = { etag, lastModified };
+  return { tenant, url, variant, fetchedMs, validators, markdown, text, html, links, metadata };
+}
+
+export function pageRowOf({ validators, ...page }: StoredPage): PageRow {
+  const { markdown, text, html, links, metadata } = page;
+  const parts = [markdown, text, html, JSON.stringify(links), JSON.stringify(metadata)];
+  const chars = parts.reduce((sum, { length }) => sum + length, 0);
+  return { ...page, ...validators, title: (metadata.title ?? '').slice(0, 1_000), chars };
 }
 
 const snippetChars = 300;
