@@ -2,6 +2,7 @@ import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts'
 import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { LoopInstant } from '../../kernel/loop-clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { closeBatchRows, closeDelayMs, closeRetryMs, notRecorded, queuedOpensMax } from '../ledger/ledger-waits.ts';
 import { answerMaxMs, type Patience, slowAfterMs } from '../patience.ts';
 import { isRowsFault, reasonOf } from './database.ts';
@@ -322,23 +323,12 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
       if (queue.length >= closeBatchRows && failures === 0) kick();
       else wait(Math.max(closeDelayMs, backoffMs(failures, closeRetries)));
     },
-    flush(waitMaxMs) {
-      if (done === came) return Promise.resolve();
-      return new Promise((resolve) => {
-        const tooLong = setTimeout(() => {
-          flushes = flushes.filter((one) => one !== flush);
-          resolve();
-        }, waitMaxMs);
-        const flush = {
-          upTo: came,
-          resolve() {
-            clearTimeout(tooLong);
-            resolve();
-          },
-        };
-        flushes.push(flush);
-        if (failures === 0) kick();
-      });
+    async flush(waitMaxMs) {
+      if (done === came) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      flushes.push({ upTo: came, resolve });
+      if (failures === 0) kick();
+      await withinMs(waitMaxMs, promise, null);
     },
     queued: () => queue.length,
     stop() {

@@ -85,18 +85,6 @@ export const usageSourceMigration: Migration = {
   ),
 };
 
-const trafficMigration: Migration = {
-  version: 15,
-  name: 'tags, traffic by minute and hour, sums by day',
-  sql: postgresDdl(ledger.tagColumn, ledger.trafficTable, trafficOfPast('culvert.'), ledger.dayTables),
-};
-
-const nameTablesMigration: Migration = {
-  version: 17,
-  name: 'sums by day of users and of tags',
-  sql: nameTablesSql('culvert.', 'BIGINT', ''),
-};
-
 const recordOrderMigration: Migration = {
   version: 18,
   name: 'order of records and positions of sinks',
@@ -119,24 +107,6 @@ const recordOrderMigration: Migration = {
       held_until_ms BIGINT NOT NULL DEFAULT 0
     );
   `,
-};
-
-const videoSecondsMigration: Migration = {
-  version: 25,
-  name: 'seconds of videos',
-  sql: postgresDdl(ledger.videoSecondsColumn),
-};
-
-const savedUsdMigration: Migration = {
-  version: 27,
-  name: 'what answers from the cache saved',
-  sql: postgresDdl(ledger.savedUsdColumn),
-};
-
-const cacheWriteTokensMigration: Migration = {
-  version: 28,
-  name: "tokens written to providers' caches",
-  sql: postgresDdl(ledger.cacheWriteColumn),
 };
 
 /** Pages that were read. No backup keeps them: they can be read again. */
@@ -202,28 +172,11 @@ const crawlTurnTable = `
   CREATE INDEX crawl_turn_began ON culvert.crawl_turn (began_ms);
 `;
 
-const mcpEntries = `
-  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
-  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check CHECK (kind IN ('provider', 'model', 'mcp'));
-`;
-
-const promptEntries = `
-  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
-  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
-    CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard'));
-`;
-
-const routeEntries = `
-  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
-  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
-    CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route'));
-`;
-
-const agentEntries = `
-  ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
-  ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check
-    CHECK (kind IN ('provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'));
-`;
+/** Lets `kept` have rows of these kinds, and of no others. */
+function entriesOf(...kinds: readonly string[]): string {
+  return `ALTER TABLE culvert.kept DROP CONSTRAINT kept_kind_check;
+    ALTER TABLE culvert.kept ADD CONSTRAINT kept_kind_check CHECK (kind IN ('${kinds.join("', '")}'));`;
+}
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
 export const migrations: readonly Migration[] = [
@@ -259,21 +212,29 @@ export const migrations: readonly Migration[] = [
   { version: 12, name: 'named vectors', sql: postgresDdl(namedVectors) },
   { version: 13, name: 'providers and models set up at run time', sql: postgresDdl(accounts.entryTables) },
   { version: 14, name: 'operators and sessions', sql: postgresDdl(accounts.sessionTables) },
-  trafficMigration,
+  {
+    version: 15,
+    name: 'tags, traffic by minute and hour, sums by day',
+    sql: postgresDdl(ledger.tagColumn, ledger.trafficTable, trafficOfPast('culvert.'), ledger.dayTables),
+  },
   { version: 16, name: 'settings of collections of vectors', sql: postgresDdl(vectorSettings) },
-  nameTablesMigration,
+  { version: 17, name: 'sums by day of users and of tags', sql: nameTablesSql('culvert.', 'BIGINT', '') },
   recordOrderMigration,
   { version: 19, name: 'alerts', sql: postgresDdl(alertTable) },
   // Of these two no backup holds rows.
   { version: 20, name: 'responses and conversations', sql: postgresDdl(responseTables) },
   { version: 21, name: 'files and batches', sql: postgresDdl(batchTables) },
-  { version: 22, name: 'MCP servers set up at run time', sql: mcpEntries },
+  { version: 22, name: 'MCP servers set up at run time', sql: entriesOf('provider', 'model', 'mcp') },
   { version: 23, name: 'logins at MCP servers', sql: postgresDdl(accounts.grantTables) },
   { version: 24, name: 'lines of batches at providers', sql: postgresDdl(awayLines) },
-  videoSecondsMigration,
-  { version: 26, name: 'prompts and guards set up at run time', sql: promptEntries },
-  savedUsdMigration,
-  cacheWriteTokensMigration,
+  { version: 25, name: 'seconds of videos', sql: postgresDdl(ledger.videoSecondsColumn) },
+  {
+    version: 26,
+    name: 'prompts and guards set up at run time',
+    sql: entriesOf('provider', 'model', 'mcp', 'prompt', 'guard'),
+  },
+  { version: 27, name: 'what answers from the cache saved', sql: postgresDdl(ledger.savedUsdColumn) },
+  { version: 28, name: "tokens written to providers' caches", sql: postgresDdl(ledger.cacheWriteColumn) },
   { version: 29, name: 'variants of models', sql: postgresDdl(ledger.variantColumn) },
   { version: 30, name: 'what caches of models did', sql: postgresDdl(ledger.cacheColumn, cacheUseIndex('culvert.')) },
   { version: 31, name: 'feedback to requests', sql: postgresDdl(feedbackTable) },
@@ -307,9 +268,17 @@ export const migrations: readonly Migration[] = [
   { version: 50, name: 'sessions of requests', sql: sessionColumn('culvert.', 'request_id') },
   // Of these no backup holds rows.
   { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
-  { version: 52, name: 'rules for routes set up at run time', sql: routeEntries },
+  {
+    version: 52,
+    name: 'rules for routes set up at run time',
+    sql: entriesOf('provider', 'model', 'mcp', 'prompt', 'guard', 'route'),
+  },
   { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
-  { version: 54, name: 'agents set up at run time', sql: agentEntries },
+  {
+    version: 54,
+    name: 'agents set up at run time',
+    sql: entriesOf('provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'),
+  },
   { version: 55, name: 'signatures of bodies', sql: postgresDdl(bodySignatureTable) },
   // Of these no backup holds rows.
   { version: 56, name: 'assertions of SAML that were used', sql: postgresDdl(accounts.usedAssertionTable) },

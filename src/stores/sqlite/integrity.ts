@@ -57,7 +57,7 @@ export function damageOf(file: string, depth: 'quick' | 'whole'): Damage | null 
 /** ERROR (a schema that cannot be read), CORRUPT, NOTADB. */
 const damageCodes: readonly number[] = [1, 11, 26];
 
-/** A start has its first requests before */
+/** Delay after a start, whose first requests come before. */
 const beginMs = 2_000;
 /** Reading holds the log of a database up; larger ones are left to `culvert doctor`. */
 const fileBytesMax = 2 * 1024 ** 3;
