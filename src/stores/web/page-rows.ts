@@ -1,4 +1,3 @@
-import type { Validators } from '../../net/guarded-fetch.ts';
 import type { FoundPage, StoredPage } from '../../tools/page-store.ts';
 import { rowShape } from '../row-shape.ts';
 import type { Row } from '../sql-tables.ts';
@@ -20,10 +19,7 @@ export const variantsMax = 4;
 export const searchedCharsMax = 100_000;
 
 /** A page as both databases have it. `chars` is its size against the bounds, and against the account's storage. */
-interface PageRow extends Omit<StoredPage, 'validators'>, Validators {
-  title: string;
-  chars: number;
-}
+type PageRow = Omit<StoredPage, 'validators'> & StoredPage['validators'] & { title: string; chars: number };
 
 export const pageShape = rowShape<PageRow>()({
   text: ['tenant', 'url', 'variant', 'markdown', 'text', 'html', 'title'],
