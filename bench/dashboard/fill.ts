@@ -11,11 +11,11 @@ import {
   trafficTable,
 } from '../../src/books/ledger/minute-sums.ts';
 import type { UsageEvent } from '../../src/books/metering/ledger.ts';
-import { ledgerKey } from '../../src/stores/ledger/ledger-key.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { bulkInsert } from '../../src/stores/postgres/ledger-writer.ts';
 import { migrate } from '../../src/stores/postgres/open.ts';
 import { openLedgerDatabase } from '../../src/stores/sqlite/ledger-schema.ts';
+import { ledgerKey } from '../../src/stores/sqlite/ledger-writer.ts';
 import { createTraffic, days, hourMs } from './events.ts';
 
 /** Target of rows; an hour of them at once. */

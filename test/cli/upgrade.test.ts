@@ -6,7 +6,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
 import { hashKey } from '../../src/books/auth/key-directory.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
-import { ledgerKey } from '../../src/stores/ledger/ledger-key.ts';
 import { connect } from '../../src/stores/postgres/database.ts';
 import { migrate as migratePostgres } from '../../src/stores/postgres/open.ts';
 import { migrations as postgresMigrations } from '../../src/stores/postgres/schema.ts';
@@ -14,6 +13,7 @@ import { culvertMigrations, responseMigrations } from '../../src/stores/sqlite/c
 import { type DataFolder, openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
+import { ledgerKey } from '../../src/stores/sqlite/ledger-writer.ts';
 import { migrate } from '../../src/stores/sqlite/migrations.ts';
 import { shardDatabases } from '../../src/vectors/embedded/shards/shard-schema.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { type BackupRow, bytesAsText, RestoreRefused, textAsBytes } from '../backup-row.ts';
 import type { BackupTable } from '../backup-tables.ts';
-import { ledgerKey, ledgerKeySpan } from '../ledger/ledger-key.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
+import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
 import type { Snapshots } from './snapshots.ts';
 import { backupTables, holdsRows } from './sqlite-facts.ts';
 

@@ -1,10 +1,10 @@
 import { readEvent, readReservation } from '../../books/ledger/columns.ts';
 import type { BucketRow, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
-import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from '../ledger/ledger-key.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import type { RequestOrder } from '../ledger/request-pages.ts';
 import type { Database } from './database.ts';
+import { ledgerKey, ledgerKeyAt, ledgerKeyMs, ledgerKeySpan } from './ledger-writer.ts';
 
 /** Reads in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {

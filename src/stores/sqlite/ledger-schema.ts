@@ -16,7 +16,7 @@ import { migrateWithCopy, openMigrated } from './migrations.ts';
 import { recordOrderSql } from './record-order.ts';
 
 /**
- * `ledger.db`. Keys are not counters: they are made of the request id (see ledger/ledger-key.ts), so that a lookup by id, a
+ * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-writer.ts), so that a lookup by id, a
  * range of time and retention all go by the rowid without an index.
  */
 export const ledgerMigrations: readonly Migration[] = [

@@ -13,10 +13,9 @@ import {
 } from '../../books/ledger/repricing.ts';
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
-import { ledgerKey, ledgerKeyMs, ledgerKeySpan } from '../ledger/ledger-key.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { type Database, patiently, sqliteBusy, sqliteCode } from './database.ts';
-import { addInto, type LedgerWriter, summedMs } from './ledger-writer.ts';
+import { addInto, type LedgerWriter, ledgerKey, ledgerKeyMs, ledgerKeySpan, summedMs } from './ledger-writer.ts';
 
 /** Rows in one transaction, for which the writer waits. */
 const prunedAtOnce = 500;

@@ -26,7 +26,6 @@ import {
 } from '../ledger/day-sums.ts';
 import { readSums } from '../ledger/largest-parts.ts';
 import { type Marks, marksIn } from '../ledger/ledger-filters.ts';
-import { ledgerKeyAt } from '../ledger/ledger-key.ts';
 import { askIn } from '../ledger/ledger-sums.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
 import {
@@ -40,7 +39,7 @@ import {
   usageSums,
 } from '../ledger/usage-sql.ts';
 import { type Database, patiently, type SqlValue } from './database.ts';
-import { summedMs } from './ledger-writer.ts';
+import { ledgerKeyAt, summedMs } from './ledger-writer.ts';
 import { tablesIn } from './tables.ts';
 
 const dialect: UsageDialect = { schema: '', slash: `instr(target, '/')` };

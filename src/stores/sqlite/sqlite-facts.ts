@@ -89,7 +89,7 @@ export function migrateDataFolder(folder: DataFolder, others: OtherDatabases): v
   }
 }
 
-/** By the file that they are in. A request's primary key here is a number made of its id (ledger/ledger-key.ts). */
+/** By the file that they are in. A request's primary key here is a number made of its id (ledger-writer.ts). */
 export const backupTables: Readonly<Record<keyof Pick<DataFolder, 'culvertDb' | 'ledgerDb'>, readonly BackupTable[]>> =
   {
     culvertDb: accountTables,

@@ -28,9 +28,8 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { isSmallDatabase, naming, sqliteCode } from './database.ts';
+import { isSmallDatabase, LogSync, naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
-import { LogSync } from './log-sync.ts';
 import {
   migrateWithCopy,
   migrationBusyTimeoutMs,
