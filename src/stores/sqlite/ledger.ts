@@ -8,13 +8,13 @@ import { RecentCalls } from '../ledger/recent-calls.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import type { SqlTables } from '../sql-tables.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
-import { isCheckpointing, openDatabase, transaction, WalSync } from './database.ts';
+import { isCheckpointing, openDatabase, transaction } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { LedgerQueue } from './ledger-queue.ts';
 import { createLedgerReader } from './ledger-reader.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { recoverReservations } from './ledger-upkeep.ts';
-import { createLedgerWriter, ledgerKeyAt } from './ledger-writer.ts';
+import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
 import { beginSinks, sinkPosition } from './record-order.ts';
 import { tablesIn } from './tables.ts';
 

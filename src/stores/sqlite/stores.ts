@@ -28,8 +28,9 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { isSmallDatabase, LogSync, naming, sqliteCode } from './database.ts';
+import { isSmallDatabase, naming, sqliteCode } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
+import { LogSync } from './ledger-writer.ts';
 import {
   migrateWithCopy,
   migrationBusyTimeoutMs,
