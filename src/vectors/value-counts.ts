@@ -8,18 +8,14 @@ import type { FacetHit } from './vector-store.ts';
 const countedBytes = 64;
 
 /** Number of points with each value. Objects, null and fractions are not facets, as in Qdrant. */
-export interface ValueCounts {
-  /** Throws a FailureError (501) when the values are more than memory is given for. */
-  add(value: JsonValue | object | undefined, points?: number): void;
-  /** Most first, then by value: strings, numbers, booleans. */
-  top(limit: number): FacetHit[];
-}
+export type ValueCounts = ReturnType<typeof createValueCounts>;
 
-export function createValueCounts(key: KeyPath, bytesMax: number): ValueCounts {
+export function createValueCounts(key: KeyPath, bytesMax: number) {
   const counts = new Map<Scalar, number>();
   let bytes = 0;
   return {
-    add(value, points = 1) {
+    /** Throws a FailureError (501) when the values are more than memory is given for. */
+    add(value: JsonValue | object | undefined, points: number = 1): void {
       if (!isFacet(value) || points === 0) return;
       const count = counts.get(value) ?? 0;
       counts.set(value, count + points);
@@ -29,7 +25,8 @@ export function createValueCounts(key: KeyPath, bytesMax: number): ValueCounts {
       const message = `key: '${key.text}' has more different values than there is memory to count. Add a filter that leaves fewer points`;
       throw new FailureError({ kind: 'unsupported', message });
     },
-    top(limit) {
+    /** Most first, then by value: strings, numbers, booleans. */
+    top(limit: number): FacetHit[] {
       const hits = [...counts].map(([value, count]) => ({ value, count }));
       return hits.sort((a, b) => b.count - a.count || compareValues(a.value, b.value)).slice(0, limit);
     },

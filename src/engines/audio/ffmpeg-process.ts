@@ -1,5 +1,5 @@
 import type { ChildProcess, spawn as nodeSpawn } from 'node:child_process';
-import { Readable, type Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { lowerPriority } from '../../kernel/priority.ts';
 
 /** How a process ended. */
@@ -11,28 +11,13 @@ export interface Ending {
   complaint: string;
 }
 
-export interface FfmpegProcess {
-  /** Null when it was started without one. */
-  readonly stdin: Writable | null;
-  readonly stdout: Readable;
-  /** Resolved once it is gone and all that it wrote was read; never rejected. */
-  readonly ended: Promise<Ending>;
-  readonly hasEnded: () => boolean;
-  /** From here on it has the processor only when nobody else wants it. */
-  giveWay(): void;
-  kill(): void;
-}
+export type FfmpegProcess = ReturnType<typeof startFfmpeg>;
 
 export type Spawn = typeof nodeSpawn;
 
 const complaintBytesMax = 4096;
 
-export function startFfmpeg(
-  spawn: Spawn,
-  program: string,
-  args: readonly string[],
-  input: 'pipe' | 'ignore',
-): FfmpegProcess {
+export function startFfmpeg(spawn: Spawn, program: string, args: readonly string[], input: 'pipe' | 'ignore') {
   // Nothing of our environment: it holds keys, and ffmpeg needs none of it.
   const child: ChildProcess = spawn(program, args, { stdio: [input, 'pipe', 'pipe'], env: { LANG: 'C' } });
   let complaint = '';
@@ -55,15 +40,20 @@ export function startFfmpeg(
     complaint = (complaint + text).slice(-complaintBytesMax);
   });
   return {
+    /** Null when it was started without one. */
     stdin: child.stdin ?? null,
     // Out of file descriptors there is none.
     stdout: child.stdout ?? Readable.from([]),
+    /** Resolved once it is gone and all that it wrote was read; never rejected. */
     ended,
     hasEnded: () => hasEnded,
-    giveWay() {
+    /** From here on it has the processor only when nobody else wants it. */
+    giveWay(): void {
       if (!hasEnded) lowerPriority(child.pid);
     },
     // SIGKILL: it also ends a stopped process, and there is nothing to save.
-    kill: () => child.kill('SIGKILL'),
+    kill(): void {
+      child.kill('SIGKILL');
+    },
   };
 }

@@ -4,16 +4,7 @@ import type { Signer } from '../../kernel/sign.ts';
 import type { AgentMethod } from './methods.ts';
 
 /** Ids of an agent's tasks and contexts, as one tenant knows them. No other tenant can use these. */
-export interface BoundIds {
-  /** The id for the caller, of a task that the agent has. */
-  task(id: string): string;
-  /** The same of a context: one of the agent's, or one that the caller has named. */
-  context(id: string): string;
-  /** The agent's id of a task; null: this tenant has none of that id. */
-  agentTask(id: string): string | null;
-  /** The agent's id of a context. An id that no agent has given out is a new name, which only this tenant has. */
-  agentContext(id: string): string;
-}
+export type BoundIds = ReturnType<typeof boundIds>;
 
 const signatureChars = 43;
 const ownerChars = 22;
@@ -22,7 +13,7 @@ const ownerChars = 22;
  * Ids with a signature over the tenant and the agent, so that no store has to know whose task is whose. They stay the
  * same in every answer. A context that a caller names begins with a mark of the tenant for the agent.
  */
-export function boundIds(signer: Signer, tenant: string, agent: string): BoundIds {
+export function boundIds(signer: Signer, tenant: string, agent: string) {
   const bind = (kind: string, id: string) => JSON.stringify([kind, tenant, agent, id]);
   const give = (kind: string, id: string) => `${id}.${signer.sign(bind(kind, id))}`;
   const owner = `${hash('sha256', JSON.stringify([tenant, agent]), 'base64url').slice(0, ownerChars)}.`;
@@ -32,10 +23,14 @@ export function boundIds(signer: Signer, tenant: string, agent: string): BoundId
     return id !== '' && text === `${id}.${signature}` && signer.isSigned(bind(kind, id), signature) ? id : null;
   }
   return {
-    task: (id) => give('task', id),
-    context: (id) => (id.startsWith(owner) ? id.slice(owner.length) : give('context', id)),
-    agentTask: (id) => given('task', id),
-    agentContext: (id) => given('context', id) ?? owner + id,
+    /** The id for the caller, of a task that the agent has. */
+    task: (id: string): string => give('task', id),
+    /** The same of a context: one of the agent's, or one that the caller has named. */
+    context: (id: string): string => (id.startsWith(owner) ? id.slice(owner.length) : give('context', id)),
+    /** The agent's id of a task; null: this tenant has none of that id. */
+    agentTask: (id: string): string | null => given('task', id),
+    /** The agent's id of a context. An id that no agent has given out is a new name, which only this tenant has. */
+    agentContext: (id: string): string => given('context', id) ?? owner + id,
   };
 }
 

@@ -9,18 +9,7 @@ import { keyed } from './crawl-scope.ts';
 import type { Crawl, CrawlError, CrawlResult, ListedCrawls, NewCrawl } from './crawl-store.ts';
 
 /** The crawls of all tenants: what may be asked of them, and the work at those that this process has leased. */
-export interface Crawls {
-  /** `urls`: where a crawl begins, canonical; all pages of a batch. `full`: the tenant has as many running as it may. */
-  create(owner: CrawlOwner, urls: readonly string[], options: CrawlOptions): Promise<NewCrawl | 'full'>;
-  find(tenant: string, id: string): Promise<Crawl | null>;
-  list(tenant: string, listed: ListedCrawls): Promise<readonly Crawl[]>;
-  cancel(tenant: string, id: string): Promise<Crawl | null>;
-  results(id: string, after: number, limit: number): Promise<readonly CrawlResult[]>;
-  errors(id: string): Promise<readonly CrawlError[]>;
-  start(): Promise<void>;
-  /** Pages under way are given back unpaid, and other processes may take the crawls. */
-  stop(): Promise<void>;
-}
+export type Crawls = ReturnType<typeof createCrawls>;
 
 export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
   worker: JobWorker;
@@ -39,7 +28,7 @@ const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 3_600_
 const resultBytesMax = 8 * 1024 * 1024;
 const errorsMax = 10_000;
 
-export function createCrawls(parts: CrawlsParts): Crawls {
+export function createCrawls(parts: CrawlsParts) {
   const { store, clock, onTrouble } = parts;
   const hooks = createHookDelivery({ store, clock, post: parts.post, onTrouble });
   const hooked = () => void hooks.look();
@@ -60,7 +49,8 @@ export function createCrawls(parts: CrawlsParts): Crawls {
   }
 
   return {
-    async create(owner, urls, options) {
+    /** `urls`: where a crawl begins, canonical; all pages of a batch. `full`: the tenant has as many running as it may. */
+    async create(owner: CrawlOwner, urls: readonly string[], options: CrawlOptions): Promise<NewCrawl | 'full'> {
       const createdMs = clock.wallMs();
       const kind = kindOf(options);
       const crawl: NewCrawl = { ...owner, id: newSortedId(`${kind}_`, createdMs), url: urls[0]!, options, createdMs };
@@ -71,9 +61,9 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       void leased.look();
       return crawl;
     },
-    find: (tenant, id) => store.find(tenant, id),
-    list: (tenant, listed) => store.list(tenant, listed),
-    async cancel(tenant, id) {
+    find: (tenant: string, id: string): Promise<Crawl | null> => store.find(tenant, id),
+    list: (tenant: string, listed: ListedCrawls): Promise<readonly Crawl[]> => store.list(tenant, listed),
+    async cancel(tenant: string, id: string): Promise<Crawl | null> {
       const atMs = clock.wallMs();
       const end = { status: 'cancelled', error: null, atMs, expiresMs: atMs + parts.retentionMs() } as const;
       const crawl = await store.cancel(tenant, id, end);
@@ -81,13 +71,15 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       if (crawl?.status === 'cancelled') leased.abort(id);
       return crawl;
     },
-    results: (id, after, limit) => store.results(id, after, limit, resultBytesMax),
-    errors: (id) => store.errors(id, errorsMax),
-    async start() {
+    results: (id: string, after: number, limit: number): Promise<readonly CrawlResult[]> =>
+      store.results(id, after, limit, resultBytesMax),
+    errors: (id: string): Promise<readonly CrawlError[]> => store.errors(id, errorsMax),
+    async start(): Promise<void> {
       hooks.start();
       await leased.begin(intervals, prune);
     },
-    async stop() {
+    /** Pages under way are given back unpaid, and other processes may take the crawls. */
+    async stop(): Promise<void> {
       stopped = true;
       await leased.stop();
       await hooks.stop();

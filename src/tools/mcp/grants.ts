@@ -55,33 +55,14 @@ export interface StoredGrant {
 }
 
 /** Grants of MCP servers, opened. */
-export interface McpGrants {
-  find(server: string): Promise<StoredGrant | null>;
-  /** The grant as of the last second, or of the store's last answer; changes by this process are seen at once. */
-  recent(server: string): Promise<StoredGrant | null>;
-  list(): Promise<readonly StoredGrant[]>;
-  /** In the place of an earlier one. */
-  save(server: string, grant: Grant, by: string): Promise<void>;
-  /** Null: another process has replaced or removed it. `ended`: why its tokens are of no more use. */
-  replace(row: McpGrantRow, grant: Grant, ended: string | null): Promise<StoredGrant | null>;
-  remove(server: string): Promise<boolean>;
-  /** One process renews at a time. */
-  lease(row: McpGrantRow, forMs: number): Promise<boolean>;
-  release(row: McpGrantRow): Promise<void>;
-  /** `state` comes back with the browser. */
-  begin(state: string, pending: Pending, forMs: number): Promise<void>;
-  /** Once, and in time; otherwise null. */
-  redeem(state: string): Promise<Pending | null>;
-  /** Seals all of them with the current secret. `left`: servers whose grant no secret here opens. */
-  reseal(): Promise<{ resealed: number; left: readonly string[] }>;
-}
+export type McpGrants = ReturnType<typeof createMcpGrants>;
 
 const freshMs = 1_000;
 
 /** The purpose of their sealer. */
 export const mcpGrantsPurpose = 'mcp grants';
 
-export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(): Sealer; clock: Clock }): McpGrants {
+export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(): Sealer; clock: Clock }) {
   const { open, sealer, clock } = parts;
   const seal = (content: object, context: string) =>
     sealer()
@@ -120,17 +101,19 @@ export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(
 
   return {
     find,
-    async recent(server) {
+    /** The grant as of the last second, or of the store's last answer; changes by this process are seen at once. */
+    async recent(server: string): Promise<StoredGrant | null> {
       const found = known.get(server);
       if (found === undefined) return find(server);
       if (clock.monotonicMs() - found.readMs < freshMs) return found.stored;
       // While the store is out of reach, the tokens at hand go on.
       return find(server).catch(() => found.stored);
     },
-    async list() {
+    async list(): Promise<readonly StoredGrant[]> {
       return (await (await open()).list()).map(storedOf);
     },
-    async save(server, grant, by) {
+    /** In the place of an earlier one. */
+    async save(server: string, grant: Grant, by: string): Promise<void> {
       const store = await open();
       const before = await store.find(server);
       const sealed = seal(grant, contextOf(server));
@@ -139,30 +122,35 @@ export function createMcpGrants(parts: { open(): Promise<McpGrantStore>; sealer(
       await store.put(row, null);
       know(server, { row, grant });
     },
+    /** Null: another process has replaced or removed it. `ended`: why its tokens are of no more use. */
     replace,
-    async remove(server) {
+    async remove(server: string): Promise<boolean> {
       known.delete(server);
       return (await open()).remove(server);
     },
-    async lease({ server, version }, forMs) {
+    /** One process renews at a time. */
+    async lease({ server, version }: McpGrantRow, forMs: number): Promise<boolean> {
       const nowMs = clock.wallMs();
       return (await open()).lease(server, version, nowMs, nowMs + forMs);
     },
-    async release(row) {
+    async release(row: McpGrantRow): Promise<void> {
       await (await open()).put({ ...row, leaseMs: 0 }, row.version);
     },
-    async begin(state, pending, forMs) {
+    /** `state` comes back with the browser. */
+    async begin(state: string, pending: Pending, forMs: number): Promise<void> {
       const nowMs = clock.wallMs();
       const id = hashOf(state);
       const login = { hash: id, sealed: seal(pending, `mcp login ${id}`), endsMs: nowMs + forMs };
       await (await open()).begin(login, nowMs);
     },
-    async redeem(state) {
+    /** Once, and in time; otherwise null. */
+    async redeem(state: string): Promise<Pending | null> {
       const id = hashOf(state);
       const login = await (await open()).redeem(id, clock.wallMs());
       return login === null ? null : (opened(login.sealed, `mcp login ${id}`) as Pending | null);
     },
-    async reseal() {
+    /** Seals all of them with the current secret. `left`: servers whose grant no secret here opens. */
+    async reseal(): Promise<{ resealed: number; left: readonly string[] }> {
       const left: string[] = [];
       let resealed = 0;
       for (const row of await (await open()).list()) {

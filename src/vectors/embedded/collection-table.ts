@@ -15,37 +15,9 @@ import type { ShardFile } from './shards/shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
 /** Rows of collections, aliases and payload indexes of one shard. Changes belong inside a transaction. */
-export interface CollectionTable {
-  /** Throws `DamagedRows` when names do not lead to the collections that have them: then no name can be trusted. */
-  check(): void;
-  /** By name, or by alias. */
-  find(tenant: string, name: string): CollectionRow | null;
-  byCid(cid: number): CollectionRow | null;
-  list(tenant: string): CollectionRow[];
-  create(owner: Owner, spec: CollectionSpec): void;
-  /** Named vectors with their fields, and settings. */
-  setMore(row: CollectionRow): void;
-  /** Its points go later, by `doomed`. */
-  drop(cid: number): void;
-  setCounts(row: CollectionRow, points: number, seq: number): void;
-  setOwner(row: CollectionRow, owner: Owner): void;
-  aliases(tenant: string, cid: number | null): { alias: string; collection: string }[];
-  addAlias(tenant: string, alias: string, cid: number): void;
-  removeAlias(tenant: string, alias: string): void;
-  moveAliases(from: string, to: string): void;
-  setIndexes(row: CollectionRow, indexes: CollectionRow['indexes']): void;
-  tenants(): TenantSummary[];
-  /** Bytes of its points. */
-  bytes(cid: number): number;
-  addBytes(cid: number, bytes: number): void;
-  /** Bytes by account. */
-  storedBytes(): { account: string; bytes: number }[];
-  /** Dropped collections that still have points. */
-  doomed(): number[];
-  forget(cid: number): void;
-}
+export type CollectionTable = ReturnType<typeof openCollectionTable>;
 
-export function openCollectionTable(shard: ShardFile): CollectionTable {
+export function openCollectionTable(shard: ShardFile) {
   const statements = prepareCollections(shard);
   const rows = (found: unknown) => found as unknown[];
 
@@ -65,7 +37,8 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
   }
 
   return {
-    check() {
+    /** Throws `DamagedRows` when names do not lead to the collections that have them: then no name can be trusted. */
+    check(): void {
       const named = new Map(statements.names.all().map((row) => [rows(row)[0], rows(row)]));
       for (const { cid, tenant, spec } of sound()) {
         const entry = named.get(cid);
@@ -73,58 +46,61 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       }
       for (const row of statements.everyAlias.all()) readAlias(rows(row));
     },
-    find(tenant, name) {
+    /** By name, or by alias. */
+    find(tenant: string, name: string): CollectionRow | null {
       const row = statements.byName.get(tenant, name);
       if (row !== undefined) return readRow(rows(row));
       const alias = statements.byAlias.get(tenant, name);
       const aliased = alias === undefined ? undefined : statements.byCid.get(readAlias(rows(alias)).cid);
       return aliased === undefined ? null : readRow(rows(aliased));
     },
-    byCid(cid) {
+    byCid(cid: number): CollectionRow | null {
       const row = statements.byCid.get(cid);
       return row === undefined ? null : readRow(rows(row));
     },
-    list: (tenant) => statements.byTenant.all(tenant).map((row) => readRow(rows(row))),
-    create({ tenant, account }, spec) {
+    list: (tenant: string): CollectionRow[] => statements.byTenant.all(tenant).map((row) => readRow(rows(row))),
+    create({ tenant, account }: Owner, spec: CollectionSpec): void {
       const { name, size, distance, embeddingModel } = spec;
       const sum = sumOf({ tenant, account, spec: plainOf(spec), fields: {}, points: 0, seq: 0, indexes: [] });
       statements.insert.run(tenant, name, account, size, distance, embeddingModel, sum);
     },
-    setMore(row) {
+    /** Named vectors with their fields, and settings. */
+    setMore(row: CollectionRow): void {
       statements.setMore.run(moreOf(row.spec, row.fields), sumOf(row), row.cid);
     },
-    drop(cid) {
+    /** Its points go later, by `doomed`. */
+    drop(cid: number): void {
       statements.removeAliases.run(cid);
       statements.removeStoredBytes.run(cid);
       statements.remove.run(cid);
       statements.doom.run(cid, crc32(String(cid)));
     },
-    setCounts(row, points, seq) {
+    setCounts(row: CollectionRow, points: number, seq: number): void {
       statements.setCounts.run(points, seq, sumOf({ ...row, points, seq }), row.cid);
     },
-    setOwner(row, { tenant, account }) {
+    setOwner(row: CollectionRow, { tenant, account }: Owner): void {
       statements.setOwner.run(tenant, account, sumOf({ ...row, tenant, account }), row.cid);
     },
-    aliases: (tenant, cid) =>
+    aliases: (tenant: string, cid: number | null): { alias: string; collection: string }[] =>
       aliasesOf(tenant)
         .filter((one) => cid === null || one.cid === cid)
         .map((one) => ({ alias: one.alias, collection: readRow(rows(statements.byCid.get(one.cid))).spec.name })),
-    addAlias(tenant, alias, cid) {
+    addAlias(tenant: string, alias: string, cid: number): void {
       statements.addAlias.run(tenant, alias, cid, sumOfAlias(tenant, alias, cid));
     },
-    removeAlias(tenant, name) {
+    removeAlias(tenant: string, name: string): void {
       statements.removeAlias.run(tenant, name);
     },
-    moveAliases(from, to) {
+    moveAliases(from: string, to: string): void {
       for (const { alias, cid } of aliasesOf(from)) {
         statements.removeAlias.run(from, alias);
         this.addAlias(to, alias, cid);
       }
     },
-    setIndexes(row, indexes) {
+    setIndexes(row: CollectionRow, indexes: CollectionRow['indexes']): void {
       statements.setIndexes.run(JSON.stringify(indexes), sumOf({ ...row, indexes }), row.cid);
     },
-    tenants() {
+    tenants(): TenantSummary[] {
       const found = new Map<string, TenantSummary>();
       for (const { tenant, account, points } of sound()) {
         const key = JSON.stringify([tenant, account]);
@@ -133,22 +109,25 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       }
       return [...found.values()];
     },
-    bytes: (cid) => Number(statements.storedBytesOf.get(cid)?.bytes ?? 0),
-    addBytes(cid, bytes) {
+    /** Bytes of its points. */
+    bytes: (cid: number): number => Number(statements.storedBytesOf.get(cid)?.bytes ?? 0),
+    addBytes(cid: number, bytes: number): void {
       if (bytes !== 0) statements.addStoredBytes.run(cid, bytes);
     },
-    storedBytes: () =>
+    /** Bytes by account. */
+    storedBytes: (): { account: string; bytes: number }[] =>
       statements.storedBytesByAccount
         .all()
         .map(({ account, bytes }) => ({ account: String(account), bytes: Number(bytes) })),
-    doomed: () =>
+    /** Dropped collections that still have points. */
+    doomed: (): number[] =>
       statements.doomed
         .all()
         .map((row) => rows(row) as [number, number])
         // A damaged row stays: it might be the number of a living collection.
         .filter(([cid, sum]) => crc32(String(cid)) === sum)
         .map(([cid]) => cid),
-    forget(cid) {
+    forget(cid: number): void {
       statements.forget.run(cid);
     },
   };

@@ -8,25 +8,9 @@ import { DamagedRows } from './storage-trouble.ts';
  * Rows of named vectors of one shard. Each name of each collection is a field with its own number, whose rows are
  * adjacent, by the slot of their point. Each row is checked against its checksum; a wrong one throws `DamagedRows`.
  */
-export interface FieldTable {
-  /** A new field's number. */
-  create(cid: number): number;
-  /** Number of points with a vector in it, as noted; throws `DamagedRows` when rows are missing. */
-  count(fid: number): number;
-  setCount(fid: number, cid: number, rows: number): void;
-  put(fid: number, slot: number, bytes: Uint8Array): void;
-  remove(fid: number, slot: number): void;
-  /** Null when the point has none. */
-  read(fid: number, slot: number): Uint8Array | null;
-  has(fid: number, slot: number): boolean;
-  /** By slot; gives the slot that the next part begins at, null after the last one. */
-  each(fid: number, visit: (slot: number, bytes: Uint8Array) => void, part?: RowPart): number | null;
-  slots(fid: number): Iterable<number>;
-  /** Removes up to `limit` rows of a dropped collection's fields, and the fields when they are empty; how many went. */
-  purge(cid: number, limit: number): number;
-}
+export type FieldTable = ReturnType<typeof openFieldTable>;
 
-export function openFieldTable(shard: ShardFile): FieldTable {
+export function openFieldTable(shard: ShardFile) {
   const insert = shard.prepare('INSERT INTO field (cid, rows, sum) VALUES (?, 0, 0)');
   const noted = shard.prepareRows('SELECT cid, rows, sum FROM field WHERE fid = ?');
   const setCount = shard.prepare('UPDATE field SET rows = ?, sum = ? WHERE fid = ?');
@@ -46,12 +30,14 @@ export function openFieldTable(shard: ShardFile): FieldTable {
   const rowOf = (found: unknown) => found as unknown[];
 
   return {
-    create(cid) {
+    /** A new field's number. */
+    create(cid: number): number {
       const fid = Number(insert.run(cid).lastInsertRowid);
       setCount.run(0, sumOfField(fid, cid, 0), fid);
       return fid;
     },
-    count(fid) {
+    /** Number of points with a vector in it, as noted; throws `DamagedRows` when rows are missing. */
+    count(fid: number): number {
       const [cid, rows, sum] = (array(noted.get(fid)) ?? []) as [number?, number?, number?];
       if (cid === undefined || rows === undefined || sumOfField(fid, cid, rows) !== sum) {
         throw new DamagedRows('the row of a named vector');
@@ -59,26 +45,29 @@ export function openFieldTable(shard: ShardFile): FieldTable {
       if (array(counted.get(...keyRange(fid)))?.[0] !== rows) throw new DamagedRows('the number of named vectors');
       return rows;
     },
-    setCount(fid, cid, rows) {
+    setCount(fid: number, cid: number, rows: number): void {
       setCount.run(rows, sumOfField(fid, cid, rows), fid);
     },
-    put(fid, slot, bytes) {
+    put(fid: number, slot: number, bytes: Uint8Array): void {
       put.run(rowKey(fid, slot), sumOf(fid, slot, bytes), bytes);
     },
-    remove(fid, slot) {
+    remove(fid: number, slot: number): void {
       remove.run(rowKey(fid, slot));
     },
-    read(fid, slot) {
+    /** Null when the point has none. */
+    read(fid: number, slot: number): Uint8Array | null {
       const found = array(read.get(rowKey(fid, slot)));
       return found === undefined ? null : checked(fid, slot, found[1], found[0]);
     },
-    has: (fid, slot) => one.get(rowKey(fid, slot)) !== undefined,
-    each: (fid, visit, part) =>
+    has: (fid: number, slot: number): boolean => one.get(rowKey(fid, slot)) !== undefined,
+    /** By slot; gives the slot that the next part begins at, null after the last one. */
+    each: (fid: number, visit: (slot: number, bytes: Uint8Array) => void, part?: RowPart): number | null =>
       eachOf(each, fid, part, (slot, [, sum, bytes]) => visit(slot, checked(fid, slot, bytes, sum))),
-    *slots(fid) {
+    *slots(fid: number): Iterable<number> {
       for (const found of keys.iterate(...keyRange(fid))) yield slotOf(rowOf(found)[0] as number);
     },
-    purge(cid, limit) {
+    /** Removes up to `limit` rows of a dropped collection's fields, and the fields when they are empty; how many went. */
+    purge(cid: number, limit: number): number {
       for (const found of ofCollection.all(cid)) {
         const fid = rowOf(found)[0] as number;
         const purged = Number(purge.run(...keyRange(fid), limit).changes);

@@ -30,15 +30,7 @@ export interface OpenCollection {
   isCounted: boolean;
 }
 
-export interface OpenCollections {
-  /** Throws `DamagedRows` when the rows are not those that were written. */
-  open(row: CollectionRow): OpenCollection;
-  /** Forgets it; its memory is given back. */
-  close(cid: number): void;
-  closeAll(): void;
-  /** Open collections, the least recently used first. */
-  all(): Iterable<OpenCollection>;
-}
+export type OpenCollections = ReturnType<typeof createOpenCollections>;
 
 export interface OpenCollectionParts {
   memoryOf(row: CollectionRow, vectors: OpenCollection['vectors'], now: () => CollectionRow): CollectionMemory;
@@ -46,7 +38,7 @@ export interface OpenCollectionParts {
   hasImage(row: CollectionRow, vector: VectorRows): boolean;
 }
 
-export function createOpenCollections(tables: VectorTables, parts: OpenCollectionParts): OpenCollections {
+export function createOpenCollections(tables: VectorTables, parts: OpenCollectionParts) {
   const { points } = tables;
   /** In order of use. */
   const opened = new Map<number, OpenCollection>();
@@ -79,7 +71,8 @@ export function createOpenCollections(tables: VectorTables, parts: OpenCollectio
   }
 
   return {
-    open(row) {
+    /** Throws `DamagedRows` when the rows are not those that were written. */
+    open(row: CollectionRow): OpenCollection {
       const known = opened.get(row.cid);
       const open = known ?? make(row);
       open.row = row;
@@ -88,11 +81,13 @@ export function createOpenCollections(tables: VectorTables, parts: OpenCollectio
       if (known === undefined) evict();
       return open;
     },
+    /** Forgets it; its memory is given back. */
     close,
-    closeAll() {
+    closeAll(): void {
       for (const cid of [...opened.keys()]) close(cid);
     },
-    all: () => opened.values(),
+    /** Open collections, the least recently used first. */
+    all: (): Iterable<OpenCollection> => opened.values(),
   };
 }
 

@@ -5,31 +5,27 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
  * How long a call may go through rows: what no index and no column can answer reads every point, however many gigabytes
  * they are, and the thread does nothing else meanwhile. Making indexes and columns does not count: later calls have them.
  */
-export interface RowWatch {
-  /** A call begins. */
-  begin(): void;
-  /** Others come in between; the function that it gives goes on with the call. */
-  pause(): () => void;
-  /** It goes through rows: to be called at each. Throws a FailureError (400) when all of them together took too long. */
-  start(): () => void;
-}
+export type RowWatch = ReturnType<typeof createRowWatch>;
 
-export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number): RowWatch {
+export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number) {
   let spentMs = 0;
   /** Grows while other calls ran, which counts for none that goes on. */
   let pausedMs = 0;
   return {
-    begin() {
+    /** A call begins. */
+    begin(): void {
       spentMs = 0;
     },
-    pause() {
+    /** Others come in between; the function that it gives goes on with the call. */
+    pause(): () => void {
       const [heldMs, sinceMs] = [spentMs, clock.monotonicMs() - pausedMs];
       return () => {
         spentMs = heldMs;
         pausedMs = clock.monotonicMs() - sinceMs;
       };
     },
-    start() {
+    /** It goes through rows: to be called at each. Throws a FailureError (400) when all of them together took too long. */
+    start(): () => void {
       let lastMs = clock.monotonicMs() - pausedMs;
       return () => {
         const nowMs = clock.monotonicMs() - pausedMs;

@@ -9,23 +9,13 @@ export interface SavedLists {
 }
 
 /** For each slot none, one or several different codes (positive integers below 2^31). */
-export interface CodeLists {
-  readonly bytes: number;
-  /** Replaces what stood there. */
-  set(slot: number, codes: readonly number[]): void;
-  /** Visits the codes of a slot, none for a slot that has none. */
-  each(slot: number, visit: (code: number) => void): void;
-  /** Slots with a code of at least this level, 1 or 2, in `hits` (by code; `hits[0]` must be 0). */
-  select(hits: Uint8Array, level: number, slotEnd: number): SlotSet;
-  /** Views, good until the next change. */
-  save(): SavedLists;
-}
+export type CodeLists = ReturnType<typeof createCodeLists>;
 
 /** Unused numbers that are not worth a look at all slots. */
 const unusedMin = 4_096;
 
 /** `saved` is copied. */
-export function createCodeLists(saved?: SavedLists): CodeLists {
+export function createCodeLists(saved?: SavedLists) {
   /** A code, 0 for none, or below 0 the place of several in the pool: −1 is its beginning. */
   let entries = saved?.entries.slice() ?? new Int32Array(64);
   /** Lists one after another: how many codes, then these. */
@@ -72,10 +62,11 @@ export function createCodeLists(saved?: SavedLists): CodeLists {
   }
 
   return {
-    get bytes() {
+    get bytes(): number {
       return entries.byteLength + pool.byteLength;
     },
-    set(slot, codes) {
+    /** Replaces what stood there. */
+    set(slot: number, codes: readonly number[]): void {
       if (slot >= entries.length) {
         if (codes.length === 0) return;
         const larger = new Int32Array(Math.max(slot + 1, entries.length * 2));
@@ -87,7 +78,8 @@ export function createCodeLists(saved?: SavedLists): CodeLists {
       entries[slot] = codes.length > 1 ? add(codes, codes.length) : (codes[0] ?? 0);
       if (unused > unusedMin && unused * 2 > poolEnd) closeGaps();
     },
-    each(slot, visit) {
+    /** Visits the codes of a slot, none for a slot that has none. */
+    each(slot: number, visit: (code: number) => void): void {
       const entry = entries[slot] ?? 0;
       if (entry > 0) visit(entry);
       if (entry >= 0) return;
@@ -95,7 +87,8 @@ export function createCodeLists(saved?: SavedLists): CodeLists {
       const end = at + pool[at]!;
       for (let i = at + 1; i <= end; i++) visit(pool[i]!);
     },
-    select(hits, level, slotEnd) {
+    /** Slots with a code of at least this level, 1 or 2, in `hits` (by code; `hits[0]` must be 0). */
+    select(hits: Uint8Array, level: number, slotEnd: number): SlotSet {
       const set = new Uint32Array(wordsFor(slotEnd));
       // Levels are 1 and 2: half of a level and this, rounded down, is 1 for a hit. A branch would be guessed wrong too often.
       const over = 2 - level;
@@ -112,6 +105,7 @@ export function createCodeLists(saved?: SavedLists): CodeLists {
       }
       return set;
     },
-    save: () => ({ entries, pool, poolEnd, unused }),
+    /** Views, good until the next change. */
+    save: (): SavedLists => ({ entries, pool, poolEnd, unused }),
   };
 }

@@ -29,31 +29,10 @@ export interface SavedDictionary {
 }
 
 /** The different values of a column, each with a number. */
-export interface Dictionary {
-  /** Codes are below it. */
-  readonly end: number;
-  /** About; infinite when there are more values than can be kept. */
-  readonly bytes: number;
-  /** The code of a value, a new one when it has none; `retain` says that a row has it. */
-  code(value: JsonValue): number;
-  /** The code of a string, number or boolean; 0 when no row has it. Not for long strings. */
-  find(value: Scalar): number;
-  retain(code: number): void;
-  release(code: number): void;
-  /** Rows that have it. */
-  rows(code: number): number;
-  /** The value of a code; undefined for codes by kind and for values that no row has. */
-  value(code: number): Scalar | GeoPoint | undefined;
-  /** NaN for anything but a number. */
-  number(code: number): number;
-  /** Ms since 1970 of a string that is a time; NaN for any other. */
-  time(code: number): number;
-  /** Views, good until the next change. */
-  save(): SavedDictionary;
-}
+export type Dictionary = ReturnType<typeof createDictionary>;
 
 /** `saved` is copied. */
-export function createDictionary(saved?: SavedDictionary): Dictionary {
+export function createDictionary(saved?: SavedDictionary) {
   const codes = new Map<Scalar, number>();
   const geoCodes = new Map<string, number>();
   const values: (Scalar | GeoPoint | undefined)[] = [undefined, undefined, undefined, undefined];
@@ -108,13 +87,16 @@ export function createDictionary(saved?: SavedDictionary): Dictionary {
   }
 
   return {
-    get end() {
+    /** Codes are below it. */
+    get end(): number {
       return values.length;
     },
-    get bytes() {
+    /** About; infinite when there are more values than can be kept. */
+    get bytes(): number {
       return values.length > distinctValuesMax ? Infinity : bytes;
     },
-    code(value) {
+    /** The code of a value, a new one when it has none; `retain` says that a row has it. */
+    code(value: JsonValue): number {
       if (value === null) return nullCode;
       if (typeof value === 'object') {
         const point = geoPointOf(value);
@@ -131,24 +113,30 @@ export function createDictionary(saved?: SavedDictionary): Dictionary {
       codes.set(value as Scalar, code);
       return code;
     },
-    find: (value) => codes.get(value) ?? 0,
-    retain(code) {
+    /** The code of a string, number or boolean; 0 when no row has it. Not for long strings. */
+    find: (value: Scalar): number => codes.get(value) ?? 0,
+    retain(code: number): void {
       rows[code]!++;
     },
-    release(code) {
+    release(code: number): void {
       if (--rows[code]! === 0 && code >= firstCode) forget(code);
     },
-    rows: (code) => rows[code]!,
-    value: (code) => values[code],
-    number: (code) => numbers[code]!,
-    time(code) {
+    /** Rows that have it. */
+    rows: (code: number): number => rows[code]!,
+    /** The value of a code; undefined for codes by kind and for values that no row has. */
+    value: (code: number): Scalar | GeoPoint | undefined => values[code],
+    /** NaN for anything but a number. */
+    number: (code: number): number => numbers[code]!,
+    /** Ms since 1970 of a string that is a time; NaN for any other. */
+    time(code: number): number {
       if (times === null) {
         times = new Float64Array(rows.length).fill(Number.NaN);
         for (let i = firstCode; i < values.length; i++) times[i] = timeOf(values[i]);
       }
       return times[code]!;
     },
-    save: () => ({ values, rows }),
+    /** Views, good until the next change. */
+    save: (): SavedDictionary => ({ values, rows }),
   };
 }
 

@@ -1,31 +1,25 @@
 import { addSlot, removeSlot, type SlotSet, wordsFor } from './slot-set.ts';
 
 /** The slots that have a row; it grows with them. */
-export interface LiveSlots {
-  /** Has the length that `end` needs; good until the next `add`. */
-  readonly set: SlotSet;
-  /** Above the highest slot that was ever added. */
-  readonly end: number;
-  readonly bytes: number;
-  add(slot: number): void;
-  remove(slot: number): void;
-}
+export type LiveSlots = ReturnType<typeof createLiveSlots>;
 
 /** `saved`: a set, which is copied, and its `end`. */
-export function createLiveSlots(saved?: Pick<LiveSlots, 'set' | 'end'>): LiveSlots {
+export function createLiveSlots(saved?: { set: SlotSet; end: number }) {
   let words = saved?.set.slice() ?? new Uint32Array(0);
   let end = saved?.end ?? 0;
   return {
-    get set() {
+    /** Has the length that `end` needs; good until the next `add`. */
+    get set(): SlotSet {
       return words.subarray(0, wordsFor(end));
     },
-    get end() {
+    /** Above the highest slot that was ever added. */
+    get end(): number {
       return end;
     },
-    get bytes() {
+    get bytes(): number {
       return words.byteLength;
     },
-    add(slot) {
+    add(slot: number): void {
       end = Math.max(end, slot + 1);
       if (wordsFor(end) > words.length) {
         const larger = new Uint32Array(Math.max(wordsFor(end), words.length * 2));
@@ -34,7 +28,7 @@ export function createLiveSlots(saved?: Pick<LiveSlots, 'set' | 'end'>): LiveSlo
       }
       addSlot(words, slot);
     },
-    remove(slot) {
+    remove(slot: number): void {
       if (slot < end) removeSlot(words, slot);
     },
   };

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { vectorMaker } from '../../../../test/memory-rows.ts';
 import { unwatched } from '../row-watch.ts';
 import { createArena } from './arena.ts';
-import { createBitStage } from './bit-stage.ts';
-import { createCodeRows } from './code-rows.ts';
+import { BitStage } from './bit-stage.ts';
+import { CodeRows } from './code-rows.ts';
 
 const size = 544;
 
@@ -19,8 +19,8 @@ function stageOf(count: number) {
   const vectors = Array.from({ length: count }, make);
   const mean = Float32Array.from({ length: size }, (_, i) => vectors.reduce((sum, v) => sum + v[i]!, 0) / count);
   const rows = { count: () => 0, vector: () => mean, each: () => null, watch: unwatched };
-  const codes = createCodeRows({ distance: 'Cosine', size, rows }, arena);
-  const stage = createBitStage(arena, codes.width, mean);
+  const codes = new CodeRows({ distance: 'Cosine', size, rows }, arena);
+  const stage = new BitStage(arena, codes.width, mean);
   const decoded = new Float32Array(size);
   const aboveMean = (row: number) => {
     codes.decode(row, decoded);

@@ -4,34 +4,6 @@ import { fillRuns, type SavedImage } from './code-image.ts';
 import type { Steps } from './resumable-steps.ts';
 import type { RowPass } from './row-pass.ts';
 
-/**
- * One bit a component for each row of codes: 1 where it is above the mean. How many bits differ from the query's tells
- * roughly how near a row is, at an eighth of the bytes: good enough to leave most rows unread. Of many rows the first 256
- * bits are looked at before, which leave most of these unread.
- */
-export interface BitStage {
-  readonly bytes: number;
-  /** Row `row` (at most one above the last) becomes the row at `codes`. Throws ArenaFull. */
-  put(row: number, codes: number): void;
-  readonly mean: Float32Array;
-  /** All rows as they lie in memory; each view is good until the next change. */
-  runs(): Iterable<Uint8Array>;
-  /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable. */
-  restore(image: SavedImage): Steps<void>;
-  /** The last row takes the place of `row`. */
-  remove(row: number): void;
-  /** Sets the query of the next calls. `codes`: the query, encoded as a row. */
-  look(codes: number): void;
-  /** About the `keep` rows with the fewest differing bits, of `candidates` or of all; in the order of these. */
-  nearest(keep: number, candidates: Uint32Array | null): Uint32Array;
-  /**
-   * Whether the last `nearest` may have left out rows that belong to `rows`, the best of its result: the number of
-   * differing bits, plus three standard deviations, reaches as far as the rows that it left out.
-   */
-  mayMiss(rows: Uint32Array): boolean;
-  close(): void;
-}
-
 const headBytes = 32;
 
 /** Rows that the heads leave for each wanted one, and as a share of all: fewer would lose wanted rows. */
@@ -52,12 +24,12 @@ function wholeStride(width: number): number {
   return Math.ceil(width / 8 / 16) * 16;
 }
 
-/** `mean`: as many components as a row of codes has (`width`). Throws ArenaFull. */
-export function createBitStage(arena: Arena, width: number, mean: Float32Array): BitStage {
-  return new ArenaBitStage(arena, width, mean);
-}
-
-class ArenaBitStage implements BitStage {
+/**
+ * One bit a component for each row of codes: 1 where it is above the mean. How many bits differ from the query's tells
+ * roughly how near a row is, at an eighth of the bytes: good enough to leave most rows unread. Of many rows the first 256
+ * bits are looked at before, which leave most of these unread.
+ */
+export class BitStage {
   readonly mean: Float32Array;
   readonly #arena: Arena;
   /** Components of a row of codes. */
@@ -76,6 +48,7 @@ class ArenaBitStage implements BitStage {
   /** For each look of the last `nearest` that left rows out: their fewest differing bits. */
   #cuts: { rows: ArenaRows; distance: number }[] = [];
 
+  /** `mean`: as many components as a row of codes has (`width`). Throws ArenaFull. */
   constructor(arena: Arena, width: number, mean: Float32Array) {
     const stride = wholeStride(width);
     this.mean = mean;
@@ -96,16 +69,19 @@ class ArenaBitStage implements BitStage {
     return this.#rows.bytes + this.#heads.bytes + this.#fixedBytes;
   }
 
+  /** All rows as they lie in memory; each view is good until the next change. */
   *runs(): Iterable<Uint8Array> {
     yield* this.#heads.runs();
     yield* this.#rows.runs();
   }
 
+  /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable. */
   *restore(image: SavedImage): Steps<void> {
     yield* fillRuns(image, this.#heads.added(image.count));
     yield* fillRuns(image, this.#rows.added(image.count));
   }
 
+  /** Row `row` (at most one above the last) becomes the row at `codes`. Throws ArenaFull. */
   put(row: number, codes: number): void {
     if (row === this.#rows.count) {
       this.#rows.push();
@@ -121,6 +97,7 @@ class ArenaBitStage implements BitStage {
     this.#arena.views.u8.copyWithin(this.#heads.address(row), address, address + headBytes);
   }
 
+  /** The last row takes the place of `row`. */
   remove(row: number): void {
     for (const rows of [this.#rows, this.#heads]) {
       const last = rows.count - 1;
@@ -132,10 +109,12 @@ class ArenaBitStage implements BitStage {
     }
   }
 
+  /** Sets the query of the next calls. `codes`: the query, encoded as a row. */
   look(codes: number): void {
     this.#encode(codes, this.#query);
   }
 
+  /** About the `keep` rows with the fewest differing bits, of `candidates` or of all; in the order of these. */
   nearest(keep: number, candidates: Uint32Array | null): Uint32Array {
     this.#cuts = [];
     const total = candidates?.length ?? this.#rows.count;
@@ -144,6 +123,10 @@ class ArenaBitStage implements BitStage {
     return this.#closest(this.#rows, keep, this.#closest(this.#heads, wide, candidates));
   }
 
+  /**
+   * Whether the last `nearest` may have left out rows that belong to `rows`, the best of its result: the number of
+   * differing bits, plus three standard deviations, reaches as far as the rows that it left out.
+   */
   mayMiss(rows: Uint32Array): boolean {
     const judged = rows.subarray(0, gathered);
     return this.#cuts.some((cut) => reachOf(this.#differing(cut.rows, judged)) >= cut.distance);

@@ -3,18 +3,7 @@
  * stored vectors between them: those are answered without the bits, and it counts which of their results each width
  * would have kept.
  */
-export interface BitTrial {
-  /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */
-  keep(k: number): number | null | undefined;
-  /** Its result, to begin another one with; undefined while it runs. */
-  readonly result: number | null | undefined;
-  /** Searches that are still to come. */
-  readonly left: number;
-  /** False for a query that says nothing new. */
-  isNew(query: Float32Array): boolean;
-  /** `isNear`: whether result `i` of the `found` ones would have been kept among `keep` rows. */
-  record(found: number, k: number, isNear: (i: number, keep: number) => boolean): void;
-}
+export type BitTrial = ReturnType<typeof createBitTrial>;
 
 /** Searches of a trial. */
 export const trialSearches = 32;
@@ -26,7 +15,7 @@ const keeps = [100, 300, 1_000, 3_000, 10_000] as const;
 const recallMin = 0.995;
 
 /** `ended`: what an earlier trial of the same rows has shown (`result`). */
-export function createBitTrial(ended?: number): BitTrial {
+export function createBitTrial(ended?: number) {
   let left = ended === undefined ? trialSearches : 0;
   let results = 0;
   const hits = keeps.map(() => 0);
@@ -36,24 +25,29 @@ export function createBitTrial(ended?: number): BitTrial {
   const widened = (keep: number, k: number): number => Math.max(keep, (keep / 10) * k);
 
   return {
-    get result() {
+    /** Its result, to begin another one with; undefined while it runs. */
+    get result(): number | null | undefined {
       return left > 0 ? undefined : chosen;
     },
-    get left() {
+    /** Searches that are still to come. */
+    get left(): number {
       return left;
     },
-    keep(k) {
+    /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */
+    keep(k: number): number | null | undefined {
       if (left > 0) return undefined;
       return chosen === null ? null : widened(chosen, k);
     },
-    isNew(query) {
+    /** False for a query that says nothing new. */
+    isNew(query: Float32Array): boolean {
       let sum = 0;
       for (let i = 0; i < query.length; i += 1) sum += query[i]! * (i + 1);
       if (seen.has(sum)) return false;
       seen.add(sum);
       return true;
     },
-    record(found, k, isNear) {
+    /** `isNear`: whether result `i` of the `found` ones would have been kept among `keep` rows. */
+    record(found: number, k: number, isNear: (i: number, keep: number) => boolean): void {
       results += found;
       keeps.forEach((keep, at) => {
         for (let i = 0; i < found; i += 1) if (isNear(i, widened(keep, k))) hits[at]! += 1;

@@ -1,5 +1,5 @@
 import { type Arena, ArenaFull } from './arena.ts';
-import { type BitStage, bitStride, createBitStage } from './bit-stage.ts';
+import { BitStage, bitStride } from './bit-stage.ts';
 import { type BitTrial, createBitTrial } from './bit-trial.ts';
 import type { SavedImage } from './code-image.ts';
 import type { CodeRows } from './code-rows.ts';
@@ -91,7 +91,7 @@ export class CodeBits {
   *restore(image: SavedImage, keep: number): Steps<void> {
     const mean = new Float32Array(this.#codes.width);
     image.read(new Uint8Array(mean.buffer));
-    const stage = createBitStage(this.#arena, this.#codes.width, mean);
+    const stage = new BitStage(this.#arena, this.#codes.width, mean);
     let isDone = false;
     try {
       yield* stage.restore(image);
@@ -147,7 +147,7 @@ export class CodeBits {
     this.#making?.stage.close();
     this.#making = null;
     this.#withRoom(() => {
-      const stage = createBitStage(this.#arena, this.#codes.width, mean);
+      const stage = new BitStage(this.#arena, this.#codes.width, mean);
       this.#making = { stage, trial: createBitTrial(keep), rows: 0 };
     });
   }

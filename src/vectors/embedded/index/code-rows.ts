@@ -8,53 +8,6 @@ import { createSlotMap } from './slot-map.ts';
 import type { TopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
 
-/**
- * Vectors as one signed byte a component. A row: `width` codes, f32 scale, f32 error, f32 square of the length (Euclid
- * only), u32 slot.
- */
-export interface CodeRows {
-  readonly count: number;
-  readonly bytes: number;
-  /** Components, padded with zeros to a multiple of 32. */
-  readonly width: number;
-  /** The row that holds the vector now. Throws ArenaFull, nothing done. */
-  put(slot: number, vector: Float32Array): number;
-  /** The freed row, which now holds the former last one; −1 when the slot was empty. */
-  remove(slot: number): number;
-  /** −1: none. */
-  row(slot: number): number;
-  /** The rows of those slots that have one, in the order of these. */
-  held(slots: Uint32Array): Uint32Array;
-  slot(row: number): number;
-  address(row: number): number;
-  /** Bytes of a row. */
-  readonly stride: number;
-  /** All rows as they lie in memory, in order; each view is good until the next change. */
-  runs(): Iterable<Uint8Array>;
-  /** Says which slots the rows of an image are about to have, so that `row` and `held` know them. */
-  expect(slots: Uint32Array): void;
-  /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
-  restore(image: SavedImage): Steps<void>;
-  /** The vector as its codes tell it, written over `into`. */
-  decode(row: number, into: Float32Array): void;
-  /** Encodes a query; what follows is about it. */
-  aim(query: Float32Array): void;
-  /** The query encoded as a row. */
-  readonly queryCodes: number;
-  /** Products of the query with these rows, or with all, for `each` and `key`. */
-  multiply(rows: Uint32Array | null): void;
-  /** Offers those of `rows`, or of all, that it might take, with their keys: greater is nearer. */
-  offerTo(top: TopK, rows: Uint32Array | null): void;
-  /** All rows in order. */
-  each(visit: (key: number, row: number) => void): void;
-  key(row: number): number;
-  /** How far a row's key may be off; of the worst row when null. */
-  margin(row: number | null): number;
-  /** The key that an exact score of this distance would have. */
-  keyOfScore(score: number): number;
-  close(): void;
-}
-
 const metaBytes = 16;
 
 /**
@@ -66,12 +19,12 @@ const errorSteps = 8 / Math.sqrt(12);
 /** Kernels compute in f32: relative to their sums. */
 const rounding = 1e-6;
 
-/** Throws ArenaFull. */
-export function createCodeRows({ distance, size }: IndexOptions, arena: Arena): CodeRows {
-  return new ArenaCodeRows(arena, size, distance === 'Euclid');
-}
-
-class ArenaCodeRows implements CodeRows {
+/**
+ * Vectors as one signed byte a component. A row: `width` codes, f32 scale, f32 error, f32 square of the length (Euclid
+ * only), u32 slot.
+ */
+export class CodeRows {
+  /** Components, padded with zeros to a multiple of 32. */
   readonly width: number;
   readonly #arena: Arena;
   readonly #isEuclid: boolean;
@@ -83,10 +36,11 @@ class ArenaCodeRows implements CodeRows {
   #scaleMax = 0;
   #squareMax = 0;
 
-  constructor(arena: Arena, size: number, isEuclid: boolean) {
+  /** Throws ArenaFull. */
+  constructor({ distance, size }: IndexOptions, arena: Arena) {
     this.width = Math.ceil(size / 32) * 32;
     this.#arena = arena;
-    this.#isEuclid = isEuclid;
+    this.#isEuclid = distance === 'Euclid';
     this.#rows = createArenaRows(arena, this.width + metaBytes);
     this.#query = new QueryCodes(arena, { size, width: this.width, stride: this.#rows.stride });
   }
@@ -99,10 +53,12 @@ class ArenaCodeRows implements CodeRows {
     return this.#rows.bytes;
   }
 
+  /** The query encoded as a row. */
   get queryCodes(): number {
     return this.#query.row;
   }
 
+  /** The row that holds the vector now. Throws ArenaFull, nothing done. */
   put(slot: number, vector: Float32Array): number {
     let row = this.#slots.row(slot);
     if (row === -1) {
@@ -125,6 +81,7 @@ class ArenaCodeRows implements CodeRows {
     return row;
   }
 
+  /** The freed row, which now holds the former last one; −1 when the slot was empty. */
   remove(slot: number): number {
     const row = this.#slots.row(slot);
     if (row === -1) return -1;
@@ -139,10 +96,12 @@ class ArenaCodeRows implements CodeRows {
     return row;
   }
 
+  /** −1: none. */
   row(slot: number): number {
     return this.#slots.row(slot);
   }
 
+  /** The rows of those slots that have one, in the order of these. */
   held(slots: Uint32Array): Uint32Array {
     return this.#slots.rows(slots);
   }
@@ -155,18 +114,22 @@ class ArenaCodeRows implements CodeRows {
     return this.#rows.address(row);
   }
 
+  /** Bytes of a row. */
   get stride(): number {
     return this.#rows.stride;
   }
 
+  /** All rows as they lie in memory, in order; each view is good until the next change. */
   runs(): Iterable<Uint8Array> {
     return this.#rows.runs();
   }
 
+  /** Says which slots the rows of an image are about to have, so that `row` and `held` know them. */
   expect(slots: Uint32Array): void {
     for (let row = 0; row < slots.length; row += 1) this.#slots.set(slots[row]!, row);
   }
 
+  /** Takes the rows of an image up, where there are none. Throws ArenaFull and ImageUnusable; it can only be closed then. */
   *restore(image: SavedImage): Steps<void> {
     const rows = this.#rows;
     image.begin('codes', image.count * rows.stride);
@@ -186,6 +149,7 @@ class ArenaCodeRows implements CodeRows {
     this.#squareMax = Math.max(this.#squareMax, f32[at + 2]!);
   }
 
+  /** The vector as its codes tell it, written over `into`. */
   decode(row: number, into: Float32Array): void {
     const { i8, f32 } = this.#arena.views;
     const at = this.address(row);
@@ -193,10 +157,12 @@ class ArenaCodeRows implements CodeRows {
     for (let i = 0; i < into.length; i += 1) into[i] = i8[at + i]! * scale;
   }
 
+  /** Encodes a query; what follows is about it. */
   aim(query: Float32Array): void {
     this.#query.aim(query);
   }
 
+  /** Products of the query with these rows, or with all, for `each` and `key`. */
   multiply(selected: Uint32Array | null): void {
     const rows = this.#rows;
     const { address: query, step } = this.#query;
@@ -218,6 +184,7 @@ class ArenaCodeRows implements CodeRows {
     });
   }
 
+  /** Offers those of `rows`, or of all, that it might take, with their keys: greater is nearer. */
   offerTo(top: TopK, rows: Uint32Array | null): void {
     if (rows === null) return this.#offerAll(top);
     const { f32, u32 } = this.#arena.views;
@@ -256,6 +223,7 @@ class ArenaCodeRows implements CodeRows {
     });
   }
 
+  /** All rows in order. */
   each(visit: (key: number, row: number) => void): void {
     const { f32 } = this.#arena.views;
     const isEuclid = this.#isEuclid;
@@ -277,6 +245,7 @@ class ArenaCodeRows implements CodeRows {
     return this.#isEuclid ? 2 * product - f32[this.#meta(row) + 2]! : product;
   }
 
+  /** How far a row's key may be off; of the worst row when null. */
   margin(row: number | null): number {
     if (row === null) return this.#marginOf(this.#errorMax, this.#scaleMax, this.#squareMax);
     const { f32 } = this.#arena.views;
@@ -284,6 +253,7 @@ class ArenaCodeRows implements CodeRows {
     return this.#marginOf(f32[at + 1]!, f32[at]!, f32[at + 2]!);
   }
 
+  /** The key that an exact score of this distance would have. */
   keyOfScore(score: number): number {
     return this.#isEuclid ? this.#query.square - score * score * (1 + rounding) : score - rounding * Math.abs(score);
   }

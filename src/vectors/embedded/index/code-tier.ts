@@ -3,7 +3,7 @@ import type { BitStage } from './bit-stage.ts';
 import { trialSearches } from './bit-trial.ts';
 import { type Bits, CodeBits } from './code-bits.ts';
 import type { CodeImage, SavedImage } from './code-image.ts';
-import { type CodeRows, createCodeRows } from './code-rows.ts';
+import { CodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
 import { ReadVectors } from './read-vectors.ts';
 import { refineRows, rescoredPerResult } from './refine-rows.ts';
@@ -49,7 +49,7 @@ export class CodeTier implements Tier {
     const read = room === undefined ? null : new ReadVectors(room, size, (slot) => rows.vector(slot));
     this.#read = read;
     this.#options = read === null ? options : { ...options, rows: { ...rows, vector: (slot) => read.vector(slot) } };
-    this.#codes = createCodeRows(options, arena);
+    this.#codes = new CodeRows(options, arena);
     const bitsMayHelp = distance === 'Cosine' && size >= bitsSizes.min && size <= bitsSizes.max;
     this.#bits = bitsMayHelp ? new CodeBits(this.#codes, size, arena, expected) : null;
   }

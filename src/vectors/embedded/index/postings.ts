@@ -2,27 +2,13 @@
  * For each term (a sparse vector's index) the rows that have it, in the order in which they came, with their values. All
  * lists lie in one pool: an array each would take more than most lists hold.
  */
-export interface Postings {
-  /** Rough bytes of the pool and the table of terms. */
-  readonly bytes: number;
-  add(term: number, row: number, value: number): void;
-  /** A row that is counted no more: its entry stays until `compact`. */
-  forget(term: number): void;
-  /** Rows that have the term, forgotten ones left out. */
-  frequency(term: number): number;
-  /** `rows` and `values` hold its list from `start` to `end`; views end at the next `add`. Null: no such term. */
-  list(term: number): { start: number; end: number } | null;
-  readonly rows: Uint32Array;
-  readonly values: Float32Array;
-  /** Leaves out the rows that `renumber` gives −1, and gives the others their new numbers. */
-  compact(renumber: (row: number) => number): void;
-}
+export type Postings = ReturnType<typeof createPostings>;
 
 const firstCapacity = 2;
 /** Bytes of a term in the map and in its columns. */
 const termBytes = 64;
 
-export function createPostings(): Postings {
+export function createPostings() {
   const numbers = new Map<number, number>();
   let starts = new Uint32Array(64);
   let counts = new Uint32Array(64);
@@ -66,10 +52,11 @@ export function createPostings(): Postings {
   }
 
   return {
-    get bytes() {
+    /** Rough bytes of the pool and the table of terms. */
+    get bytes(): number {
       return rows.length * 8 + numbers.size * termBytes;
     },
-    add(term, row, value) {
+    add(term: number, row: number, value: number): void {
       const at = termOf(term);
       if (counts[at] === capacities[at]) makeRoom(at);
       const end = starts[at]! + counts[at]!;
@@ -78,25 +65,29 @@ export function createPostings(): Postings {
       counts[at]!++;
       alive[at]!++;
     },
-    forget(term) {
+    /** A row that is counted no more: its entry stays until `compact`. */
+    forget(term: number): void {
       const at = numbers.get(term);
       if (at !== undefined) alive[at]!--;
     },
-    frequency(term) {
+    /** Rows that have the term, forgotten ones left out. */
+    frequency(term: number): number {
       const at = numbers.get(term);
       return at === undefined ? 0 : alive[at]!;
     },
-    list(term) {
+    /** `rows` and `values` hold its list from `start` to `end`; views end at the next `add`. Null: no such term. */
+    list(term: number): { start: number; end: number } | null {
       const at = numbers.get(term);
       return at === undefined ? null : { start: starts[at]!, end: starts[at]! + counts[at]! };
     },
-    get rows() {
+    get rows(): Uint32Array {
       return rows;
     },
-    get values() {
+    get values(): Float32Array {
       return values;
     },
-    compact(renumber) {
+    /** Leaves out the rows that `renumber` gives −1, and gives the others their new numbers. */
+    compact(renumber: (row: number) => number): void {
       let total = 0;
       for (const at of numbers.values()) total += alive[at]!;
       const tightRows = new Uint32Array(total + (total >> 3) + 256);

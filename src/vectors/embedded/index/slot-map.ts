@@ -1,21 +1,16 @@
 /** The row of an index for each slot. 4 bytes a slot, outside the arena. */
-export interface SlotMap {
-  /** −1: none. */
-  row(slot: number): number;
-  /** The rows of those slots that have one, in the order of these. Remembered with the array: nobody may write to either. */
-  rows(slots: Uint32Array): Uint32Array;
-  set(slot: number, row: number): void;
-  delete(slot: number): void;
-}
+export type SlotMap = ReturnType<typeof createSlotMap>;
 
-export function createSlotMap(): SlotMap {
+export function createSlotMap() {
   /** Row + 1; 0 is none. Slots are dense, so an array is the smallest map. */
   let rows = new Uint32Array(256);
   /** Rows by the array that was asked for; null: none since the last change. */
   let remembered: WeakMap<Uint32Array, Uint32Array> | null = null;
   return {
-    row: (slot) => (slot < rows.length ? rows[slot]! - 1 : -1),
-    rows(slots) {
+    /** −1: none. */
+    row: (slot: number): number => (slot < rows.length ? rows[slot]! - 1 : -1),
+    /** The rows of those slots that have one, in the order of these. Remembered with the array: nobody may write to either. */
+    rows(slots: Uint32Array): Uint32Array {
       const known = remembered?.get(slots);
       if (known !== undefined) return known;
       const held = new Uint32Array(slots.length);
@@ -30,7 +25,7 @@ export function createSlotMap(): SlotMap {
       remembered.set(slots, found);
       return found;
     },
-    set(slot, row) {
+    set(slot: number, row: number): void {
       remembered = null;
       if (slot >= rows.length) {
         const larger = new Uint32Array(Math.max(slot + 1, rows.length * 2));
@@ -39,7 +34,7 @@ export function createSlotMap(): SlotMap {
       }
       rows[slot] = row + 1;
     },
-    delete(slot) {
+    delete(slot: number): void {
       remembered = null;
       if (slot < rows.length) rows[slot] = 0;
     },

@@ -132,20 +132,12 @@ const fitEach = 1_024;
  * Rows are numbered as they come. A rewritten or removed vector leaves a dead row behind, until there are as many dead
  * rows as live ones.
  */
-interface Inverted {
-  readonly count: number;
-  readonly bytes: number;
-  put(slot: number, value: SparseVector, before: SparseVector | null): void;
-  remove(slot: number, before: SparseVector | null): void;
-  frequency(index: number): number;
-  search(query: SparseVector, k: number, slots: Uint32Array | null): Ranked;
-  compact(): void;
-}
+type Inverted = ReturnType<typeof createInverted>;
 
 const dead = 0xffffffff;
 const compactFrom = 1_024;
 
-function createInverted(): Inverted {
+function createInverted() {
   const postings = createPostings();
   const slotMap = createSlotMap();
   let slotOfRow = new Uint32Array(1_024);
@@ -192,13 +184,13 @@ function createInverted(): Inverted {
   }
 
   return {
-    get count() {
+    get count(): number {
       return count;
     },
-    get bytes() {
+    get bytes(): number {
       return postings.bytes + slotOfRow.length * 8 + sums.length * 16;
     },
-    put(slot, { indices, values }, before) {
+    put(slot: number, { indices, values }: SparseVector, before: SparseVector | null): void {
       drop(slot, before);
       if (rowCount === slotOfRow.length) {
         const larger = new Uint32Array(rowCount * 2);
@@ -212,12 +204,12 @@ function createInverted(): Inverted {
       for (let i = 0; i < indices.length; i++) postings.add(indices[i]!, row, values[i]!);
       if (rowCount - count > Math.max(compactFrom, count)) compact();
     },
-    remove(slot, before) {
+    remove(slot: number, before: SparseVector | null): void {
       drop(slot, before);
       if (rowCount - count > Math.max(compactFrom, count)) compact();
     },
-    frequency: (index) => postings.frequency(index),
-    search(query, k, slots) {
+    frequency: (index: number): number => postings.frequency(index),
+    search(query: SparseVector, k: number, slots: Uint32Array | null): Ranked {
       fit();
       searches++;
       if (searches === dead) {

@@ -1,15 +1,8 @@
 /** The best `capacity` of the offered ones: greater keys first, equal ones by the smaller id. */
-export interface TopK {
-  readonly count: number;
-  /** A key must beat it (or be equal, with a smaller id) to get in; −Infinity while there is room. */
-  readonly floor: number;
-  offer(key: number, id: number): void;
-  /** Best first. Once: they lie in the memory of the heap, which takes no more afterwards. */
-  drain(): { keys: Float64Array; ids: Uint32Array };
-}
+export type TopK = ReturnType<typeof createTopK>;
 
 /** A binary heap in typed arrays, the worst at the root. NaN counts as the worst of keys. */
-export function createTopK(capacity: number): TopK {
+export function createTopK(capacity: number) {
   const memory = new ArrayBuffer(capacity * (Float64Array.BYTES_PER_ELEMENT + Uint32Array.BYTES_PER_ELEMENT));
   const keys = new Float64Array(memory, 0, capacity);
   const ids = new Uint32Array(memory, keys.byteLength, capacity);
@@ -54,18 +47,20 @@ export function createTopK(capacity: number): TopK {
   }
 
   return {
-    get count() {
+    get count(): number {
       return count;
     },
-    get floor() {
+    /** A key must beat it (or be equal, with a smaller id) to get in; −Infinity while there is room. */
+    get floor(): number {
       return count < capacity || capacity === 0 ? Number.NEGATIVE_INFINITY : keys[0]!;
     },
-    offer(offered, id) {
+    offer(offered: number, id: number): void {
       const key = Number.isNaN(offered) ? Number.NEGATIVE_INFINITY : offered;
       if (count < capacity) rise(key, id);
       else if (capacity > 0 && worseAt(0, key, id)) sinkFromRoot(key, id, count);
     },
-    drain() {
+    /** Best first. Once: they lie in the memory of the heap, which takes no more afterwards. */
+    drain(): { keys: Float64Array; ids: Uint32Array } {
       const total = count;
       for (let end = total - 1; end > 0; end -= 1) {
         const key = keys[end]!;
@@ -74,7 +69,6 @@ export function createTopK(capacity: number): TopK {
         sinkFromRoot(key, id, end);
       }
       count = 0;
-      if (total === capacity) return { keys, ids };
       return { keys: keys.subarray(0, total), ids: ids.subarray(0, total) };
     },
   };

@@ -8,16 +8,9 @@ const numberBytes = 8;
  * How much one call may still read. An answer is refused while it is made, because a whole one has already taken its
  * memory.
  */
-export interface AnswerBudget {
-  /** A payload was read. Throws a FailureError (400), as `keep` does. */
-  read(chars: number): void;
-  keep(bytes: number): void;
-  keepNumbers(count: number): void;
-  /** Kept so far. */
-  readonly answerBytes: number;
-}
+export type AnswerBudget = ReturnType<typeof createAnswerBudget>;
 
-export function createAnswerBudget(bounds: CallBounds): AnswerBudget {
+export function createAnswerBudget(bounds: CallBounds) {
   let readChars = 0;
   let answerBytes = 0;
 
@@ -27,14 +20,16 @@ export function createAnswerBudget(bounds: CallBounds): AnswerBudget {
   }
 
   return {
-    read(chars) {
+    /** A payload was read. Throws a FailureError (400), as `keep` does. */
+    read(chars: number): void {
       readChars += chars;
       if (readChars > bounds.readChars)
         refuse(`The answer would need more than ${bounds.readChars} characters of payloads to be read`);
     },
     keep,
-    keepNumbers: (count) => keep(count * numberBytes),
-    get answerBytes() {
+    keepNumbers: (count: number): void => keep(count * numberBytes),
+    /** Kept so far. */
+    get answerBytes(): number {
       return answerBytes;
     },
   };
