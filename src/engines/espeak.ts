@@ -16,10 +16,7 @@ const runMs = 20_000;
 const outputBytesMax = 32 * 1024 * 1024;
 
 /** The system's espeak-ng, a process for each text: its licence (GPL) stays outside. */
-export interface Espeak {
-  /** Its output for a text. Rejects with an EngineError, or the signal's reason. */
-  run(tenant: string, args: readonly string[], text: string, signal: AbortSignal): Promise<Buffer>;
-}
+export type Espeak = ReturnType<typeof createEspeak>;
 
 /** Path of espeak-ng; null when it is not installed. It looks at a few names, cheap enough for every start. */
 export function findEspeak(searchPath: string = process.env.PATH ?? ''): string | null {
@@ -28,10 +25,11 @@ export function findEspeak(searchPath: string = process.env.PATH ?? ''): string 
 
 export const espeakFix = 'install it (Debian, Ubuntu: apt install espeak-ng)';
 
-export function createEspeak(command: string, timer: EngineTimer = systemTimer): Espeak {
+export function createEspeak(command: string, timer: EngineTimer = systemTimer) {
   const turns = createTurns({ name: 'Sentences for espeak-ng', places: atOnce, waitingMax, refusal: engineCrowded });
   return {
-    run: (tenant, args, text, signal) =>
+    /** Its output for a text. Rejects with an EngineError, or the signal's reason. */
+    run: (tenant: string, args: readonly string[], text: string, signal: AbortSignal): Promise<Buffer> =>
       turns.run(tenant, signal, async (turn) => {
         if (!turn.alone) await nextStart();
         return runOnce(command, args, text, signal, timer, turn);

@@ -46,19 +46,14 @@ function normalised(text: string): string {
 }
 
 /** Adds up the features of one text after another. The features of the longest text bound its memory. */
-interface FeatureSum {
-  /** One occurrence. Of a feature that came before, the weight is that of its first. */
-  add(hash: number, weight: number): void;
-  /** Writes the unit vector of everything added since the last one, and begins anew. */
-  take(row: Float32Array): void;
-}
+type FeatureSum = ReturnType<typeof createFeatureSum>;
 
 /** A power of two, for the mask; above it no new feature of a text is taken, which no text of allowed length reaches. */
 const tableSlots = 262_144;
 const featuresMax = 229_376;
 
 /** Sums into vectors of `dimensions` numbers, a power of two. */
-function createFeatureSum(dimensions: number): FeatureSum {
+function createFeatureSum(dimensions: number) {
   // Counts before the hash is folded: twice the same word is less than two different ones.
   const hashes = new Uint32Array(tableSlots);
   const counts = new Uint32Array(tableSlots);
@@ -69,7 +64,8 @@ function createFeatureSum(dimensions: number): FeatureSum {
   const sums = new Float64Array(dimensions);
 
   return {
-    add(hash, weight) {
+    /** One occurrence. Of a feature that came before, the weight is that of its first. */
+    add(hash: number, weight: number): void {
       const key = hash >>> 0;
       // The high bits: the low ones are the vector's own.
       let slot = (key >>> 14) & (tableSlots - 1);
@@ -87,7 +83,8 @@ function createFeatureSum(dimensions: number): FeatureSum {
       used[usedCount] = slot;
       usedCount += 1;
     },
-    take(row) {
+    /** Writes the unit vector of everything added since the last one, and begins anew. */
+    take(row: Float32Array): void {
       sums.fill(0);
       for (let at = 0; at < usedCount; at += 1) {
         const slot = used[at]!;

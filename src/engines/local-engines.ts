@@ -24,14 +24,7 @@ export interface Engines {
 }
 
 /** Abilities of this machine itself. Nothing is loaded or started before an engine is asked. */
-export interface LocalEngines {
-  /** Engines at the last look; the same object for ever, which every look updates. */
-  readonly engines: Engines;
-  /** Finds those that are there, or being downloaded, right now: some looks at the disk. */
-  look(): Engines;
-  /** Ends every child process. */
-  close(): Promise<void>;
-}
+export type LocalEngines = ReturnType<typeof createLocalEngines>;
 
 export interface LocalEnginesOptions {
   dataDir: string;
@@ -49,7 +42,7 @@ export interface LocalEnginesOptions {
 const retryAfterMaxMs = 60_000;
 const retryAfterMinMs = 2_000;
 
-export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
+export function createLocalEngines(options: LocalEnginesOptions) {
   const { clock } = options;
   const searchPath = options.searchPath ?? process.env.PATH ?? '';
   const at = extrasFolderAt(options.dataDir);
@@ -95,8 +88,10 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
   };
 
   return {
+    /** Engines at the last look; the same object for ever, which every look updates. */
     engines,
-    look() {
+    /** Finds those that are there, or being downloaded, right now: some looks at the disk. */
+    look(): Engines {
       const there = manifests.filter(isThere);
       for (const manifest of there) if (!children.has(manifest.id)) make(manifest);
       const espeak = espeakHere();
@@ -107,7 +102,8 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
       refill(engines.transcription, ids, transcription);
       return engines;
     },
-    async close() {
+    /** Ends every child process. */
+    async close(): Promise<void> {
       await Promise.all([...children.values()].map((child) => child.close()));
     },
   };

@@ -1,5 +1,5 @@
 import { directMember } from '../kernel/known-entry.ts';
-import { type CollectionSpec, vectorNamesOf } from './collection.ts';
+import type { CollectionSpec } from './collection.ts';
 import type { NamedColumn, PointBatch, StoredPoint } from './point.ts';
 
 /** Points that were read whole, to be written elsewhere unchanged. */
@@ -21,8 +21,7 @@ export function batchOf(points: readonly StoredPoint[], spec: CollectionSpec): P
 }
 
 function namedColumns(points: readonly StoredPoint[], { named = {} }: CollectionSpec): NamedColumn[] {
-  const spec = { name: '', size: 0, distance: 'Cosine', embeddingModel: null, named } as const;
-  return vectorNamesOf(spec).map((name) => ({
+  return Object.keys(named).map((name) => ({
     name,
     values: points.map((point) => directMember(point.named ?? {}, name) ?? null),
   }));

@@ -62,14 +62,7 @@ function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
 }
 
 /** Bytes of accounts over all threads. Derived: each thread reports its own when it starts. */
-interface ThreadTotals {
-  /** A thread's bytes as of now, in place of what was known of it before. */
-  set(thread: number, reported: readonly StoredBytes[]): void;
-  add(thread: number, change: StoredBytes): void;
-  of(account: string): number;
-}
-
-export function createThreadTotals(): ThreadTotals {
+export function createThreadTotals() {
   const threads = new Map<number, Map<string, number>>();
 
   function add(thread: number, { account, bytes }: StoredBytes): void {
@@ -81,12 +74,13 @@ export function createThreadTotals(): ThreadTotals {
   }
 
   return {
-    set(thread, reported) {
+    /** A thread's bytes as of now, in place of what was known of it before. */
+    set(thread: number, reported: readonly StoredBytes[]): void {
       threads.delete(thread);
       for (const one of reported) add(thread, one);
     },
     add,
-    of(account) {
+    of(account: string): number {
       let total = 0;
       for (const totals of threads.values()) total += totals.get(account) ?? 0;
       return Math.max(0, total);

@@ -11,7 +11,7 @@ export function collectionExists(name: string): FailureError {
   return new FailureError({ kind: 'conflict', message: `A collection or an alias '${name}' exists already.` });
 }
 
-/** Throws where both tenants have a name of a collection or an alias: all of one goes to the other, or nothing. */
+/** Refuses that one tenant's collections go to another when both have one name, of a collection or of an alias. */
 export function refuseNamesake(from: readonly string[], to: readonly string[]): void {
   const taken = new Set(to);
   const namesake = from.find((name) => taken.has(name));

@@ -176,15 +176,7 @@ const stopped: Failure = { kind: 'overloaded', message: 'The vector store is sto
  * Number of collections of accounts over all threads: an account may have several tenants, whose shards lie in
  * different threads. Derived: each thread reports its own when it starts.
  */
-interface CollectionPlaces {
-  /** A thread's collections as of now, in place of what was known of it before. */
-  set(thread: number, collections: readonly { account: string; collections: number }[]): void;
-  /** Null when the account had a place left, which is taken then. */
-  take(thread: number, account: string): Failure | null;
-  give(thread: number, account: string, collections: number): void;
-}
-
-function createCollectionPlaces(collectionsMax: number): CollectionPlaces {
+function createCollectionPlaces(collectionsMax: number) {
   const threads = new Map<number, Map<string, number>>();
 
   function add(thread: number, account: string, collections: number): void {
@@ -196,17 +188,19 @@ function createCollectionPlaces(collectionsMax: number): CollectionPlaces {
   }
 
   return {
-    set(thread, collections) {
+    /** A thread's collections as of now, in place of what was known of it before. */
+    set(thread: number, collections: readonly { account: string; collections: number }[]): void {
       threads.delete(thread);
       for (const one of collections) add(thread, one.account, one.collections);
     },
-    take(thread, account) {
+    /** Null when the account had a place left, which is taken then. */
+    take(thread: number, account: string): Failure | null {
       let count = 0;
       for (const counts of threads.values()) count += counts.get(account) ?? 0;
       if (count >= collectionsMax) return tooManyCollections(collectionsMax).failure;
       add(thread, account, 1);
       return null;
     },
-    give: (thread, account, collections) => add(thread, account, -collections),
+    give: (thread: number, account: string, collections: number): void => add(thread, account, -collections),
   };
 }

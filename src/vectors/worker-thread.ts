@@ -13,17 +13,7 @@ const restartAfterMs = 1_000;
 const closeTimeoutMs = 10_000;
 
 /** The main side of one thread: started when it is first asked, and again when it has died. */
-export interface WorkerThread {
-  /** Rejects with a FailureError: the store's, or a 503 when the thread died. */
-  ask<T>(message: WorkerRequest, transfer?: ArrayBuffer[]): Promise<T>;
-  post(message: ToWorker): void;
-  /** Starts it, and resolves when it has reported its contents; rejects with a 503. */
-  ready(): Promise<void>;
-  /** Why it is not running although it should; null when it is, or was not asked for. */
-  trouble(): string | null;
-  started(): boolean;
-  close(): Promise<void>;
-}
+export type WorkerThread = ReturnType<typeof createWorkerThread>;
 
 /** A message that gets an answer; its id is given here. */
 export type WorkerRequest = WithoutId<Extract<ToWorker, { kind: 'prepare' | 'run' | 'rank' | 'store' | 'close' }>>;
@@ -45,7 +35,7 @@ interface Waiting {
   reject(error: FailureError): void;
 }
 
-export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
+export function createWorkerThread(options: WorkerThreadOptions) {
   const waiting = new BriefMap<Waiting>();
   let worker: Worker | null = null;
   let ready: Promise<void> | null = null;
@@ -107,6 +97,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
   }
 
   return {
+    /** Rejects with a FailureError: the store's, or a 503 when the thread died. */
     async ask<T>(message: WorkerRequest, transfer: ArrayBuffer[] = []): Promise<T> {
       const running = worker ?? start();
       const id = ++lastId;
@@ -116,14 +107,16 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
         running.postMessage({ ...message, id }, transfer);
       });
     },
-    post: (message) => worker?.postMessage(message),
-    async ready() {
+    post: (message: ToWorker): void => worker?.postMessage(message),
+    /** Starts it, and resolves when it has reported its contents; rejects with a 503. */
+    async ready(): Promise<void> {
       if (worker === null) start();
       await ready;
     },
-    trouble: () => (worker === null ? deathReason : null),
-    started: () => worker !== null,
-    async close() {
+    /** Why it is not running although it should; null when it is, or was not asked for. */
+    trouble: (): string | null => (worker === null ? deathReason : null),
+    started: (): boolean => worker !== null,
+    async close(): Promise<void> {
       const closing = worker;
       if (closing === null) return;
       await withinMs(

@@ -1,13 +1,7 @@
 import { cyclicSum } from './cyclic-sum.ts';
 
 /** Writes FLAC of s16 samples of one channel, block by block, so that it streams. */
-export interface FlacWriter {
-  /** The beginning of the file. */
-  readonly head: Buffer;
-  push(samples: Int16Array): Buffer;
-  /** The last, shorter block. */
-  end(): Buffer;
-}
+export type FlacWriter = ReturnType<typeof createFlacWriter>;
 
 /** Samples of a frame: 170 ms at 24 kHz. */
 export const flacBlockSamples = 4096;
@@ -28,7 +22,7 @@ const orderMax = 4;
 const riceParameterMax = 14;
 
 /** `samples`: the length of the file, 0 where it is not known yet. */
-export function createFlacWriter(rateHz: number, samples = 0): FlacWriter {
+export function createFlacWriter(rateHz: number, samples = 0) {
   const bits = createBits();
   const block = new Int16Array(flacBlockSamples);
   let filled = 0;
@@ -41,8 +35,9 @@ export function createFlacWriter(rateHz: number, samples = 0): FlacWriter {
     return bytes;
   };
   return {
+    /** The beginning of the file. */
     head: headOf(rateHz, samples),
-    push(samples) {
+    push(samples: Int16Array): Buffer {
       const frames: Buffer[] = [];
       for (let at = 0; at < samples.length; ) {
         const part = samples.subarray(at, at + flacBlockSamples - filled);
@@ -53,7 +48,8 @@ export function createFlacWriter(rateHz: number, samples = 0): FlacWriter {
       }
       return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
     },
-    end: () => (filled === 0 ? Buffer.alloc(0) : write(filled)),
+    /** The last, shorter block. */
+    end: (): Buffer => (filled === 0 ? Buffer.alloc(0) : write(filled)),
   };
 }
 
@@ -141,18 +137,9 @@ function riceParameter(total: number, count: number): number {
   return parameter;
 }
 
-interface Bits {
-  clear(): void;
-  /** At most 24 bits. */
-  put(value: number, count: number): void;
-  putZeros(count: number): void;
-  /** Zeros up to a whole byte. */
-  align(): void;
-  /** The whole bytes so far; valid until the next put. */
-  written(): Buffer;
-}
+type Bits = ReturnType<typeof createBits>;
 
-function createBits(): Bits {
+function createBits() {
   let bytes = Buffer.alloc(flacBlockSamples * 4);
   let length = 0;
   let pending = 0;
@@ -169,19 +156,22 @@ function createBits(): Bits {
     }
   };
   return {
-    clear() {
+    clear(): void {
       length = 0;
       pending = 0;
       pendingBits = 0;
     },
+    /** At most 24 bits. */
     put,
-    putZeros(count) {
+    putZeros(count: number): void {
       for (let left = count; left > 0; left -= 16) put(0, Math.min(left, 16));
     },
-    align() {
+    /** Zeros up to a whole byte. */
+    align(): void {
       if (pendingBits > 0) put(0, 8 - pendingBits);
     },
-    written: () => bytes.subarray(0, length),
+    /** The whole bytes so far; valid until the next put. */
+    written: (): Buffer => bytes.subarray(0, length),
   };
 }
 

@@ -16,12 +16,7 @@ export interface Slot {
  * go round the waiting tenants. A tenant without a busy process does not wait for the busy ones of others, which may
  * last for hours.
  */
-export interface Slots {
-  /** Rejects when too many wait, or with the signal's reason. */
-  take(tenant: string, signal: AbortSignal): Promise<Slot>;
-  /** Whether one more of this tenant would start without waiting. */
-  hasRoom(tenant: string): boolean;
-}
+export type Slots = ReturnType<typeof createSlots>;
 
 export interface SlotLimits {
   runningMax: number;
@@ -34,7 +29,7 @@ export interface SlotLimits {
   waitingMax: number;
 }
 
-export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimits): Slots {
+export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimits) {
   /** Running processes, in all and by tenant. */
   let idle = 0;
   const idleOf = new Map<string, number>();
@@ -56,8 +51,10 @@ export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimit
   }
 
   return {
+    /** Whether one more of this tenant would start without waiting. */
     hasRoom: turns.hasPlace,
-    async take(tenant, signal) {
+    /** Rejects when too many wait, or with the signal's reason. */
+    async take(tenant: string, signal: AbortSignal): Promise<Slot> {
       const turn = await turns.take(tenant, signal);
       let state: 'busy' | 'idle' | 'given-back' = 'busy';
       const move = (next: typeof state) => {

@@ -177,17 +177,11 @@ function builtInConversion({ from, to, tempo }: Conversion): (() => Duplex) | nu
   return () => plainConversion(source, { format, rateHz });
 }
 
-/** Processes that were started ahead and wait for their first input: they answer 50 ms sooner than a new one. */
-interface WarmProcesses {
-  /** One that waits under this key, and no longer belongs to the pool; null: none. */
-  take(key: string): FfmpegProcess | null;
-  /** Makes sure that one waits under this key, for a while. */
-  arm(key: string, start: () => FfmpegProcess): void;
-  close(): Promise<void>;
-}
-
-/** At most `max` wait; the oldest one makes room. Each ends when nobody took it for `idleMs`. */
-function createWarmProcesses(limits: { max: number; idleMs: number }): WarmProcesses {
+/**
+ * Processes that were started ahead and wait for their first input: they answer 50 ms sooner than a new one.
+ * At most `max` wait; the oldest one makes room. Each ends when nobody took it for `idleMs`.
+ */
+function createWarmProcesses(limits: { max: number; idleMs: number }) {
   const waiting = new Map<string, { process: FfmpegProcess; idle: NodeJS.Timeout }>();
   let closed = false;
   const remove = (key: string) => {
@@ -198,11 +192,13 @@ function createWarmProcesses(limits: { max: number; idleMs: number }): WarmProce
     return entry.process;
   };
   return {
-    take(key) {
+    /** One that waits under this key, and no longer belongs to the pool; null: none. */
+    take(key: string): FfmpegProcess | null {
       const process = remove(key);
       return process === null || process.hasEnded() ? null : process;
     },
-    arm(key, start) {
+    /** Makes sure that one waits under this key, for a while. */
+    arm(key: string, start: () => FfmpegProcess): void {
       if (closed || limits.max === 0) return;
       const there = waiting.get(key);
       if (there !== undefined && !there.process.hasEnded()) {
@@ -217,7 +213,7 @@ function createWarmProcesses(limits: { max: number; idleMs: number }): WarmProce
       idle.unref();
       waiting.set(key, { process, idle });
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       await Promise.all(
         [...waiting.keys()].map((key) => {

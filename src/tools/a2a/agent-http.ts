@@ -65,12 +65,7 @@ export interface AgentStreamObserver {
   ended(fault: McpFault | AgentError | null): void;
 }
 
-export interface AgentStream {
-  pause(): void;
-  resume(): void;
-  /** Ends it; nothing more is called. */
-  abort(): void;
-}
+export type AgentStream = ReturnType<typeof askStream>;
 
 /** An answer as a stream of events, each of which is a message of JSON-RPC. */
 export function askStream(
@@ -78,7 +73,7 @@ export function askStream(
   request: AgentRequest,
   bounds: AgentBounds,
   observer: AgentStreamObserver,
-): AgentStream {
+) {
   const { bytesMax, secrets, timeoutMs } = bounds;
   const reader = createSseReader({ eventBytesMax: bytesMax });
   const whole: Buffer[] = [];
@@ -126,9 +121,10 @@ export function askStream(
     },
   );
   return {
-    pause: () => call.pause(),
-    resume: () => call.resume(),
-    abort() {
+    pause: (): void => call.pause(),
+    resume: (): void => call.resume(),
+    /** Ends it; nothing more is called. */
+    abort(): void {
       open = false;
       clearTimeout(timer);
       call.abort();

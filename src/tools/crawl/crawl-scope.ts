@@ -3,12 +3,7 @@ import type { CrawlOptions } from './crawl-options.ts';
 import type { FoundUrl } from './crawl-store.ts';
 
 /** Which URLs belong to a crawl, apart from the caller's patterns. Pure. */
-export interface CrawlScope {
-  /** Null: outside, a trap, or no page. */
-  candidate(link: string, depth: number): FoundUrl | null;
-  /** Whether a redirect stayed inside. */
-  holds(url: string): boolean;
-}
+export type CrawlScope = ReturnType<typeof createScope>;
 
 type ScopeOptions = Pick<
   CrawlOptions,
@@ -16,7 +11,7 @@ type ScopeOptions = Pick<
 >;
 
 /** `start`: where the crawl began; a redirect of the first page moves it. */
-export function createScope(start: string, options: ScopeOptions): CrawlScope {
+export function createScope(start: string, options: ScopeOptions) {
   const base = new URL(start);
   const host = plainHost(base);
   const folder = options.crawlEntireDomain ? '/' : folderOf(base.pathname);
@@ -30,8 +25,10 @@ export function createScope(start: string, options: ScopeOptions): CrawlScope {
   }
 
   return {
+    /** Whether a redirect stayed inside. */
     holds,
-    candidate(link, depth) {
+    /** Null: outside, a trap, or no page. */
+    candidate(link: string, depth: number): FoundUrl | null {
       if (depth > options.maxDepth) return null;
       const text = canonicalUrl(link);
       if (text === null) return null;

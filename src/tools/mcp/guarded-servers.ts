@@ -16,19 +16,13 @@ export interface GuardedServer extends CallBounds {
 const width: JsonWidth = { structure: 16_384, commas: 81_920 };
 
 /** MCP servers that callers name by URL, asked through the guard of the web tools. */
-export interface GuardedServers {
-  /** The session has its own connections; the caller that opens it closes it. `timeoutMs` is for the opening alone. */
-  open(server: GuardedServer): Promise<McpSession | McpFault>;
-}
+export type GuardedServers = ReturnType<typeof createGuardedServers>;
 
 /** `rules` are those in force. Every connection calls `resolve` again. The SDK is loaded with the first session. */
-export function createGuardedServers(parts: {
-  rules(): FetchRules;
-  resolve: ResolveAddresses;
-  version: string;
-}): GuardedServers {
+export function createGuardedServers(parts: { rules(): FetchRules; resolve: ResolveAddresses; version: string }) {
   return {
-    async open({ url: text, headers = {}, bytesMax, ...bounds }) {
+    /** The session has its own connections; the caller that opens it closes it. `timeoutMs` is for the opening alone. */
+    async open({ url: text, headers = {}, bytesMax, ...bounds }: GuardedServer): Promise<McpSession | McpFault> {
       const url = URL.parse(text);
       if (url === null) return new McpFault('blocked', 'may not be asked: it is not a URL');
       const guard = createFetchGuard(parts.rules(), parts.resolve);

@@ -7,12 +7,7 @@ import type { BegunLogin } from './login.ts';
 import { loginOf } from './upstream-servers.ts';
 
 /** Logins of operators at MCP servers. Everything throws a FailureError. */
-export interface McpLogins {
-  /** `by`: the operator, as the audit log names them. */
-  begin(server: string, by: string): Promise<BegunLogin>;
-  /** `params`: what the browser brought back. Null: no login waits for it. Its tokens are kept when it resolves. */
-  finish(params: URLSearchParams): Promise<FinishedLogin | null>;
-}
+export type McpLogins = ReturnType<typeof createMcpLogins>;
 
 export interface FinishedLogin {
   server: string;
@@ -31,11 +26,12 @@ export interface McpLoginsParts extends AuthorizationFetchParts {
 }
 
 /** The OAuth client is loaded with the first login. */
-export function createMcpLogins(parts: McpLoginsParts): McpLogins {
+export function createMcpLogins(parts: McpLoginsParts) {
   const { config, grants, clock } = parts;
 
   return {
-    async begin(server, by) {
+    /** `by`: the operator, as the audit log names them. */
+    async begin(server: string, by: string): Promise<BegunLogin> {
       const settings = config().mcp.servers[server];
       const { url } = settings ?? {};
       if (settings === undefined || url === undefined) throw new FailureError(noLogin(server, 'has no URL'));
@@ -55,7 +51,8 @@ export function createMcpLogins(parts: McpLoginsParts): McpLogins {
         await http.close();
       }
     },
-    async finish(params) {
+    /** `params`: what the browser brought back. Null: no login waits for it. Its tokens are kept when it resolves. */
+    async finish(params: URLSearchParams): Promise<FinishedLogin | null> {
       const [{ createAuthorizationFetch, writtenOrigins }, { pendingLogin, finishLogin }] = await loaded();
       const pending = await pendingLogin(params, grants);
       if (pending === null) return null;

@@ -7,18 +7,13 @@ import { join, resolve } from 'node:path';
  * Folders that browsers write to: profiles, downloads, shared memory. They lie where the system keeps temporary files,
  * because shared memory does not belong on the data folder's disk, and Chromium's socket needs a short path.
  */
-export interface BrowserHomes {
-  /** An empty one. */
-  fresh(): Promise<string>;
-  /** Never rejects: a folder that cannot be removed now is removed at the next start. */
-  remove(home: string): Promise<void>;
-}
+export type BrowserHomes = ReturnType<typeof createBrowserHomes>;
 
 /**
  * Removes at once what a server of the same data folder left behind: that folder is one process's alone, so its browsers
  * are gone too.
  */
-export function createBrowserHomes(dataDir: string): BrowserHomes {
+export function createBrowserHomes(dataDir: string) {
   const ownerHash = createHash('sha256')
     .update(`${hostname()}\n${resolve(dataDir)}`)
     .digest('hex')
@@ -36,10 +31,12 @@ export function createBrowserHomes(dataDir: string): BrowserHomes {
 
   const cleared = clear();
   return {
-    async fresh() {
+    /** An empty one. */
+    async fresh(): Promise<string> {
       await cleared;
       return mkdtemp(join(tmpdir(), prefix));
     },
+    /** Never rejects: a folder that cannot be removed now is removed at the next start. */
     remove,
   };
 }

@@ -7,13 +7,7 @@ import type { PageStore, StoredPage } from '../page-store.ts';
 import type { PageMetadata, ScrapeFormat, ScrapeOptions } from './scraped-page.ts';
 
 /** Cache of read pages. A store that does not answer costs no read. */
-export interface PageCache {
-  find(order: PageOrder, renderer: PageMetadata['renderer']): Promise<CachedPage | null>;
-  /** Its server has just confirmed that it is unchanged. `validators`: those of that answer, if any. */
-  renew(page: StoredPage, validators: Validators): Promise<void>;
-  /** Keeps the read page, if it may be used again. */
-  keep(order: PageOrder, read: PageRead): Promise<void>;
-}
+export type PageCache = ReturnType<typeof createPageCache>;
 
 /** `fresh`: given without a fetch. `stale`: given if its server says, asked with `known`, that it is still that. */
 export type CachedPage = { is: 'fresh'; page: StoredPage } | { is: 'stale'; page: StoredPage; known: KnownCopy };
@@ -40,13 +34,13 @@ const unkept: readonly ScrapeFormat[] = ['rawHtml', 'images', 'attributes'];
 /** A longer one is not kept: nobody needs it, and it would be sent back every time. */
 const validatorCharsMax = 1_000;
 
-export function createPageCache({ store, clock, onTrouble }: PageCacheParts): PageCache {
+export function createPageCache({ store, clock, onTrouble }: PageCacheParts) {
   async function put(page: StoredPage): Promise<void> {
     await store?.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
   }
 
   return {
-    async find({ tenant, url, options }, renderer) {
+    async find({ tenant, url, options }: PageOrder, renderer: PageMetadata['renderer']): Promise<CachedPage | null> {
       const { formats, maxAgeMs, headers } = options;
       if (store === null || maxAgeMs === 0 || carriesCredentials(headers)) return null;
       if (formats.some((format) => unkept.includes(format))) return null;
@@ -62,7 +56,8 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
       if (!revalidates || (etag === null && lastModified === null)) return null;
       return { is: 'stale', page, known: { url: page.metadata.url, etag, lastModified } };
     },
-    renew: (page, { etag, lastModified }) =>
+    /** Its server has just confirmed that it is unchanged. `validators`: those of that answer, if any. */
+    renew: (page: StoredPage, { etag, lastModified }: Validators): Promise<void> =>
       put({
         ...page,
         fetchedMs: clock.wallMs(),
@@ -71,7 +66,11 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
           lastModified: lastModified ?? page.validators.lastModified,
         }),
       }),
-    async keep({ tenant, url, options }, { extracted, metadata, validators, warnings }) {
+    /** Keeps the read page, if it may be used again. */
+    async keep(
+      { tenant, url, options }: PageOrder,
+      { extracted, metadata, validators, warnings }: PageRead,
+    ): Promise<void> {
       // A page that came for the caller's own login, only in part, or as an error is good for no other time.
       const whole = warnings.length === 0 && metadata.statusCode >= 200 && metadata.statusCode < 300;
       if (!whole || carriesCredentials(options.headers)) return;

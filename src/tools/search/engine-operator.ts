@@ -5,12 +5,7 @@ import type { ConfiguredEngine } from './engine-targets.ts';
 import type { QueryParts } from './query-engine.ts';
 
 /** Search engines as their operator sees them. The callers' own pages are none. */
-export interface EngineOperator {
-  /** In the order of the configuration. */
-  list(): readonly EngineState[];
-  /** One query to an engine of this name, now; null: there is none. */
-  look(name: string): Promise<EngineLook | null>;
-}
+export type EngineOperator = ReturnType<typeof createEngineOperator>;
 
 export interface EngineState {
   name: string;
@@ -22,13 +17,12 @@ export interface EngineState {
   lane: LaneSnapshot | null;
 }
 
-export function createEngineOperator(
-  parts: QueryParts & { health: Health; engines(): readonly ConfiguredEngine[] },
-): EngineOperator {
+export function createEngineOperator(parts: QueryParts & { health: Health; engines(): readonly ConfiguredEngine[] }) {
   const { health, clock } = parts;
   const found = () => parts.engines().filter(({ driver }) => driver !== null);
   return {
-    list() {
+    /** In the order of the configuration. */
+    list(): readonly EngineState[] {
       const nowMs = clock.monotonicMs();
       const lanes = new Map(health.snapshot(nowMs).map((lane) => [lane.credential, lane]));
       return found().map(({ name, type, settings, target }) => {
@@ -36,7 +30,8 @@ export function createEngineOperator(
         return { name, type, baseUrl: plainUrl(settings.baseUrl), status: statusOf(lane), lane };
       });
     },
-    async look(name) {
+    /** One query to an engine of this name, now; null: there is none. */
+    async look(name: string): Promise<EngineLook | null> {
       const [look] = await lookAtEngines(
         parts,
         found().filter((engine) => engine.name === name),

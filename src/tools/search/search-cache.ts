@@ -7,13 +7,10 @@ const entriesMax = 2_000;
 const charsMax = 8_000_000;
 
 /** Answers of engines, so that the same query within ten minutes costs the operator nothing. */
-export interface SearchCache {
-  get(key: string): FoundHits | null;
-  put(key: string, found: FoundHits): void;
-}
+export type SearchCache = ReturnType<typeof createSearchCache>;
 
 /** `nowMs`: monotonic. Keys must hold the tenant: no tenant may learn of another's queries. */
-export function createSearchCache(nowMs: () => number): SearchCache {
+export function createSearchCache(nowMs: () => number) {
   const entries = new Map<string, { found: FoundHits; untilMs: number; chars: number }>();
   let chars = 0;
 
@@ -23,14 +20,14 @@ export function createSearchCache(nowMs: () => number): SearchCache {
   }
 
   return {
-    get(key) {
+    get(key: string): FoundHits | null {
       const entry = entries.get(key);
       if (entry === undefined) return null;
       if (entry.untilMs > nowMs()) return entry.found;
       forget(key);
       return null;
     },
-    put(key, found) {
+    put(key: string, found: FoundHits): void {
       const size = key.length + JSON.stringify(found).length;
       forget(key);
       entries.set(key, { found, untilMs: nowMs() + lifetimeMs, chars: size });

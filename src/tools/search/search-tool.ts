@@ -32,14 +32,9 @@ export interface SearchCaller {
 }
 
 /** `search`, for REST and for whatever else calls tools. */
-export interface SearchTool {
-  /** Checks the request; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
-  prepare(fields: ToolFields, caller: SearchCaller): ToolJob;
-  /** Engines in force, with their health. */
-  engines(): readonly ConfiguredEngine[];
-}
+export type SearchTool = ReturnType<typeof createSearchTool>;
 
-export function createSearchTool(parts: SearchToolParts): SearchTool {
+export function createSearchTool(parts: SearchToolParts) {
   const cache = createSearchCache(() => parts.clock.monotonicMs());
   /** Made anew with each configuration: health finds its lanes by the target. */
   let known: { of: readonly SearchProviderConfig[]; made: ReturnType<typeof configuredEngines> } | null = null;
@@ -50,8 +45,10 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
   }
 
   return {
-    engines: () => enginesNow().engines,
-    prepare(fields, caller) {
+    /** Engines in force, with their health. */
+    engines: (): readonly ConfiguredEngine[] => enginesNow().engines,
+    /** Checks the request; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
+    prepare(fields: ToolFields, caller: SearchCaller): ToolJob {
       const { engines, corpus } = enginesNow();
       const names = [...new Set([...engines.map(({ name }) => name), corpusName])];
       const options = readSearch(fields, names);

@@ -12,18 +12,7 @@ const groupPointsMax = 1_024;
 /** Calls that may wait for their turn; further ones are refused with 503. */
 const waitingMax = 4_096;
 
-export interface GroupCommit {
-  /** Resolves after the commit. Rejects with the job's error, or a 503 when the file cannot be written. */
-  add<T>(job: Job<T>): Promise<T>;
-  /** Commits that reached the disk. */
-  commits(): number;
-  /** Whether nothing waits. */
-  idle(): boolean;
-  /** Commits what was held back, once its tenant is not held any more. */
-  commitHeld(): void;
-  /** Runs all that waits. */
-  flush(): void;
-}
+export type GroupCommit = ReturnType<typeof createGroupCommit>;
 
 export interface GroupCommitOptions {
   /** Whether this tenant's collections must stay as they are for now: its jobs are held back. Default: never. */
@@ -42,7 +31,7 @@ const quietMs = 10_000;
  * Group commit: whatever is queued when the previous commit has returned goes into one transaction and one fsync. There
  * is no timer: calls that come in while the disk is waited for are the next group.
  */
-export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions): GroupCommit {
+export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions) {
   const { onIdle, notify, clock, isHeld = () => false } = options;
   const waiting = new WaitingJobs(groupPointsMax, isHeld);
   let scheduled = false;
@@ -127,6 +116,7 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
   }
 
   return {
+    /** Resolves after the commit. Rejects with the job's error, or a 503 when the file cannot be written. */
     add<T>(job: Job<T>): Promise<T> {
       if (unsynced) {
         return Promise.reject(
@@ -145,12 +135,16 @@ export function createGroupCommit(shard: ShardFile, options: GroupCommitOptions)
         schedule();
       });
     },
-    commits: () => commits,
-    idle: () => waiting.count === 0,
-    commitHeld() {
+    /** Commits that reached the disk. */
+    commits: (): number => commits,
+    /** Whether nothing waits. */
+    idle: (): boolean => waiting.count === 0,
+    /** Commits what was held back, once its tenant is not held any more. */
+    commitHeld(): void {
       if (waiting.holdsBack) commitGroup(waiting.takeGroup('free'));
     },
-    flush() {
+    /** Runs all that waits. */
+    flush(): void {
       while (waiting.count > 0) commitGroup(waiting.takeGroup('all'));
     },
   };

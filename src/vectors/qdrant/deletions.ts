@@ -8,12 +8,7 @@ import { type Connection, messageOf, QdrantRefused } from './qdrant-connection.t
  * Removes the points of dropped collections from Qdrant. Nobody sees them meanwhile: their generation belongs to
  * nobody.
  */
-export interface Deletions {
-  /** Does what is due; resolves to the number tried. One run at a time: a second call waits for the running one. */
-  run(): Promise<number>;
-  /** Resolves once no run goes on. */
-  settled(): Promise<void>;
-}
+export type Deletions = ReturnType<typeof createDeletions>;
 
 /** Deletions of one look. */
 const batchMax = 16;
@@ -28,7 +23,7 @@ export function createDeletions(options: {
   connection: Connection;
   clock: Clock;
   onTrouble(message: string): void;
-}): Deletions {
+}) {
   const { registry, connection, clock, onTrouble } = options;
   let running: Promise<number> | null = null;
 
@@ -54,13 +49,15 @@ export function createDeletions(options: {
   }
 
   return {
-    run() {
+    /** Does what is due; resolves to the number tried. One run at a time: a second call waits for the running one. */
+    run(): Promise<number> {
       running ??= runOnce().finally(() => {
         running = null;
       });
       return running;
     },
-    async settled() {
+    /** Resolves once no run goes on. */
+    async settled(): Promise<void> {
       await running?.catch(() => {});
     },
   };

@@ -6,18 +6,14 @@ import { generationKey, type PhysicalShape, physicalName } from './partition.ts'
 import { type Connection, QdrantRefused } from './qdrant-connection.ts';
 
 /** The Qdrant collections that hold all tenants' points (see `physicalName`). */
-export interface PhysicalCollections {
-  /** It exists, with the index that separates tenants. An operator may have made it with settings of his own. */
-  ensure(shape: PhysicalShape): Promise<void>;
-  exists(name: string): Promise<boolean>;
-}
+export type PhysicalCollections = ReturnType<typeof createPhysicalCollections>;
 
 /** No graph over all tenants' points, one for each tenant that has enough of them (Qdrant's guide on multitenancy). */
 const hnsw = { m: 0, payload_m: 16 };
 /** Qdrant's cloud refuses filters over keys without an index unless it is configured otherwise. */
 const strictMode = { enabled: false };
 
-export function createPhysicalCollections(connection: Connection): PhysicalCollections {
+export function createPhysicalCollections(connection: Connection) {
   /**
    * Indexed as far as this process knows: the process that made the collection may have died before it made the index.
    */
@@ -45,7 +41,8 @@ export function createPhysicalCollections(connection: Connection): PhysicalColle
 
   return {
     exists,
-    async ensure(shape) {
+    /** It exists, with the index that separates tenants. An operator may have made it with settings of his own. */
+    async ensure(shape: PhysicalShape): Promise<void> {
       const name = physicalName(shape);
       if (!(await exists(name))) {
         indexed.delete(name);

@@ -7,14 +7,7 @@ import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts'
 import { parseExact } from '../exact-json.ts';
 
 /** Requests to Qdrant. */
-export interface Connection {
-  /**
-   * The answer's `result`. `body`: JSON text. Rejects with `QdrantRefused` when Qdrant found fault with the request, with
-   * a FailureError `overloaded` when it did not answer, or not in time, or not as Qdrant does.
-   */
-  ask(request: QdrantRequest): Promise<unknown>;
-  close(): Promise<void>;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
 export interface QdrantRequest {
   /** Whose turn at the connections it takes. Absent: the gateway's own work, which has turns as a tenant has. */
@@ -76,7 +69,7 @@ const messageCharsMax = 300;
 const keepAliveMs = 4_000;
 
 /** Connects at the first request. */
-export function createConnection({ url, apiKey, way, timeouts: given }: ConnectionOptions): Connection {
+export function createConnection({ url, apiKey, way, timeouts: given }: ConnectionOptions) {
   const { origin, pathname } = new URL(url);
   const timeouts = { ...defaultTimeouts, ...given };
   const prefix = pathname.replace(/\/+$/, '');
@@ -110,7 +103,11 @@ export function createConnection({ url, apiKey, way, timeouts: given }: Connecti
   }
 
   return {
-    async ask(request) {
+    /**
+     * The answer's `result`. `body`: JSON text. Rejects with `QdrantRefused` when Qdrant found fault with the request, with
+     * a FailureError `overloaded` when it did not answer, or not in time, or not as Qdrant does.
+     */
+    async ask(request: QdrantRequest): Promise<unknown> {
       const { status, text } = await once(request).catch((error: unknown) => {
         if (request.use === 'write' || !isBroken(error)) throw unreachable(error);
         return once(request).catch((again: unknown) => {
@@ -119,7 +116,7 @@ export function createConnection({ url, apiKey, way, timeouts: given }: Connecti
       });
       return resultOf(status, text);
     },
-    async close() {
+    async close(): Promise<void> {
       transport.destroy();
     },
   };

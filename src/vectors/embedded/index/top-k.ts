@@ -10,7 +10,6 @@ export function createTopK(capacity: number) {
 
   const worse = (key: number, id: number, otherKey: number, otherId: number): boolean =>
     key < otherKey || (key === otherKey && id > otherId);
-
   const worseAt = (at: number, key: number, id: number): boolean => worse(keys[at]!, ids[at]!, key, id);
 
   function move(from: number, to: number): void {
