@@ -416,7 +416,13 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'name',
   ],
   'src/stores/postgres/ledger.ts': ['isOver'],
-  'src/stores/postgres/page-store.ts': ['pageShape.columns'],
+  'src/stores/postgres/page-store.ts': [
+    'pageShape.columns',
+    "columns.map((_, at) => ``).join(', ')",
+    'at + 2',
+    "[...columns, 'words'].map((name) => ``).join(', ')",
+    'name',
+  ],
   'src/stores/accounts/provider-object-store.ts': [
     'object',
     "oneOf('id_hash', '$1')",
