@@ -20,7 +20,7 @@ async function overProxy(t: TestContext) {
 }
 
 /** In each change of accounts, and in no look at them. */
-const change = 'update "culvert"."store_version"';
+const change = 'UPDATE culvert.store_version';
 
 interface Credit {
   granted_usd: number;
