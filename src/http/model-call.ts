@@ -239,6 +239,9 @@ const sessionHeaders = [
   'x-session-id',
 ] as const;
 
+/** Values of `x-culvert-no-fallback` that leave fallbacks on. */
+const negations = /^(?:false|0|no|off)$/i;
+
 /** Routing options of the caller; a Failure (400) names the wrong header. */
 function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
@@ -249,7 +252,7 @@ function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | 
       `x-culvert-timeout-ms must be a whole number of ms from 1 to ${timeoutMaxMs}.`,
     );
   }
-  const noFallback = headers['x-culvert-no-fallback'] ?? 'no';
+  const noFallback = headers['x-culvert-no-fallback'];
   let session: string | null = null;
   for (const name of sessionHeaders) {
     const value = headers[name];
@@ -257,7 +260,7 @@ function readRoutingOptions(headers: IncomingHttpHeaders): RoutingPreferences | 
     session = headerText(value).slice(0, 256).toWellFormed();
     break;
   }
-  const fallback = /^(?:false|0|no|off)$/i.test(String(noFallback).trim()) ? 'allowed' : 'off';
+  const fallback = noFallback === undefined || negations.test(String(noFallback).trim()) ? 'allowed' : 'off';
   return { timeoutMs, fallback, session };
 }
 
