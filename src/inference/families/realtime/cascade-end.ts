@@ -17,7 +17,7 @@ import { CascadeConversation } from './cascade-conversation.ts';
 import { CascadeItems } from './cascade-items.ts';
 import { decodedSound, soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
-import { type DetectedSpeech, SpeechDetector, sampleRateHz } from './speech-detector.ts';
+import { type DetectedSpeech, detectorFor, sampleRateHz } from './speech-detector.ts';
 import { VoicedText } from './voiced-text.ts';
 
 export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
@@ -30,17 +30,11 @@ export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   errorEvent(failure: Failure): RealtimeEvent;
 }
 
-const silenceUsualMs = 500;
-/** Shorter pauses are within words, and each piece of speech is a call that is paid. */
-const silenceMinMs = 100;
-const prefixUsualMs = 300;
 /** Longest sound that waits for its end; more of it is for the next turn. */
 const soundMaxMs = 300_000;
 const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 /** Turns of the caller that wait for those before them. */
 const turnsWaitingMax = 8;
-/** Longest sound that is kept from before the speech, and longest silence that ends it. */
-const paddingMaxMs = 10_000;
 
 const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
 
@@ -66,7 +60,7 @@ export class CascadeEnd implements SessionEnd {
   readonly #events: EventWriter;
   #listener: EndListener | null = null;
   #settings: SessionSettings = firstSettings;
-  #detector = detectorFor(firstSettings);
+  #detector = detectorFor(firstSettings, soundMaxMs);
   #readSound = soundReader(firstSettings.formats.input);
   /** Sound of a caller that commits it itself. */
   #sound: Buffer[] = [];
@@ -163,7 +157,8 @@ export class CascadeEnd implements SessionEnd {
   #update(event: RealtimeEvent): void {
     const next = updated(this.#settings, objectIn(event.session), soundsTaken);
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id, 'invalid_value');
-    if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns)) this.#detector = detectorFor(next);
+    if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns))
+      this.#detector = detectorFor(next, soundMaxMs);
     const { input } = next.formats;
     if (input !== this.#settings.formats.input) this.#readSound = soundReader(input);
     this.#settings = next;
@@ -389,16 +384,4 @@ const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'un
 function speechItem(id: string, status: 'in_progress' | 'completed' | 'incomplete', transcript: string | null) {
   const content = [{ type: 'input_audio', transcript }];
   return { id, object: 'realtime.item', type: 'message', role: 'user', status, content };
-}
-
-function detectorFor({ turns }: SessionSettings): SpeechDetector | null {
-  if (turns.by === 'commit') return null;
-  const { silenceMs, prefixMs } = turns;
-  return new SpeechDetector(
-    {
-      silenceMs: Math.max(silenceMinMs, Math.min(silenceMs ?? silenceUsualMs, paddingMaxMs)),
-      prefixMs: Math.min(prefixMs ?? prefixUsualMs, paddingMaxMs),
-    },
-    soundMaxMs,
-  );
 }

@@ -1,3 +1,5 @@
+import type { SessionSettings } from '../../../formats/media/realtime/session-settings.ts';
+
 /** Sound of the realtime API: PCM, 16 bits, one channel. */
 export const sampleRateHz = 24_000;
 const bytesPerMs = (sampleRateHz * 2) / 1_000;
@@ -7,6 +9,12 @@ const frameBytes = frameMs * bytesPerMs;
 const speechLevel = 0.012;
 /** So much of it at least is speech, and no click. */
 const speechMinMs = 60;
+const silenceUsualMs = 500;
+/** Shorter pauses are within words, and each piece of speech is a call that is paid. */
+const silenceMinMs = 100;
+const prefixUsualMs = 300;
+/** Longest sound that is kept from before the speech, and longest silence that ends it. */
+const paddingMaxMs = 10_000;
 
 export interface DetectorTimes {
   /** Length of the silence that ends a turn. */
@@ -86,4 +94,17 @@ function loudness(frame: Buffer): number {
     sum += sample * sample;
   }
   return Math.sqrt(sum / (frame.length / 2));
+}
+
+/** The detector of a session whose sound is at most so long; null: its client commits its turns. */
+export function detectorFor({ turns }: SessionSettings, soundMaxMs: number): SpeechDetector | null {
+  if (turns.by === 'commit') return null;
+  const { silenceMs, prefixMs } = turns;
+  return new SpeechDetector(
+    {
+      silenceMs: Math.max(silenceMinMs, Math.min(silenceMs ?? silenceUsualMs, paddingMaxMs)),
+      prefixMs: Math.min(prefixMs ?? prefixUsualMs, paddingMaxMs),
+    },
+    soundMaxMs,
+  );
 }
