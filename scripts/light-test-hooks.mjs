@@ -11,6 +11,8 @@ const current = new AsyncLocalStorage();
 const isFile = /\.test\.ts$/;
 let imported;
 let tests = null;
+/** References to the tests, suites and hooks that this process began; `finished` says whether one ended. */
+export const begun = new Set();
 
 /** `node:test` makes one hook, which notes each test under its id, and all that begins in it. */
 function createTestHook(hook) {
@@ -23,6 +25,7 @@ class TestResource extends AsyncResource {
   constructor(type, options) {
     super(type, options);
     tests?.init(this.asyncId(), type, currentId(), this);
+    begun.add(new WeakRef(this));
   }
 
   runInAsyncScope(run, self, ...args) {

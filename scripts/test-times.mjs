@@ -1,16 +1,26 @@
 // Loaded before each test file. At its end it writes what the file took, as a line of JSON, to TEST_TIMES, a path, and
-// the path of a file that failed, as a line, to FAILED_PROCESSES.
+// the path of a file that failed, as a line, to FAILED_PROCESSES. One that does not end gets SIGWINCH, and writes what it
+// waits for to STUCK_PROCESSES.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
+import { begun } from './light-test-hooks.mjs';
 
-const { TEST_TIMES, FAILED_PROCESSES } = process.env;
+const { TEST_TIMES, FAILED_PROCESSES, STUCK_PROCESSES } = process.env;
 const [, file = ''] = process.argv;
 /** Linux counts the CPU time of processes in these. */
 const ticksASecond = 100;
 
 // The runner, threads and processes that a test forks load it too.
-if (isMainThread && /\.test\.(ts|mjs)$/.test(file))
+const isTest = isMainThread && /\.test\.(ts|mjs)$/.test(file);
+if (isTest && STUCK_PROCESSES)
+  process.on('SIGWINCH', () => {
+    const tests = [...begun].map((reference) => reference.deref());
+    const open = tests.filter((test) => test?.finished === false).map(({ name }) => name);
+    const waiting = [...open, ...process.getActiveResourcesInfo()].join(', ');
+    appendFileSync(STUCK_PROCESSES, `${file}: ${waiting}\n`);
+  });
+if (isTest)
   process.on('exit', (code) => {
     if (FAILED_PROCESSES && code !== 0) appendFileSync(FAILED_PROCESSES, `${file}\n`);
     if (!TEST_TIMES) return;

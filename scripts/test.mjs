@@ -5,14 +5,16 @@
 // `npm run test:long`: the files that `npm test` leaves out, since it ends within fifteen minutes: `*.long.test.ts`.
 // `npm run test:processes`: the files that start gateways, each gateway with two processes over its embedded storage.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
-import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureWeb } from './build-web.mjs';
 import { checkSources, part, quickTests, someCases } from './check.mjs';
 import { memoryFolder } from './memory-folder.mjs';
+import { watchForStuck } from './stuck-tests.mjs';
 import { groupsOf } from './test-groups.mjs';
 import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from './test-options.mjs';
 import { slowest } from './test-times.mjs';
@@ -44,8 +46,10 @@ const filesAtOnce = availableParallelism() * (process.argv.includes('--processes
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;
-// More files than this are not a test that found no peace, but a change that breaks things.
-const secondLookFilesMax = 15;
+/** For a process that hangs behind its tests, or keeps its thread: the longest take three minutes. */
+const processTimeoutMs = everything ? 900_000 : 7_200_000;
+// More files than this are not tests that found no peace, nor two groups of which one hung, but a change that breaks things.
+const secondLookFilesMax = 40;
 
 // Every process that they start takes half as long from the bundle.
 const building = everything || long || processes ? build() : null;
@@ -89,6 +93,7 @@ const environment = {
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 const failedProcesses = join(notes, 'failed.txt');
+const stuckList = join(notes, 'stuck.txt');
 const timesList = join(notes, 'times.jsonl');
 
 /** Builds dist/, where it is not what the sources say, in a process of its own. */
@@ -124,8 +129,8 @@ function runsOverProcesses(file) {
   return !file.startsWith(join('test', 'gates')) && startsGateways(file) && !insideOfOne.test(textOf(file));
 }
 
-function run(paths, concurrency) {
-  const { status } = spawnSync(
+async function run(paths, concurrency) {
+  const runner = spawn(
     process.execPath,
     [
       `--test-concurrency=${concurrency}`,
@@ -141,11 +146,21 @@ function run(paths, concurrency) {
         ...environment,
         FAILED_FILES: failedList,
         FAILED_PROCESSES: failedProcesses,
+        STUCK_PROCESSES: stuckList,
         ...(!names && { TEST_DOTS: '1' }),
         ...(times && { TEST_TIMES: timesList }),
       },
     },
   );
+  const watched = watchForStuck(runner.pid, processTimeoutMs, (argument, busyS) => {
+    const program = resolve(root, argument);
+    const said = linesOf(stuckList).findLast((line) => line.startsWith(program));
+    const waiting = said ?? `${program}: its thread does not answer, and took ${busyS.toFixed(1)} s of CPU in 3 s`;
+    console.log(`\nStopped, as it did not end in ${processTimeoutMs / 60_000} min: ${waiting}`);
+    appendFileSync(failedProcesses, `${program}\n`);
+  });
+  const [status] = await once(runner, 'exit');
+  watched();
   return status ?? 1;
 }
 
@@ -168,12 +183,12 @@ function filesThatFailed() {
 
 const units = new Set(quickTests({ slow: true }));
 const { paths, members } = apart || fuzz ? { paths: files, members: new Map() } : groupsOf(files, root, notes, units);
-let status = run(paths, filesAtOnce);
+let status = await run(paths, filesAtOnce);
 const failed = filesThatFailed();
 if (status !== 0 && !fuzz && failed.length > 0 && failed.length <= secondLookFilesMax) {
   // Tests with real processes share two cores; one that failed for that alone passes by itself, and counts as passed.
   console.log(`\nA second look at what failed above, by itself:\n  ${failed.join('\n  ')}`);
-  status = run(failed, 1);
+  status = await run(failed, 1);
   const verdict =
     status === 0
       ? 'All of them passed by themselves and count as passed: the tests that failed above need mending.'
