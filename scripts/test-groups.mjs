@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url';
 
 /** Folders whose files start a world of their own, or need too little of the gateway to load it beside others. */
 const inTurn = /^(src|test\/(bundle|deploy|docs|engines|processes|telemetry|vector-conformance))\//;
-/** Marks of a file that measures time, or needs programs that take the cores for themselves. */
+/** Marks of a file that measures time, needs programs that take the cores for themselves, or says itself that another in its process disturbs it. */
 const wantsPeace =
-  /assertWithin|performance\.now|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools/;
+  /assertWithin|performance\.now|threadCpuUsage|nothing beside it|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools/;
 /** Folders and marks of files that change or measure their whole process. */
 const apart = /^test\/(browser|conformance|gates)\//;
 const wantsAProcess =

@@ -1,3 +1,4 @@
+// Runs with nothing beside it: the answers are to come while PostgreSQL is stopped, not behind it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';

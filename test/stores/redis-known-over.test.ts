@@ -1,3 +1,4 @@
+// Runs with nothing beside it: a file that keeps the thread for a second makes Redis seem gone.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redisMissing } from '../start-redis.ts';
