@@ -68,3 +68,13 @@ test('a table of which the import reads only the oldest rows is noted', () => {
     'LiteLLM_EndUserTable: only its 10000 oldest rows are read',
   ]);
 });
+
+test('the end of a key is a time of UTC, unless it says its zone', () => {
+  const tokens = ['2099-01-01T00:00:00', '2099-01-01T00:00:00Z', '2099-01-01T00:00:00+02:00'].map((expires, at) => {
+    return { token: `${at}`.repeat(64), key_alias: `k${at}`, expires };
+  });
+  assert.deepEqual(
+    imported({ LiteLLM_VerificationToken: tokens }).config.keys?.map(({ expires }) => expires),
+    ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z', '2099-01-01T00:00:00+02:00'],
+  );
+});

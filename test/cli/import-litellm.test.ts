@@ -232,6 +232,22 @@ model_list:
   );
 });
 
+test('a service that speaks OpenAI’s API is asked at its address, with its key there alone', () => {
+  const file = `
+model_list:
+  - { model_name: a, litellm_params: { model: volcengine/doubao-pro } }
+  - { model_name: b, litellm_params: { model: nano-gpt/deepseek/v3, api_base: "https://mine.example/v1" } }`;
+  const { models, providers } = loaded(imported(file));
+  const placeOf = (alias: string) => {
+    const { provider, model } = models[alias]!.targets[0]!;
+    const { type, base_url, api_key } = providers[provider]!;
+    return [type, base_url, api_key, model];
+  };
+  const ark = 'https://ark.cn-beijing.volces.com/api/v3';
+  assert.deepEqual(placeOf('a'), ['openai', ark, 'value-of-VOLCENGINE_API_KEY', 'doubao-pro']);
+  assert.deepEqual(placeOf('b'), ['openai', 'https://mine.example/v1', undefined, 'deepseek/v3']);
+});
+
 test('what has no place is told with its line, and stands in the file as a comment', () => {
   const told = lines(team);
   for (const wanted of [

@@ -170,7 +170,7 @@ function whyBlocked(above: readonly Scope[]): string | null {
   return blocking === undefined ? null : `${blocking.label} is blocked`;
 }
 
-/** LiteLLM keeps times of UTC without saying so. */
+/** LiteLLM keeps times of UTC without saying so; a column with a zone says which. */
 function instantOf(time: string): string {
-  return `${time.replace(/(Z|[+-]\d\d:?\d\d)$/, '')}Z`;
+  return /(Z|[+-]\d\d:?\d\d)$/.test(time) ? time : `${time}Z`;
 }
