@@ -74,6 +74,7 @@ test('what has no place is told with its file and line, and no note repeats a se
     /^configs\.json:29 .*output_guardrails: not carried over: guards of a model, a plan or server check texts/,
     /^configs\.json:36 .*callers choose the model pc-router-3c4d\/large themselves/,
     /^configs\.json:55 .*provider: this target is not carried over: there is no provider for nobody-knows/,
+    /^virtual-keys\.json:11 .*rate_limits: not carried over: a credential is limited only by requests per minute/,
     /^virtual-keys\.json:10 .*usage_limits: not carried over: a budget belongs to a plan/,
   ]) {
     assert.ok(

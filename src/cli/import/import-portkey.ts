@@ -113,9 +113,10 @@ function ownerOf({ ai_provider_name: name, ai_provider_id: id, ai_provider: prov
 function readKey(key: JsonObject, { path, values }: Place, { keys }: Found): void {
   noteLeftOut(key, keyFields, path, values.notes);
   const limits = objectsIn(key.rate_limits);
-  const rpm = limits.find(({ type, unit }) => type === 'requests' && unit === 'rpm')?.value;
+  const ofRequests = limits.find(({ type, unit }) => type === 'requests' && unit === 'rpm');
+  const rpm = ofRequests?.value;
   for (const limit of limits) {
-    if (limit.value === rpm) continue;
+    if (limit === ofRequests) continue;
     values.notes.add([...path, 'rate_limits'], 'not carried over: a credential is limited only by requests per minute');
   }
   keys.set(String(key.slug), {
