@@ -74,14 +74,16 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   let simulator: Promise<RunningSimulator> | null = null;
   let simulatorUrl: string | null = null;
   let isClosed = false;
+  // An earlier configuration must not come after a later one, nor its guards into it.
+  const inTurn = oneAfterTheOther();
   const healthChecks = createHealthChecks({ clock, transport, health });
-  const snapshots = { current: await takeSnapshot() };
+  const snapshots = { current: await takeSnapshot(config) };
   healthChecks.follow(snapshots.current);
 
-  async function takeSnapshot(): Promise<Snapshot> {
-    const configured = (await parts.stepsOf?.(config)) ?? [];
+  async function takeSnapshot(wanted: Config): Promise<Snapshot> {
+    const configured = (await parts.stepsOf?.(wanted)) ?? [];
     const built = buildSnapshot({
-      config,
+      config: wanted,
       env,
       locals,
       known,
@@ -102,19 +104,22 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
         throw error;
       });
       simulatorUrl = (await simulator).url;
-      return takeSnapshot();
+      return takeSnapshot(wanted);
     }
     for (const problem of built.problems) log.warn(problem);
     return built.snapshot;
   }
 
-  async function renew(): Promise<void> {
-    let next = await takeSnapshot();
-    if (await prices.load(config, next.providers.values())) next = await takeSnapshot();
-    snapshots.current = { ...next, pricing };
-    health.retain(next.models.targets());
-    healthChecks.follow(next);
-  }
+  const renew = (given?: Config) =>
+    inTurn(async () => {
+      const wanted = given ?? config;
+      let next = await takeSnapshot(wanted);
+      if (await prices.load(wanted, next.providers.values())) next = await takeSnapshot(wanted);
+      config = wanted;
+      snapshots.current = { ...next, pricing };
+      health.retain(next.models.targets());
+      healthChecks.follow(next);
+    });
 
   async function updatePrices(): Promise<void> {
     if (await prices.update(config)) await renew();
@@ -156,8 +161,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   return {
     snapshots,
     async reconfigure(next, asking) {
-      config = next;
-      await renew();
+      await renew(next);
       return { providersListed: asking === 'nobody' ? Promise.resolve() : modelRefresh.look() };
     },
     async useLocals(more) {
@@ -179,5 +183,15 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       healthChecks.stop();
       await (await simulator)?.close();
     },
+  };
+}
+
+/** Begins each work when the one before has ended, or failed. */
+function oneAfterTheOther(): (work: () => Promise<void>) => Promise<void> {
+  let last = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
   };
 }
