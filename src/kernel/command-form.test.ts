@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { commandForm } from './command-form.ts';
+import { commandForm, pasted } from './command-form.ts';
 
 const inClone = { npm_package_name: 'culvert-gateway' };
 
@@ -28,5 +29,21 @@ for (const [form, program, env] of [
 ] as const) {
   test(`hints of ${program || 'another program'} ${JSON.stringify(env)} say ${form}`, () => {
     assert.equal(commandForm({ program, env, cwd: '/home/me' }), form);
+  });
+}
+
+for (const word of [
+  'dev/laptop',
+  'my export.jsonl',
+  "dev/o'hara",
+  'dev/$HOME',
+  'a`id`b',
+  'say "a b"',
+  "'$x'",
+  'a!b',
+  'a;b',
+]) {
+  test(`a shell reads ${word} in a pasted command as one word`, () => {
+    assert.equal(execFileSync('sh', ['-c', `printf %s ${pasted(word)}`], { encoding: 'utf8' }), word);
   });
 }

@@ -36,9 +36,10 @@ export function commandForm({ program, env, cwd }: Called): string {
   return `node ${pasted(fromHere.startsWith('..') ? program : fromHere)}`;
 }
 
-/** Quoted as one word of a shell. */
-function pasted(path: string): string {
-  return /^[\w./\\:-]+$/.test(path) ? path : JSON.stringify(path);
+/** Quoted as one word of a shell; of Windows too, where it has none of the marks that POSIX reads within double quotes. */
+export function pasted(word: string): string {
+  if (/^[\w./\\:@=,+-]+$/.test(word)) return word;
+  return /["$`!]/.test(word) ? `'${word.replaceAll("'", "'\\''")}'` : JSON.stringify(word);
 }
 
 /** The form in which this process was called, for whatever tells its user of a command. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { checkConfigText } from '../../config/check.ts';
 import { formatProblem } from '../../config/problem.ts';
-import { culvert } from '../../kernel/command-form.ts';
+import { culvert, pasted } from '../../kernel/command-form.ts';
 import { isObject, objectIn } from '../../kernel/json.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { ForeignSource } from '../import/foreign-sources.ts';
@@ -101,7 +101,7 @@ function finish(result: ImportResult, gateway: Gateway, from: string, { output, 
     const shown = counts.filter(([section, count]) => count > 0 || section === 'providers' || section === 'models');
     const counted = shown.map(([section, count]) => `${section} ${count}`);
     print(`Wrote ${output}: ${counted.join(', ')}, notes ${notes.length}.`);
-    print(`Next: ${culvert} check ${output} --live`);
+    print(`Next: ${culvert} check ${pasted(output)} --live`);
   }
   return 0;
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { initialConfigText, initialSchemaName } from '../../config/init.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
-import { culvert } from '../../kernel/command-form.ts';
+import { culvert, pasted } from '../../kernel/command-form.ts';
 import { print, printJson } from '../print.ts';
 import { writeNewFile } from '../whole-file.ts';
 
@@ -15,7 +15,7 @@ export async function init(file: string, flags: { json?: boolean }): Promise<num
   if (isNew) writeNewFile(schema, `${JSON.stringify(configJsonSchema(), null, 2)}\n`, 'Try again.');
   if (flags.json) printJson({ file, schema });
   else {
-    const start = file === 'culvert.yaml' ? `${culvert} start` : `${culvert} start --config ${file}`;
+    const start = file === 'culvert.yaml' ? `${culvert} start` : `${culvert} start --config ${pasted(file)}`;
     const beside = isNew ? `, and ${schema}, which editors use to complete it` : '';
     print(`Wrote ${file}${beside}. It is valid as it is: ${start}`);
   }

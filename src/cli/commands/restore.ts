@@ -1,5 +1,5 @@
 import { urlOf } from '../../http/connections/listening.ts';
-import { culvert } from '../../kernel/command-form.ts';
+import { culvert, pasted } from '../../kernel/command-form.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
 import { openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
@@ -49,7 +49,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   try {
     if (dataIn(folder, names).length > 0 && !flags.yes) {
       throw new CommandFailed(
-        `${folder.path} holds databases already. ${culvert} restore ${file} --yes moves them aside, as *.before-restore-<time>.`,
+        `${folder.path} holds databases already. ${culvert} restore ${pasted(file)} --yes moves them aside, as *.before-restore-<time>.`,
       );
     }
     if (!isEmbedded) await refuseUnlessEmpty(config, parts);

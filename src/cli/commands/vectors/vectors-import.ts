@@ -1,4 +1,4 @@
-import { culvert } from '../../../kernel/command-form.ts';
+import { culvert, pasted } from '../../../kernel/command-form.ts';
 import type { JsonWidth } from '../../../kernel/json.ts';
 import { loopWidthMax } from '../../../kernel/parse-object.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
@@ -35,7 +35,7 @@ export async function importVectors(file: string, flags: ImportFlags, parts: Cli
     });
   } catch (error) {
     if (done.line < flags.fromLine || !(error instanceof CommandFailed)) throw error;
-    const again = `${culvert} vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
+    const again = `${culvert} vectors import --tenant ${pasted(flags.tenant)} ${pasted(file)} --from-line ${done.line + 1}`;
     throw new CommandFailed(`${error.message}\nEverything up to line ${done.line} is written. To continue: ${again}`);
   }
   const { collections, points } = done;

@@ -1,4 +1,4 @@
-import { culvert } from '../../../kernel/command-form.ts';
+import { culvert, pasted } from '../../../kernel/command-form.ts';
 import { type AdminFlags, withAdmin } from '../../admin-client.ts';
 import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
@@ -92,7 +92,7 @@ async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): 
       if (found === undefined) throw new CommandFailed(`The tenant '${tenant}' has no collections.`);
       const has = `${String(found.collections)} collections with ${String(found.points)} points`;
       throw new CommandFailed(
-        `'${tenant}' has ${has}. ${culvert} vectors purge ${tenant} --yes deletes them permanently.`,
+        `'${tenant}' has ${has}. ${culvert} vectors purge ${pasted(tenant)} --yes deletes them permanently.`,
       );
     }
     const purged = (await admin.request('POST', '/vectors/purge', { body: { tenant } })) as Row;
