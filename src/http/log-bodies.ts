@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { Principal } from '../books/auth/principal.ts';
 import type { LoggedBodies } from '../inference/endpoints/services.ts';
 import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
@@ -133,8 +134,11 @@ export class LoggedText {
   /** `form`: its media type when it is neither JSON nor events. */
   text(form: string): string {
     if (form !== '') return `[${this.#bytes} bytes of ${form}]`;
-    const text = withoutCredentials(this.bytes().toString('utf8'));
-    return this.#bytes > this.#loggedBytes ? `${text}… [${this.#bytes} bytes in all]` : text;
+    const whole = this.whole();
+    if (whole !== null) return withoutCredentials(whole.toString('utf8'));
+    // It keeps back the part of a character that the cut left.
+    const text = new StringDecoder('utf8').write(this.bytes());
+    return `${withoutCredentials(text)}… [${this.#bytes} bytes in all]`;
   }
 }
 
