@@ -103,6 +103,23 @@ test('recalculations at the same time report and audit what each of them changed
   assert.equal(audit.data.length, 1);
 });
 
+test('a recalculation that fails half way audits what it has changed', async (t) => {
+  const admin = await openAdmin(t, configOf());
+  for (let count = 0; count < 3; count += 1) await settle(admin, {});
+  admin.configure(configOf({ input: 2, output: 10 }));
+  const list = admin.ledger.list.bind(admin.ledger);
+  let pages = 0;
+  t.mock.method(admin.ledger, 'list', async (query: Parameters<typeof list>[0]) => {
+    pages += 1;
+    if (pages === 3) throw new Error('the disk is gone');
+    return list({ ...query, limit: 1 });
+  });
+  await assert.rejects(admin.call('POST', '/usage/recalculate', { apply: true }), /the disk is gone/);
+  t.mock.restoreAll();
+  const { data } = await admin.ok('GET', '/audit?action=usage.recalculate');
+  assert.deepEqual([data[0]?.after.changed, data[0]?.after.cost_usd], [2, 0.006]);
+});
+
 test('a recalculation goes on where a call ended, and refuses a span that is turned round', async (t) => {
   const admin = await openAdmin(t, configOf({ input: 2, output: 10 }));
   for (let at = 0; at < 3; at += 1) await settle(admin, {});

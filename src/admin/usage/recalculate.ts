@@ -114,20 +114,7 @@ async function recalculated(
   };
   let examined = 0;
   let cursor = request.cursor ?? null;
-  do {
-    const page = await ledger.list({ ...query, cursor });
-    const changes: Repriced[] = [];
-    for (const before of page.events) {
-      examined += 1;
-      const after = await presentCost(before);
-      if (typeof after === 'string') sums.left(after);
-      else changes.push({ before, after });
-    }
-    if (request.apply) await apply(changes);
-    else sums.add(changes);
-    cursor = page.next;
-  } while (cursor !== null && examined < stepRequestsMax && clock.monotonicMs() < untilMs);
-  const reply: Recalculation = {
+  const reply = (): Recalculation => ({
     object: 'recalculation',
     applied: request.apply,
     from: new Date(fromMs).toISOString(),
@@ -135,9 +122,26 @@ async function recalculated(
     looked_at: examined,
     ...sums.shown(),
     next_cursor: cursor,
-  };
-  if (request.apply && reply.requests > 0) await audited(records, reply, request, operator);
-  return reply;
+  });
+  try {
+    do {
+      const page = await ledger.list({ ...query, cursor });
+      const changes: Repriced[] = [];
+      for (const before of page.events) {
+        examined += 1;
+        const after = await presentCost(before);
+        if (typeof after === 'string') sums.left(after);
+        else changes.push({ before, after });
+      }
+      if (request.apply) await apply(changes);
+      else sums.add(changes);
+      cursor = page.next;
+    } while (cursor !== null && examined < stepRequestsMax && clock.monotonicMs() < untilMs);
+  } finally {
+    // What was changed before a failure stays.
+    if (request.apply) await audited(records, reply(), request, operator);
+  }
+  return reply();
 }
 
 /** One entry for each call that changed something: what it was asked for, and both sums. */
@@ -147,6 +151,7 @@ async function audited(
   { account, model, requests: which }: z.output<typeof body>,
   operator: Operator,
 ): Promise<void> {
+  if (requests === 0) return;
   const span = { from, to, ...definedMembers({ account, model }), requests: which };
   await records.apply([], {
     actor: operator.name,
