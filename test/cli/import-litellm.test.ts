@@ -118,12 +118,12 @@ test('prices of longer input and of service tiers are carried, and factors that 
     ...usual,
     ...tiers,
     output_cost_per_token_priority: 3e-5,
-    provider_specific_entry: { 'a b': 2 },
+    provider_specific_entry: { 'a b': 2, ['__proto__']: 3 },
   });
   assert.deepEqual(odd.price, { ...rates, served_as: { flex: 0.5 } });
   assert.match(
     odd.told.join('; '),
-    /prices of priority are not the usual ones times one factor.*it is no word for how/,
+    /prices of priority are not the usual ones times one factor(.*it is no word for how){2}/,
   );
   const alone = priced({ ...longer, provider_specific_entry: { fast: 6 } });
   assert.deepEqual(alone.price, { served_as: { fast: 6 } });

@@ -120,7 +120,7 @@ function writtenFactors(values: Values, info: JsonObject, entry: Path): Record<s
   const written = objectIn(info[factorsName]);
   return Object.fromEntries(
     Object.entries(written).flatMap(([word, value]) => {
-      if (!/^[a-z_\d]{1,64}$/.test(word)) {
+      if (!/^(?!__proto__$)[a-z_\d]{1,64}$/.test(word)) {
         values.notes.add([...path, word], 'not carried over: it is no word for how a request is served');
         return [];
       }
