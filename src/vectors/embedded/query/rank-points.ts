@@ -61,7 +61,7 @@ function* rankAll(parts: RankParts, queries: readonly Prefetch[], filters: reado
 function* rankSources(parts: RankParts, query: Prefetch, k: number, sources: readonly Ranked[]): Steps<Ranked> {
   const { target } = query;
   if (target.kind === 'fusion') return fuse(sources, target.method, k);
-  if (target.kind === 'formula') return scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
+  if (target.kind === 'formula') return yield* scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
   return yield* rankCandidates(parts, query, k, unionOf(sources));
 }
 

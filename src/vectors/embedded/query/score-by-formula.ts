@@ -7,6 +7,7 @@ import { matches } from '../../filter/matches.ts';
 import { valuesAt } from '../../filter/reach.ts';
 import type { Expression, Formula } from '../../formula.ts';
 import type { PointId } from '../../point.ts';
+import { eachInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
 import { createTopK } from '../index/top-k.ts';
 import type { Ranked } from '../index/vector-index.ts';
 import type { OpenCollection } from '../open-collection.ts';
@@ -19,16 +20,16 @@ interface FormulaPoint {
   payload: JsonObject | null;
 }
 
-/** The best `k` results of prefetches. Throws a FailureError (400) for a point that the formula gives no number. */
-export function scoreByFormula(
+/** The best `k` results of prefetches, in steps. Throws a FailureError (400) for a point that the formula gives no number. */
+export function* scoreByFormula(
   { points }: VectorTables,
   { cid, vectors, memory }: OpenCollection,
   { expression, defaults }: Formula,
   sources: readonly Ranked[],
   k: number,
-): Ranked {
+): Steps<Ranked> {
   const scores = sources.map(({ slots, scores: given }) => new Map(Array.from(slots, (slot, i) => [slot, given[i]])));
-  const slots = new Set(sources.flatMap((source) => [...source.slots]));
+  const slots = Uint32Array.from(new Set(sources.flatMap((source) => [...source.slots])));
 
   function evaluate(part: Expression, point: FormulaPoint): number {
     const of = (one: Expression) => evaluate(one, point);
@@ -105,12 +106,12 @@ export function scoreByFormula(
     return refuse(`'${text}' of the point ${id} is not ${what}, and has no such default`);
   }
 
-  const top = createTopK(Math.min(k, slots.size));
-  for (const slot of slots) {
+  const top = createTopK(Math.min(k, slots.length));
+  yield* eachInSteps(slots, scannedPerStep, (slot) => {
     const { id, payload } = points.row(cid, slot);
     const point = { slot, id, payload: payload === null ? null : (JSON.parse(payload) as JsonObject) };
     top.offer(finite(Math.fround(evaluate(expression, point)), point, 'the score'), slot);
-  }
+  });
   const { keys, ids } = top.drain();
   return { slots: ids, scores: keys };
 }
