@@ -42,7 +42,18 @@ test("a proof in a call's id leaves it what Anthropic takes for one, and comes o
     }),
   );
   assert.deepEqual(withoutProof('toolu_01__cv_'), { id: 'toolu_01__cv_', proof: null });
+  assert.deepEqual(withoutProof('a b__cv_gemini_!__cv_gemini_eA__cv_thought_eA'), {
+    id: 'a b__cv_gemini_!',
+    proof: { vendor: 'gemini', payload: Buffer.from('eA__cv_thought_eA', 'base64url').toString() },
+  });
   assert.equal(withProof('id', { vendor: 'gemini', payload: 'x'.repeat(40_000) }), 'id');
+});
+
+test('an id that repeats the mark is read in no time', () => {
+  const id = `${'__cv_a_'.repeat(40_000)}!`;
+  const startMs = performance.now();
+  assert.deepEqual(withoutProof(id), { id, proof: null });
+  assert.ok(performance.now() - startMs < 1_000, `${performance.now() - startMs} ms`);
 });
 
 /** The assistant's parts of the next request, when a client sends them back unchanged. */

@@ -6,6 +6,7 @@ import { pictureTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
 import { dropLastThoughts } from '../../neutral/tool-loop.ts';
+import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import { documentFormats } from './media-types.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -88,16 +89,10 @@ function repaired(system: SystemBlock[], turns: Turn[], encoding: Encoding): { s
 
 /** Converse refuses two documents of one name, and a document without a text in the same turn. */
 function nameDocuments(turns: readonly Turn[]): void {
-  const taken = new Set<string>();
+  const names = new UniqueIds();
   for (const { content } of turns) {
     const documents = content.flatMap(({ document }) => (document === undefined ? [] : [document as JsonObject]));
-    for (const document of documents) {
-      const name = document.name as string;
-      let unique = name;
-      for (let n = 2; taken.has(unique); n++) unique = `${name} ${n}`;
-      taken.add(unique);
-      document.name = unique;
-    }
+    for (const document of documents) document.name = names.take(document.name as string, ' ');
     if (documents.length > 0 && !content.some(({ text }) => text !== undefined)) content.push({ text: seeDocument });
   }
 }
