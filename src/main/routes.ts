@@ -141,7 +141,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...vectorRoutes({ services, endpoint: vectorCalls, engine: vectors, bodies: parts.bodies }),
     ...webToolRoutes(services, web),
     ...batchRoutes(parts, batches),
-    ...crawlRoutes({ ...crawls, config: () => snapshots.current.config, clock }),
+    ...crawlRoutes({ ...crawls, services, config: () => snapshots.current.config, clock }),
     ...firecrawlAccountRoutes({ counters: stores.counters, ledger, plans, clock, running: crawls.running }),
     ...unsupportedFirecrawlRoutes(),
     ...mcpRoutesOf(parts, () => all),

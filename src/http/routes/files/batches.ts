@@ -7,10 +7,10 @@ import type { Services } from '../../../inference/endpoints/services.ts';
 import { checkedMetadata, metadataSchema } from '../../../inference/families/responses/conversation-fields.ts';
 import { type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { begunOnce } from '../../begun-once.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed, listOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
-import { begunOnce } from './begun-once.ts';
 import { expiryOf } from './openai-file.ts';
 
 export interface BatchesRouteParts {

@@ -16,13 +16,13 @@ import type { ObjectReader } from '../../../inference/spine/body-reader.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { begunOnce } from '../../begun-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { withHold } from '../../with-hold.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { answerWith, type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
-import { begunOnce } from './begun-once.ts';
 import { sendFile } from './file-calls.ts';
 
 export interface MessageBatchesParts {

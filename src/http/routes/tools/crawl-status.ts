@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/schema.ts';
+import type { Services } from '../../../inference/endpoints/services.ts';
 import type { OpenedCrawls } from '../../../inference/families/pages/open-crawls.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
@@ -22,6 +23,7 @@ export interface CrawlPlace {
 
 export interface CrawlParts extends Pick<OpenedCrawls, 'crawls' | 'sink' | 'guard' | 'patterns' | 'writer'> {
   meter: Pick<CrawlMeter, 'mayPay'>;
+  services: Pick<Services, 'idempotency'>;
   config(): Config;
   clock: Clock;
 }

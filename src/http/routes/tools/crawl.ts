@@ -10,6 +10,7 @@ import { type ReadCrawl, readCrawl } from '../../../tools/crawl/read-crawl-optio
 import { crawlFromV1, scrapeFromV1 } from '../../../tools/firecrawl-v1.ts';
 import { schemaOfReads } from '../../../tools/read-schema.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
+import { begunOnce } from '../../begun-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { readJsonBody } from '../../read-body.ts';
@@ -63,11 +64,12 @@ function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect'
   ];
 }
 
-/** body → checked → addresses → quota left → written down → answered; a worker takes it up. */
+/** body → checked → key → addresses → quota left → written down → answered; a worker takes it up. */
 async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return null;
-  const parsed = Buffer.isBuffer(raw) ? parseObject(raw) : raw;
+  if (isFailure(raw)) return raw;
+  const parsed = parseObject(raw);
   if (isFailure(parsed)) return parsed;
   const { body } = parsed;
   const { kind, api, at } = place;
@@ -78,20 +80,24 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const caller = callerOf(exchange);
   const { tenant, account } = caller;
   const owner = { tenant, account, keyId: callerIdOf(caller) };
-  const refused =
-    parts.writer(owner, options) ??
-    (await parts.patterns(tenant, options)) ??
-    // Each page of a batch is checked when its turn comes: a refused one is no reason against the others.
-    (kind === 'batch' ? null : await parts.guard(urls[0]!, 'url')) ??
-    (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
-    // A caller that cannot pay the first page learns it now, not from a stopped crawl.
-    (await parts.meter.mayPay(owner)) ??
-    (await withoutCollection(parts, { ...owner, collection: options.collection }));
-  if (refused !== null) return refused;
-  const made = await parts.crawls.create(owner, urls, options);
-  if (made === 'full') return tooMany;
-  const base = linkBaseOf(exchange.request, parts.config().server);
-  writeJson(exchange, 200, begun(read, fields, made.id, `${base}${at}/${made.id}`), exchange.admitted?.headers);
+  const crawl = await begunOnce(parts.services, { exchange, endpoint: at, tenant, body: raw }, async () => {
+    const refused =
+      parts.writer(owner, options) ??
+      (await parts.patterns(tenant, options)) ??
+      // Each page of a batch is checked when its turn comes: a refused one is no reason against the others.
+      (kind === 'batch' ? null : await parts.guard(urls[0]!, 'url')) ??
+      (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
+      // A caller that cannot pay the first page learns it now, not from a stopped crawl.
+      (await parts.meter.mayPay(owner)) ??
+      (await withoutCollection(parts, { ...owner, collection: options.collection }));
+    if (refused !== null) return refused;
+    const made = await parts.crawls.create(owner, urls, options);
+    if (made === 'full') return tooMany;
+    const base = linkBaseOf(exchange.request, parts.config().server);
+    return begun(read, fields, made.id, `${base}${at}/${made.id}`);
+  });
+  if (crawl === null || isFailure(crawl)) return crawl;
+  writeJson(exchange, 200, crawl, exchange.admitted?.headers);
   return null;
 }
 
