@@ -33,7 +33,7 @@ export async function moveTenant(store: VectorStore, from: string, to: Owner): P
 async function moveCollection(store: VectorStore, from: string, to: Owner, spec: CollectionSpec): Promise<void> {
   const { name } = spec;
   await store.changeAliases(from, [{ kind: 'create', alias: marker(to, name), collection: name }]);
-  if ((await store.find(to.tenant, name)) === null) await store.create(to, spec);
+  if ((await store.find(to.tenant, name)) === null) await store.create(to, spec, 'moved');
   const { payloadSchema } = await store.inspect(from, name);
   for (const [key, { type, params }] of Object.entries(payloadSchema)) {
     await store.indexPayload(to.tenant, name, key, type, params);

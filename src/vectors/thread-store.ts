@@ -19,7 +19,7 @@ export function createThreadStore(
     (tenant: string, ...args: unknown[]): Promise<never> =>
       ask<never>(threadOf(tenant), method, tenant, ...args);
   const store: VectorStore = {
-    create: (owner, spec) => ask(threadOf(owner.tenant), 'create', owner, spec),
+    create: (owner, ...args) => ask(threadOf(owner.tenant), 'create', owner, ...args),
     drop: ofTenant('drop'),
     list: ofTenant('list'),
     find: ofTenant('find'),

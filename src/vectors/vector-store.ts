@@ -14,7 +14,7 @@ import type { PointBatch, PointId, ScoredPoint, StoredPoint, VectorBatch, Vector
  * nothing.
  */
 export interface VectorStore {
-  create(owner: Owner, spec: CollectionSpec): Promise<void>;
+  create(owner: Owner, spec: CollectionSpec, place?: 'new' | 'moved'): Promise<void>;
   /** False when there was none. Its aliases go with it. */
   drop(tenant: string, collection: string): Promise<boolean>;
   /** By name. */

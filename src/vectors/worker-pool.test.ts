@@ -110,6 +110,17 @@ test('closing commits what was asked for, and refuses what comes after', async (
   assert.equal((await workers.prepare(callOf({ verb: 'list-collections' }))).kind, 'overloaded');
 });
 
+test('a move needs no free place among the collections of the account, in the same thread or not', async (t) => {
+  const { workers } = start(t, { workers: 2, limits: { collectionsPerAccount: 1, pointsPerCall: 10 } });
+  const { store } = workers;
+  const [from, to] = ['alice', elsewhere('alice', 2)].map((tenant) => ({ tenant, account: 'acme' }));
+  await store.create(from!, spec('docs', 2));
+  assert.deepEqual(await store.adopt('alice', to!), { collections: 1 });
+  await assert.rejects(store.create(from!, spec('more', 2)));
+  await store.purge(to!.tenant);
+  await store.create(from!, spec('more', 2));
+});
+
 test('the operator moves all of a tenant to another, into another thread too, with its aliases and indexes', async (t) => {
   const { workers } = start(t, { workers: 2 });
   const { store } = workers;
