@@ -130,7 +130,8 @@ test('S35 every hostile message of a WebSocket for responses holds the loop for 
       const beforeMs = mainThreadMs(pid);
       const type = await answered(text);
       ms = Math.min(ms, mainThreadMs(pid) - beforeMs);
-      assert.notEqual(type, 'response.completed', what);
+      // Metadata of any kind is passed on.
+      if (!what.startsWith('metadata')) assert.notEqual(type, 'response.completed', what);
     }
     if (ms > loopMsMax * slowness()) slow.push(`${ms.toFixed(1)} ms: ${what}`);
     if (ms > slowest.ms) slowest = { ms, what };
