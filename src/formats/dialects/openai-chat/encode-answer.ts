@@ -42,8 +42,8 @@ export function isCustom({ custom, name }: { custom?: true; name: string }, { ec
   return custom ?? (Array.isArray(echo?.customTools) && echo.customTools.includes(name));
 }
 
-/** A chunk behind the value of `delta`. */
-const chunkEnd = ',"logprobs":null,"finish_reason":null}]}\n\n';
+/** The rest of a choice behind the value of `delta`. */
+const choiceEnd = ',"logprobs":null,"finish_reason":null}]';
 
 class ChunkEncoder implements StreamEncoder {
   lost: Set<string> | undefined = undefined;
@@ -61,9 +61,14 @@ class ChunkEncoder implements StreamEncoder {
   /** The last chunk of a choice up to its usage, which comes later. */
   #unended = '';
   #closed = false;
+  /** The rest of a chunk behind its choices: OpenAI counts in the last alone, and says so in the others. */
+  readonly #chunkEnd: string;
+  readonly #deltaEnd: string;
 
   constructor(head: AnswerHead) {
     this.#head = head;
+    this.#chunkEnd = head.includeUsage && head.clientOf === undefined ? ',"usage":null}\n\n' : '}\n\n';
+    this.#deltaEnd = choiceEnd + this.#chunkEnd;
   }
 
   step(event: NeutralEvent): string {
@@ -100,7 +105,7 @@ class ChunkEncoder implements StreamEncoder {
         return this.#emit(
           event.choice,
           '{}',
-          `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]}\n\n`,
+          `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]${this.#chunkEnd}`,
         );
       case 'usage':
         this.#usage = event.usage;
@@ -203,12 +208,12 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   /** A chunk, behind one with the role if this is the first thing that the choice says. */
-  #emit(choice: number, delta: string, end = chunkEnd): string {
+  #emit(choice: number, delta: string, end = this.#deltaEnd): string {
     const sent = this.#choiceAt(choice);
     const { opening } = sent;
     if (sent.begun) return opening + delta + end;
     sent.begun = true;
-    return `${opening}{"role":"assistant","content":"","refusal":null}${chunkEnd}${opening}${delta}${end}`;
+    return `${opening}{"role":"assistant","content":"","refusal":null}${this.#deltaEnd}${opening}${delta}${end}`;
   }
 
   #choiceAt(choice: number): SentChoice {
@@ -258,7 +263,7 @@ class ChunkEncoder implements StreamEncoder {
     const word = reason === 'tool-calls' ? finishReasonOf(reason, this.#head) : finishReasons[reason];
     const end = `,"logprobs":null,"finish_reason":"${word}"${inChoice}}]${beside}`;
     sent.finished = true;
-    if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', `${end}}\n\n`);
+    if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', end + this.#chunkEnd);
     const before = this.#unended;
     this.#unended = this.#emit(choice, '{"content":""}', end);
     return before === '' ? frames : `${before}}\n\n${frames}`;

@@ -49,6 +49,12 @@ test('a stream: role first, then text, then finish_reason, then [DONE]', () => {
   assert.equal(data(written([...hello, end])).at(-1), '[DONE]');
 });
 
+test('where usage was asked for, the chunks before it have null, except for clients of other vendors', () => {
+  const usages = (over: Partial<AnswerHead>) => chunks(written([...hello, end], over)).map(({ usage }) => usage);
+  assert.deepEqual(usages({ includeUsage: true }).slice(0, -1), [null, null, null]);
+  assert.deepEqual(usages({ includeUsage: true, clientOf: 'groq' }).slice(0, -1), [undefined, undefined, undefined]);
+});
+
 test('the usage chunk comes only when it was asked for, alone and before [DONE]', () => {
   assert.equal(
     chunks(written([...hello, end])).some((chunk) => 'usage' in chunk),
