@@ -18,7 +18,8 @@ export function citationsOf(citation: JsonObject, block: TextBlock | undefined):
   return sources.map((source) => ({
     ...readSource(source),
     ...(span !== undefined && { span }),
-    own: { vendor, block: citation },
+    // A document gets its id of the caller's back instead.
+    ...(source.type === 'tool' && { vendorPart: { vendor, block: { ...citation, sources: [source] } } }),
   }));
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerHead } from '../dialect.ts';
+import { decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 
 const head: AnswerHead = { fallbackId: 'x', model: 'm', createdS: 1, includeUsage: true };
@@ -37,4 +38,21 @@ test('a call that a model gave no arguments has an empty object, which clients c
     if (isObject(calls) && isObject(calls.function)) pieces[index] += String(calls.function.arguments);
   }
   assert.deepEqual(pieces, expected);
+});
+
+test('a citation of what a tool answered is shown as one, when Cohere answers a caller of Cohere', () => {
+  const sources = ['t1:0', 't2:0'].map((id) => ({ type: 'tool', id, tool_output: { degrees: 3 } }));
+  const citation = { start: 2, end: 5, text: 'and', content_index: 0, type: 'TEXT_CONTENT' };
+  const message = {
+    role: 'assistant',
+    content: [{ type: 'text', text: '😀 and' }],
+    citations: [{ ...citation, sources }],
+  };
+  const whole = fold(head);
+  for (const event of decodeWhole({ id: 'a', finish_reason: 'COMPLETE', message })) whole.add(event);
+  const shown = (whole.result() as { message: JsonObject }).message.citations;
+  assert.deepEqual(
+    shown,
+    sources.map((source) => ({ ...citation, sources: [source] })),
+  );
 });
