@@ -48,3 +48,8 @@ test('schemas that have no end come to one', () => {
   assert.equal(misfitOf(1, branch), 'the answer fits none of anyOf');
   assert.equal(misfitOf(1, { $ref: 'https://elsewhere.example/schema' }), null);
 });
+
+test('lengths of texts are characters, as JSON Schema counts them', () => {
+  assert.equal(misfitOf('😀😀', { minLength: 2, maxLength: 2 }), null);
+  assert.equal(misfitOf('😀', { minLength: 2 }), 'the answer must have a length of at least 2');
+});

@@ -59,7 +59,7 @@ function inBounds(value: JsonValue, schema: JsonObject, at: string): string | nu
   if (Array.isArray(allowed) && !allowed.some(same)) return `${at} must be one of ${shown(allowed)}`;
   if (only !== undefined && !same(only)) return `${at} must be ${shown(only)}`;
   if (typeof value === 'number') return inRange(value, schema, at);
-  if (typeof value === 'string') return ofLength(value.length, schema.minLength, schema.maxLength, at);
+  if (typeof value === 'string') return ofLength([...value].length, schema.minLength, schema.maxLength, at);
   return Array.isArray(value) ? ofLength(value.length, schema.minItems, schema.maxItems, at) : null;
 }
 
