@@ -114,9 +114,9 @@ export class CascadeItems {
     this.#events.write('conversation.item.added', { previous_item_id: previous, item: begun });
   }
 
-  /** The model reads the words of its sound from now on. */
+  /** The model reads the words of its sound from now on, unless it was deleted meanwhile. */
   #transcribed(id: string, given: JsonObject, sounds: Sounds, transcripts: readonly string[] | null): void {
-    const read = this.#read(given, sounds, transcripts ?? '');
+    const read = this.#conversation.has(id) ? this.#read(given, sounds, transcripts ?? '') : null;
     if (read === null || 'param' in read) return;
     const status = transcripts === null ? 'incomplete' : 'completed';
     const item = { id, object: 'realtime.item', ...read.item, status };
