@@ -47,6 +47,18 @@ test('nobody waits for ever for what a thread had not answered when it was close
   await refused;
 });
 
+test('no question starts a thread that was closed, whether it had run or not', async () => {
+  for (const hasRun of [true, false]) {
+    const data = () => ({ workerData, transfer: [] });
+    const thread = createWorkerThread({ data, onMessage() {}, onDeath() {}, clock: fakeClock(), entry: silent });
+    if (hasRun) await thread.ready();
+    await thread.close();
+    await assert.rejects(thread.ready(), FailureError);
+    await assert.rejects(thread.ask({ kind: 'close' }), FailureError);
+    assert.equal(thread.started(), false);
+  }
+});
+
 test('a thread that dies fails its own calls as retryable, and is started again, once a second at most', async (t) => {
   const clock = fakeClock();
   const deaths: string[] = [];

@@ -12,7 +12,7 @@ const restartAfterMs = 1_000;
 /** Its present work may take this long once it is to close; acknowledged writes are on the disk either way. */
 const closeTimeoutMs = 10_000;
 
-/** The main side of one thread: started when it is first asked, and again when it has died. */
+/** The main side of one thread: started when it is first asked, and again when it has died, until it is closed. */
 export type WorkerThread = ReturnType<typeof createWorkerThread>;
 
 /** A message that gets an answer; its id is given here. */
@@ -42,10 +42,11 @@ export function createWorkerThread(options: WorkerThreadOptions) {
   let startedMs = Number.NEGATIVE_INFINITY;
   let deathReason: string | null = null;
   let lastId = 0;
+  let isClosed = false;
 
   function start(): Worker {
     const nowMs = options.clock.monotonicMs();
-    if (deathReason !== null && nowMs - startedMs < restartAfterMs) throw died();
+    if (isClosed || (deathReason !== null && nowMs - startedMs < restartAfterMs)) throw died();
     startedMs = nowMs;
     const { workerData, transfer } = options.data();
     const entry = options.entry ?? new URL('./vector-worker.ts', import.meta.url);
@@ -117,6 +118,7 @@ export function createWorkerThread(options: WorkerThreadOptions) {
     trouble: (): string | null => (worker === null ? deathReason : null),
     started: (): boolean => worker !== null,
     async close(): Promise<void> {
+      isClosed = true;
       const closing = worker;
       if (closing === null) return;
       await withinMs(
