@@ -117,6 +117,25 @@ test('it leaves the connection at the end of a response, and keeps what the call
   caller.realtime.close();
 });
 
+test('a call of a response that the caller has cancelled keeps no session at its connection', async () => {
+  const { caller, live } = await talking();
+  live.mayResume('handle-8');
+  const from = caller.events.length;
+  live.send({ serverContent: { modelTurn: { parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'AAAA' } }] } } });
+  await caller.heard('response.output_audio.delta', from);
+  caller.send({ type: 'response.cancel' });
+  // Nothing answers a cancellation before the response ends.
+  caller.send({ type: 'input_audio_buffer.clear' });
+  await caller.heard('input_audio_buffer.cleared', from);
+  live.send({ toolCall: { functionCalls: [{ id: 'call_8', name: 'add', args: {} }] } });
+  assert.equal(statusOf((await caller.heard('response.done', from)) as unknown as JsonObject), 'cancelled');
+  const next = upstream.next();
+  live.send(goAway);
+  assert.equal(statusOf(await caller.turn('And now?')), 'completed');
+  assert.match(JSON.stringify((await next).messages), /And now\?/);
+  caller.realtime.close();
+});
+
 test('a connection that breaks ends the response that runs, and not the session', async () => {
   const { caller, live } = await talking();
   live.mayResume('handle-4');

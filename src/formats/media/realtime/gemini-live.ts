@@ -283,7 +283,8 @@ export class GeminiLive {
       if (!isObject(call) || typeof call.name !== 'string') continue;
       const { name } = call;
       const id = typeof call.id === 'string' ? call.id : this.#events.id('call');
-      this.#calls.set(id, name);
+      // Nobody will answer a call that is not passed on.
+      if (this.#cancelled === null) this.#calls.set(id, name);
       this.#write((response) => response.call(id, name, JSON.stringify(call.args ?? {})));
     }
     // It waits for their results now: to OpenAI's callers that is the end of a response.
