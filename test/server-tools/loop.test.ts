@@ -191,8 +191,9 @@ test('a wrong tool is refused with the name of its field', async () => {
   ];
   for (const [tool, param] of cases) {
     const response = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Hi', tools: [tool] } });
-    const { error } = (await response.json()) as { error: { param: string } };
+    const { error } = (await response.json()) as { error: { param: string; message: string } };
     assert.deepEqual([response.status, error.param], [400, param]);
+    if (param.endsWith('server_url')) assert.match(error.message, /must be an http: or https: URL/);
   }
 });
 

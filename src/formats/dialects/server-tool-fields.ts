@@ -214,7 +214,7 @@ export function mcpServerTool(
     return refused(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
   }
   if (url != null && (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))) {
-    return refused(`${path}.server_url`, 'must be an https: URL');
+    return refused(`${path}.server_url`, 'must be an http: or https: URL');
   }
   if (!settings.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
     return refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
