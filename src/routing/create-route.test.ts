@@ -29,6 +29,18 @@ test('repeats go round: after one more failure the other is likelier to answer',
   assert.deepEqual(ids([fails(of), fails(of), fails(of), fails(of)]), ['first/m', 'second/m', 'first/m', 'second/m']);
 });
 
+test('an attempt that is ended twice counts once', () => {
+  const { route, fails, end, health, now } = setUp();
+  const of = route(queryOf([targetOf('first/m'), targetOf('second/m', { priority: 2 })]));
+  const first = fails(of);
+  end(of, first, 'transient');
+  assert.deepEqual(ids([fails(of), fails(of), fails(of)]), ['second/m', 'first/m', 'second/m']);
+  assert.deepEqual(
+    health.snapshot(now()).map(({ inFlight }) => inFlight),
+    [0, 0],
+  );
+});
+
 test('a repeated target is repeated after a jittered pause of 100 ms and up, others at once', () => {
   const { route, end, next } = setUp();
   const of = route(queryOf([targetOf('a/m'), targetOf('b/m')]));

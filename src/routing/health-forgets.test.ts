@@ -46,6 +46,15 @@ test('names that callers invent do not pile up; a running attempt’s lane stays
   assert.equal(kept.find((lane) => lane.target === 'busy/m')?.inFlight, 1);
 });
 
+test('a target whose lane made room for others is counted again when it comes back', () => {
+  const { health, now } = setUp();
+  const first = targetOf('a/first');
+  laneOf(health, first);
+  for (let i = 0; i < lanesMax; i++) health.lanes(targetOf(`a/invented-${i}`));
+  health.began(laneOf(health, first), {}, 600_000, now());
+  assert.equal(health.snapshot(now()).find(({ target }) => target === 'a/first')?.inFlight, 1);
+});
+
 test('where all lanes are busy, the oldest is forgotten, and its requests still end', () => {
   const { health, now } = setUp();
   const lanes = Array.from({ length: lanesMax + 3 }, (_, nth) => {

@@ -100,17 +100,21 @@ test('weight 0 is taken only when nothing else is there', () => {
 test('a conversation stays with its target among equals, up to twice the load, not beyond', () => {
   const affinity = affinityOf('acme', 'hello');
   const random = seededRandom(3);
-  const options = [
-    option('a', { firstTokenMs: 100 }),
-    option('b', { firstTokenMs: 100 }),
-    option('c', { firstTokenMs: 100 }),
-  ];
+  const ids = ['a', 'b', 'c'];
+  const options = ids.map((id) => option(id, { firstTokenMs: 100 }));
   const own = pick(options, affinity, random, 0);
   for (let i = 0; i < 200; i++) assert.equal(pick(options, affinity, random, 0), own);
   own.state.inFlight = 1;
   for (let i = 0; i < 200; i++) assert.equal(pick(options, affinity, random, 0), own);
   own.state.inFlight = 3;
-  for (let i = 0; i < 200; i++) assert.notEqual(pick(options, affinity, random, 0), own);
+  const others = new Set(Array.from({ length: 200 }, () => pick(options, affinity, random, 0).id));
+  assert.deepEqual(
+    [...others].toSorted(),
+    ids.filter((id) => id !== own.id),
+  );
+  // Of two there is nothing to draw.
+  const drawn = { ...random, next: () => assert.fail('drawn') };
+  assert.notEqual(pick([own, options.find((one) => one !== own)!], affinity, drawn as never, 0), own);
 });
 
 test('a conversation stays with a target that fails now and then, and leaves one that fails half of the time', () => {
