@@ -80,10 +80,10 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   const snapshots = { current: await takeSnapshot(config) };
   healthChecks.follow(snapshots.current);
 
-  async function takeSnapshot(wanted: Config): Promise<Snapshot> {
-    const configured = (await parts.stepsOf?.(wanted)) ?? [];
+  async function takeSnapshot(latest: Config): Promise<Snapshot> {
+    const configured = (await parts.stepsOf?.(latest)) ?? [];
     const built = buildSnapshot({
-      config: wanted,
+      config: latest,
       env,
       locals,
       known,
@@ -104,7 +104,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
         throw error;
       });
       simulatorUrl = (await simulator).url;
-      return takeSnapshot(wanted);
+      return takeSnapshot(latest);
     }
     for (const problem of built.problems) log.warn(problem);
     return built.snapshot;
@@ -112,10 +112,10 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
 
   const renew = (given?: Config) =>
     inTurn(async () => {
-      const wanted = given ?? config;
-      let next = await takeSnapshot(wanted);
-      if (await prices.load(wanted, next.providers.values())) next = await takeSnapshot(wanted);
-      config = wanted;
+      const latest = given ?? config;
+      let next = await takeSnapshot(latest);
+      if (await prices.load(latest, next.providers.values())) next = await takeSnapshot(latest);
+      config = latest;
       snapshots.current = { ...next, pricing };
       health.retain(next.models.targets());
       healthChecks.follow(next);
