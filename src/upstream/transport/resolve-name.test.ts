@@ -96,6 +96,14 @@ test('F26 one family without records does no harm to the other', async (t) => {
   assert.equal((await over(noSystem)('six.test')).addresses[0]?.address, '2001:db8::1');
 });
 
+test('F26 where the name servers are silent, the next name goes to those of the network that the machine is in now', async (t) => {
+  const servers = [await nameServer(t, { 'api.test': { a: 'silence', aaaa: 'silence' } })];
+  const resolve = createSystemResolver({ servers, hostsFile: '/dev/null', getAddressInfo: noSystem });
+  await assert.rejects(resolve('api.test'), { code: 'ETIMEOUT' });
+  servers[0] = await nameServer(t, { 'api.test': { a: four } });
+  assert.equal((await resolve('api.test')).addresses[0]?.address, '192.0.2.1');
+});
+
 test('F26 what the name servers do not know, getaddrinfo may: search domains, mDNS', async (t) => {
   const over = await resolverOver(t, { 'fails.test': { a: 'SERVFAIL', aaaa: 'SERVFAIL' } });
   const asked: string[] = [];

@@ -35,8 +35,7 @@ const systemQueriesMax = 2;
  * (search domains, mDNS) and names without a dot go to getaddrinfo, a few at a time.
  */
 export function createSystemResolver(options: ResolverOptions = {}): ResolveName {
-  const resolver = new Resolver({ timeout: 900, tries: 2 });
-  if (options.servers !== undefined) resolver.setServers(options.servers);
+  let resolver: Resolver | null = null;
   const hostsFile = options.hostsFile ?? '/etc/hosts';
   const fromSystem = createSystemQueries(options.getAddressInfo ?? ((hostname) => lookup(hostname, { all: true })));
   return async (hostname) => {
@@ -47,13 +46,22 @@ export function createSystemResolver(options: ResolverOptions = {}): ResolveName
       return fromSystem(hostname);
     }
     try {
+      resolver ??= openResolver(options);
       return await fromNameServers(resolver, hostname);
     } catch (error) {
       // A server that hangs would hang a thread too.
-      if (codeOf(error) === 'ETIMEOUT') throw error;
-      return fromSystem(hostname);
+      if (codeOf(error) !== 'ETIMEOUT') return fromSystem(hostname);
+      // A laptop in another network: c-ares goes on with the servers that it has read.
+      resolver = null;
+      throw error;
     }
   };
+}
+
+function openResolver({ servers }: ResolverOptions): Resolver {
+  const resolver = new Resolver({ timeout: 900, tries: 2 });
+  if (servers !== undefined) resolver.setServers(servers);
+  return resolver;
 }
 
 async function fromNameServers(resolver: Resolver, hostname: string): Promise<ResolvedName> {
