@@ -12,8 +12,8 @@ function scripted() {
     fetches.push(next);
     return next.promise;
   }, clock);
-  const give = async () => {
-    fetches.at(-1)!.resolve({ value: `token ${fetches.length}`, expiresAtMs: clock.wallMs() + 3_600_000 });
+  const give = async (lastsMs = 3_600_000) => {
+    fetches.at(-1)!.resolve({ value: `token ${fetches.length}`, expiresAtMs: clock.wallMs() + lastsMs });
     await new Promise(setImmediate);
   };
   return { clock, fetches, renewed, give };
@@ -65,4 +65,21 @@ test('a failure ahead of time is tried again after a pause, and shows when the t
   const next = renewed.get();
   await give();
   assert.equal(await next, 'token 5');
+});
+
+test('a token that lasts for less than five minutes is fetched at most once in five seconds', async () => {
+  const { clock, fetches, renewed, give } = scripted();
+  void renewed.get();
+  await give(240_000);
+  for (let at = 0; at < 10; at++) {
+    assert.equal(renewed.get(), 'token 1');
+    clock.advance(400);
+  }
+  assert.equal(fetches.length, 1);
+  clock.advance(1_000);
+  assert.equal(renewed.get(), 'token 1');
+  assert.equal(fetches.length, 2);
+  await give(235_000);
+  assert.equal(renewed.get(), 'token 2');
+  assert.equal(fetches.length, 2);
 });

@@ -16,7 +16,7 @@ export interface Renewed<T> {
 
 /** It is fetched again so long before it expires, while the old one still serves. */
 const renewAheadMs = 5 * 60_000;
-/** Between two fetches ahead of time of which the first failed. */
+/** Between two fetches ahead of time: the first may have failed, or given the same value again. */
 const retryPauseMs = 5_000;
 
 /** A credential that expires: fetched when a caller asks for it, and again in the background before it expires. */
@@ -31,12 +31,9 @@ export function createRenewed<T>(fetch: () => Promise<Perishable<T>>, clock: Clo
         held = next;
         return next.value;
       })
-      .catch((error: unknown) => {
-        quietUntilMs = clock.monotonicMs() + retryPauseMs;
-        throw error;
-      })
       .finally(() => {
         fetching = null;
+        quietUntilMs = clock.monotonicMs() + retryPauseMs;
       });
     return fetching;
   }

@@ -25,8 +25,6 @@ export const unknownProject = '-';
 
 const name = 'google-auth-library';
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
-/** A signed token of a service account says no time; Google takes it for an hour. */
-const signedLifetimeMs = 30 * 60_000;
 
 /**
  * Tokens of Google Cloud by its own library: Application Default Credentials (a file, gcloud's login, the metadata server),
@@ -42,7 +40,7 @@ export function googleAuthorizer(facts: GoogleFacts, clock: Clock = systemClock)
     });
     return opened;
   };
-  const proof = createRenewed(() => tried(facts, 'token', async () => headersNow(await auth(), clock)), clock);
+  const proof = createRenewed(() => tried(facts, 'token', async () => headersNow(await auth())), clock);
   const project = createRenewed(
     () => tried(facts, 'project', async () => ({ value: await (await auth()).getProjectId(), expiresAtMs: null })),
     clock,
@@ -129,11 +127,11 @@ function readJson(text: string): JsonObject {
   return read;
 }
 
-async function headersNow(auth: GoogleAuth, clock: Clock) {
+async function headersNow(auth: GoogleAuth) {
   const client = await auth.getClient();
   const headers = await client.getRequestHeaders();
-  const expiresAtMs = client.credentials.expiry_date ?? clock.wallMs() + signedLifetimeMs;
-  return { value: [...headers].flat(), expiresAtMs };
+  // Of a token that a service account signs, the library says 1, and keeps it while it is good: it is always requested.
+  return { value: [...headers].flat(), expiresAtMs: client.credentials.expiry_date ?? 1 };
 }
 
 /** Members of the credentials that are secret. */

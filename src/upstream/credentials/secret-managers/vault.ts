@@ -25,13 +25,18 @@ const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token
 export function vaultReader({ env, transport }: ManagerParts): SecretReader {
   const { VAULT_ADDR: address = localAddress, VAULT_NAMESPACE: namespace } = env;
   if (!URL.canParse(address)) throw new SecretUnread('VAULT_ADDR is not a URL');
-  const { origin } = new URL(address);
+  const { origin, pathname } = new URL(address);
   const common = namespace === undefined ? [] : ['x-vault-namespace', namespace];
   let route: Promise<UpstreamRoute | undefined> | null = null;
 
   async function ask(path: string, headers: readonly string[], body: object | null): Promise<JsonAnswer> {
     route ??= routeTo(env.VAULT_CACERT);
-    const to = { origin, path: `/v1/${path}`, route: await route, headers: [...common, ...headers] };
+    const to = {
+      origin,
+      path: `${pathname.replace(/\/$/, '')}/v1/${path}`,
+      route: await route,
+      headers: [...common, ...headers],
+    };
     if (body === null) return getJson(transport, to, managerTimeoutMs);
     const typed = { ...to, headers: [...to.headers, 'content-type', 'application/json'] };
     return postJson(transport, typed, JSON.stringify(body), managerTimeoutMs);
@@ -78,9 +83,9 @@ async function logIn(env: ManagerParts['env'], post: Post): Promise<Perishable<s
     const jwt = (await readFile(env.VAULT_K8S_TOKEN_FILE || serviceAccountToken, 'utf8').catch(unreadable)).trim();
     return tokenIn(await post(`auth/${env.VAULT_K8S_MOUNT || 'kubernetes'}/login`, { role: podRole, jwt }));
   }
-  // What `vault login` writes.
+  // What `vault login` writes, and an agent anew: it is read each time.
   const tokenFile = await readFile(join(env.HOME || homedir(), '.vault-token'), 'utf8').catch(() => '');
-  if (tokenFile.trim() !== '') return { value: tokenFile.trim(), expiresAtMs: null };
+  if (tokenFile.trim() !== '') return { value: tokenFile.trim(), expiresAtMs: 0 };
   throw new SecretUnread(
     'there is no login for Vault: set VAULT_TOKEN, VAULT_ROLE_ID and VAULT_SECRET_ID, or VAULT_K8S_ROLE',
   );
