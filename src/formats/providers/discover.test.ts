@@ -289,6 +289,18 @@ test('a failed list says why and never rejects', async () => {
       message: 'mine did not answer',
     },
   );
+  // A wrong key is a 400 there, which the words alone tell from other faults.
+  const message = {
+    gemini: 'API key not valid. Please pass a valid API key.',
+    xai: 'Incorrect API key provided: xa***y.',
+  };
+  for (const [type, error] of Object.entries(message)) {
+    const found = await discoverModels(connection(type), async () => ({
+      status: 400,
+      body: type === 'xai' ? { code: 'Client specified an invalid argument', error } : { error: { message: error } },
+    }));
+    assert.equal(found.ok === false && found.reason, 'bad_credential', type);
+  }
   const result = await discoverModels(connection('jina'), () => assert.fail('nothing to ask'));
   assert.equal(result.ok === false && result.reason, 'not-listed');
 });

@@ -41,8 +41,8 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
     return { ok: false, reason: 'not-listed', message: `${name} shows no list of models to this key` };
   }
   if (answer.status !== 200) {
-    const reason = classifyError(provider, answer.status, null);
     const error = readError(answer.body);
+    const reason = classifyError(provider, answer.status, error);
     return {
       ok: false,
       reason,
