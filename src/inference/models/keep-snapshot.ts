@@ -5,6 +5,7 @@ import type { Engines } from '../../engines/local-engines.ts';
 import type { LocalServer } from '../../formats/providers/probe-local.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
+import { oneAfterTheOther } from '../../kernel/sharing/one-after-the-other.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { OutVariants } from './alias.ts';
@@ -183,15 +184,5 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       healthChecks.stop();
       await (await simulator)?.close();
     },
-  };
-}
-
-/** Begins each work when the one before has ended, or failed. */
-function oneAfterTheOther(): (work: () => Promise<void>) => Promise<void> {
-  let last = Promise.resolve();
-  return (work) => {
-    const done = last.then(work);
-    last = done.catch(() => {});
-    return done;
   };
 }

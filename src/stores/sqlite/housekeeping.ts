@@ -10,6 +10,7 @@ import type {
   TrafficQuery,
   UsageQuery,
 } from '../../books/metering/ledger.ts';
+import { oneAfterTheOther } from '../../kernel/sharing/one-after-the-other.ts';
 import { answerCalls } from '../../kernel/threads/thread-port.ts';
 import { objectUpkeep } from '../accounts/provider-object-store.ts';
 import { readResults } from '../ledger/experiment-book.ts';
@@ -47,7 +48,7 @@ function housekeepingOf(file: string) {
   const database = openDatabase(file, 'checkpoint', busyTimeoutMs);
   let reading: Database | null = null;
   /** Jobs that write run one after the other; those that read wait for nobody. */
-  let lastWrite: Promise<unknown> = Promise.resolve();
+  const inTurn = oneAfterTheOther();
 
   /** Requests go first: it waits for them much longer than they would. */
   function objects() {
@@ -58,12 +59,6 @@ function housekeepingOf(file: string) {
   function reader(): Database {
     reading ??= openDatabase(file, 'checkpoint', busyTimeoutMs);
     return reading;
-  }
-
-  function inTurn<T>(work: () => T | Promise<T>): Promise<T> {
-    const mine = lastWrite.then(work);
-    lastWrite = mine.catch(() => {});
-    return mine;
   }
 
   function checkpoint(): void {
