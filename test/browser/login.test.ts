@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey } from '../start-gateway.ts';
 import { openPage } from './open-page.ts';
@@ -60,6 +61,31 @@ suite('logging in', { skip }, () => {
     await page.getByText('The session had ended, and nothing was changed.').waitFor();
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByText('server.port').waitFor();
+  });
+
+  test('a session that ends is noticed by calls that no query made, and the next one reads the page again', async (t) => {
+    const logIn = async (page: Page) => {
+      await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+      await page.locator('input[type=password]').fill(adminKey);
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    const live = await openPage(t, gateway, '/dashboard/requests');
+    await live.locator('tbody tr').first().waitFor();
+    await live.context().clearCookies();
+    await logIn(live);
+    const page = await openPage(t, gateway, '/dashboard/playground');
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await logIn(page);
+    await page.goto('/dashboard/keys');
+    await page.locator('tbody tr').first().waitFor();
+    await page.context().clearCookies();
+    await page.getByRole('searchbox').fill('crm');
+    await logIn(page);
+    await page.locator('tbody tr').filter({ hasText: 'northwind' }).waitFor();
+    assert.equal(await page.getByText('The session had ended').count(), 0);
   });
 
   test('another person who logs in where a session ended gets a page of their own', async (t) => {

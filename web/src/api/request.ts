@@ -47,6 +47,12 @@ export class ConnectionError extends Error {
 }
 
 let csrfToken: string | null = null;
+let onSessionEnd: () => void = () => {};
+
+/** Sets what happens when a call finds that the session has ended. */
+export function whenSessionEnds(then: () => void): void {
+  onSessionEnd = then;
+}
 
 /** Sets the token of the session, which goes with every call that changes something. */
 export function setCsrf(token: string | null): void {
@@ -81,7 +87,10 @@ export async function send(method: string, path: string, options: CallOptions = 
   answered();
   if (response.ok) return response;
   // The server's message is for programs: it names the headers that take a key.
-  if (response.status === 401 && csrfToken !== null && !path.startsWith('/dashboard/')) throw new SessionEnded();
+  if (response.status === 401 && csrfToken !== null && !path.startsWith('/dashboard/')) {
+    onSessionEnd();
+    throw new SessionEnded();
+  }
   throw new ApiError(response.status, await response.json().catch(() => null));
 }
 
