@@ -3,7 +3,7 @@ import { after, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey } from '../start-gateway.ts';
-import { openPage } from './open-page.ts';
+import { openPage, otherMachine } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -86,6 +86,30 @@ suite('logging in', { skip }, () => {
     await logIn(page);
     await page.locator('tbody tr').filter({ hasText: 'northwind' }).waitFor();
     assert.equal(await page.getByText('The session had ended').count(), 0);
+  });
+
+  test('pages work over plain http from another machine, where browsers hide a part of what they can', async (t) => {
+    const url = gateway.url.replace('127.0.0.1', otherMachine);
+    const page = await openPage(t, { url }, '/dashboard/playground', { login: null });
+    assert.equal(await page.evaluate('typeof navigator.clipboard + typeof crypto.randomUUID'), 'undefinedundefined');
+    await page.locator('input[type=password]').fill(adminKey);
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hello');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('article', { name: 'Answer' }).waitFor();
+    await page.goto('/dashboard/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('[name=account]').fill('atlas');
+    await dialog.locator('[name=name]').fill('laptop');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByRole('button', { name: 'Copy secret' }).click();
+    await dialog.getByRole('button', { name: 'Copied', exact: true }).waitFor();
+    const secret = await dialog.locator('pre').innerText();
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('searchbox').focus();
+    await page.keyboard.press('Control+v');
+    assert.equal(await page.getByRole('searchbox').inputValue(), secret);
   });
 
   test('another person who logs in where a session ended gets a page of their own', async (t) => {

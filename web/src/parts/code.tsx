@@ -2,6 +2,7 @@ import { Check, Copy as CopyIcon } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { IconButton, type IconButtonProps } from './button.tsx';
 import { classes } from './classes.ts';
+import { copyText } from './copy-text.ts';
 
 /** How long the tick is shown. */
 const tickMs = 1_500;
@@ -19,11 +20,7 @@ export function Copy({ text, label = 'Copy', ...rest }: CopyProps) {
     return () => clearTimeout(timer);
   }, [copied]);
   return (
-    <IconButton
-      label={copied ? 'Copied' : label}
-      {...rest}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
-    >
+    <IconButton label={copied ? 'Copied' : label} {...rest} onClick={() => void copyText(text).then(setCopied)}>
       {copied ? <Check className="text-ok" /> : <CopyIcon />}
     </IconButton>
   );

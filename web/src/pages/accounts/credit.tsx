@@ -14,6 +14,7 @@ import { usd } from '../../parts/format.ts';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { Field } from '../../parts/forms/form.tsx';
 import { numberOrText } from '../../parts/forms/typed.ts';
+import { newId } from '../../parts/new-id.ts';
 import { Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -81,7 +82,7 @@ function TopUp({ path, onClose }: { path: string; onClose: () => void }) {
   const [amount, setAmount] = useState('');
   const [note, setNote] = useState('');
   // Of this form: pressed twice it adds once.
-  const [id] = useState(() => `web-${crypto.randomUUID()}`);
+  const [id] = useState(() => `web-${newId()}`);
   const client = useQueryClient();
   const add = useMutation({
     mutationFn: () => call('POST', path, { body: { usd: numberOrText(amount), note, id } }),

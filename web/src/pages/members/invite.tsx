@@ -5,6 +5,7 @@ import { call } from '../../api/request.ts';
 import { useOperator } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Switch } from '../../parts/controls.tsx';
+import { copyText } from '../../parts/copy-text.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
@@ -90,7 +91,7 @@ function LinkDialog({ link: { path, expires, mail }, onClose }: { link: Link; on
       <p className="mb-4 rounded-md border border-line bg-ground p-3 font-mono text-xs [overflow-wrap:anywhere]">
         {address}
       </p>
-      <Button look="main" onClick={() => void navigator.clipboard.writeText(address).then(() => setCopied(true))}>
+      <Button look="main" onClick={() => void copyText(address).then(setCopied)}>
         {copied ? 'Copied' : 'Copy link'}
       </Button>{' '}
       <Button onClick={onClose}>Done</Button>

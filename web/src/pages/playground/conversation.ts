@@ -1,6 +1,7 @@
 // A conversation as the page knows it, whichever format it is sent in.
 
 import { FieldProblem } from '../../parts/forms/typed.ts';
+import { newId } from '../../parts/new-id.ts';
 
 export interface Picture {
   name: string;
@@ -107,7 +108,7 @@ export type Json = Record<string, unknown>;
 export function newAnswer(startedMs: number): AssistantTurn {
   return {
     role: 'assistant',
-    id: crypto.randomUUID(),
+    id: newId(),
     text: '',
     reasoning: '',
     signature: null,

@@ -1,4 +1,5 @@
 import type { RequestReply } from '../../../../src/admin/request-schema.ts';
+import { newId } from '../../parts/new-id.ts';
 import { keep } from '../../parts/stored/use-stored.ts';
 import { type Json, newAnswer, noSettings, type Picture, type Turn, type UserTurn } from './conversation.ts';
 
@@ -22,7 +23,7 @@ export function setUpAgain({ endpoint, model, bodies }: RequestReply): Record<st
   const question: UserTurn | null = last?.role === 'user' ? last : null;
   const before = question === null ? turns : turns.slice(0, -1);
   const system = [body.system, ...messages.filter(isSystem).map(({ content }) => content)].map(textOf).filter(Boolean);
-  keep('playground.lanes', [{ id: crypto.randomUUID(), model, turns: before }], 'session');
+  keep('playground.lanes', [{ id: newId(), model, turns: before }], 'session');
   keep('playground.draft', question?.text ?? '', 'session');
   const settings = {
     ...noSettings,
@@ -36,7 +37,7 @@ export function setUpAgain({ endpoint, model, bodies }: RequestReply): Record<st
 }
 
 function turnOf({ role, content }: Json): Turn[] | null {
-  if (role === 'user') return [{ role, id: crypto.randomUUID(), text: textOf(content), pictures: picturesOf(content) }];
+  if (role === 'user') return [{ role, id: newId(), text: textOf(content), pictures: picturesOf(content) }];
   if (role !== 'assistant') return null;
   return [{ ...newAnswer(Date.now()), text: textOf(content), ending: { kind: 'complete', finish: null } }];
 }

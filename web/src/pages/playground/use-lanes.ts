@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
+import { newId } from '../../parts/new-id.ts';
 import { keep, storedOr } from '../../parts/stored/use-stored.ts';
 import { type AssistantTurn, moreOf, type Picture, type Settings, type Turn, toolsOf } from './conversation.ts';
 import type { Format } from './formats/format.ts';
@@ -78,7 +79,7 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
     running,
     send(text, pictures) {
       checkSettings(settings);
-      const turn: Turn = { role: 'user', id: crypto.randomUUID(), text, pictures };
+      const turn: Turn = { role: 'user', id: newId(), text, pictures };
       for (const lane of lanes) ask(lane, [...lane.turns, turn]);
     },
     stop() {
@@ -86,9 +87,7 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
     },
     setModel: (id, model) => setLanes((before) => before.map((lane) => (lane.id === id ? { ...lane, model } : lane))),
     add(model) {
-      setLanes((before) =>
-        before.length >= lanesMax ? before : [...before, { id: crypto.randomUUID(), model, turns: [] }],
-      );
+      setLanes((before) => (before.length >= lanesMax ? before : [...before, { id: newId(), model, turns: [] }]));
     },
     remove(id) {
       aborts.current.get(id)?.abort();
@@ -126,7 +125,7 @@ export function useLanes(caller: Caller | null | undefined, format: Format, sett
     },
     restart(model) {
       for (const abort of aborts.current.values()) abort.abort();
-      setLanes([{ id: crypto.randomUUID(), model, turns: [] }]);
+      setLanes([{ id: newId(), model, turns: [] }]);
     },
   };
 }

@@ -9,6 +9,7 @@ import { count, plural } from '../../parts/format.ts';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { Field } from '../../parts/forms/form.tsx';
 import { jsonProblem } from '../../parts/forms/typed.ts';
+import { newId } from '../../parts/new-id.ts';
 import { toast } from '../../parts/toast.tsx';
 import { CrawlForm } from '../tools/new-crawl.tsx';
 import { collectionsKey, vectors } from './vectors-api.ts';
@@ -147,7 +148,7 @@ function problemIn(text: string): string | null {
 function pointsIn(text: string, source: string): unknown[] {
   if (!isJson(text)) {
     const more = source === '' ? {} : { source };
-    return linesOf(text).map((line) => ({ id: crypto.randomUUID(), payload: { text: line, ...more } }));
+    return linesOf(text).map((line) => ({ id: newId(), payload: { text: line, ...more } }));
   }
   if (jsonProblem(text) !== null) return linesOf(text).map((line) => JSON.parse(line));
   const parsed: unknown = JSON.parse(text);

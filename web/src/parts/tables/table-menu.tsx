@@ -6,7 +6,7 @@ import { Menu, MenuItem, MenuLine } from '../menu.tsx';
 import { toast } from '../toast.tsx';
 import type { Column, Columns } from './table-columns.ts';
 import { slugOf } from './table-columns.ts';
-import { viewAddress } from './views.ts';
+import { copyLink, viewAddress } from './views.ts';
 
 const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
 const ViewsDialog = lazy(() => import('./views-dialog.tsx'));
@@ -39,11 +39,6 @@ export function TableMenu<Row>({ label, columns, allRows }: TableMenuProps<Row>)
     }
   };
   const address = viewAddress(columns.address);
-  const copy = () =>
-    navigator.clipboard.writeText(location.origin + address).then(
-      () => toast('The link is copied.'),
-      () => toast('The browser does not let the page copy. Take the link from its address.'),
-    );
   return (
     <>
       <Menu
@@ -60,7 +55,7 @@ export function TableMenu<Row>({ label, columns, allRows }: TableMenuProps<Row>)
           Download as CSV
         </MenuItem>
         <MenuLine />
-        <MenuItem icon={<Link2 />} onSelect={() => void copy()}>
+        <MenuItem icon={<Link2 />} onSelect={() => void copyLink(address)}>
           Copy link to this view
         </MenuItem>
         <MenuItem icon={<Star />} onSelect={() => setOpen('views')}>

@@ -9,7 +9,7 @@ import { Field, Form } from '../forms/form.tsx';
 import { FieldProblem } from '../forms/typed.ts';
 import { keep, useStored } from '../stored/use-stored.ts';
 import { toast } from '../toast.tsx';
-import { type View, viewsMax, viewsName } from './views.ts';
+import { copyLink, type View, viewsMax, viewsName } from './views.ts';
 
 /** Named views of all pages, kept in this browser. Each is a link, which works for everybody who may see its page. */
 export default function ViewsDialog({ address, onClose }: { address: string; onClose: () => void }) {
@@ -31,11 +31,6 @@ export default function ViewsDialog({ address, onClose }: { address: string; onC
     void navigate({ to: path as never, search: searchForm.parseSearch(search ?? '') as never });
     onClose();
   };
-  const copy = (view: View) =>
-    navigator.clipboard
-      .writeText(location.origin + view.address)
-      .then(() => toast('The link is copied.'))
-      .catch(() => toast('The browser does not let the page copy.'));
   return (
     <Dialog
       open
@@ -66,7 +61,7 @@ export default function ViewsDialog({ address, onClose }: { address: string; onC
             >
               {view.name} <span className="text-muted text-xs">{placeOf(view)}</span>
             </a>
-            <IconButton label={`Copy the link of ${view.name}`} size="row" onClick={() => void copy(view)}>
+            <IconButton label={`Copy the link of ${view.name}`} size="row" onClick={() => void copyLink(view.address)}>
               <Copy />
             </IconButton>
             <IconButton

@@ -1,4 +1,6 @@
+import { copyText } from '../copy-text.ts';
 import { pagesName } from '../filters.ts';
+import { toast } from '../toast.tsx';
 
 /** A named view: the address of a page with its filters, range, order and columns. */
 export interface View {
@@ -17,4 +19,8 @@ export function viewAddress(columns: string | null): string {
   params.delete(pagesName);
   if (columns !== null) params.set('columns', columns);
   return params.size === 0 ? pathname : `${pathname}?${params}`;
+}
+
+export async function copyLink(address: string): Promise<void> {
+  if (await copyText(location.origin + address)) toast('The link is copied.');
 }
