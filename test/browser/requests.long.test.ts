@@ -36,6 +36,25 @@ suite('the requests', { skip }, () => {
     await ask('somebody later');
     await page.waitForTimeout(2_500);
     assert.equal(await page.getByText('somebody later').count(), 0);
+    assert.equal(await page.getByText('somebody new').count(), 1, 'what was shown stays');
+  });
+
+  test('of the next page are those behind the shown ones, however many ended meanwhile', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/requests');
+    await settled(page);
+    for (let at = 0; at < 5; at += 1) await ask(`meanwhile ${at}`);
+    await page.getByText('meanwhile 4').waitFor();
+    const ids = () =>
+      page.locator('tbody a').evaluateAll((all) => all.map((one) => (one as never as { href: string }).href));
+    const last = (await ids()).at(-1)!;
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('Page 2').waitFor();
+    await settled(page);
+    const [next] = await ids();
+    const answer = await gateway.admin('/requests?class=any&limit=100');
+    const all = ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+    const placeOf = (address: string) => all.findIndex((id) => address.endsWith(id));
+    assert.equal(placeOf(next!), placeOf(last) + 1);
   });
 
   test('say on a phone, too, why one was refused before its model was read', async (t) => {

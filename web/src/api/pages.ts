@@ -22,6 +22,8 @@ export interface Pages<Row> {
   /** From 1. */
   page: number;
   next: (() => void) | null;
+  /** To the page after a first one that others have kept up to date: where that begins now is read first. */
+  nextAnew: () => void;
   previous: (() => void) | null;
   /** Rows of all pages, from the first one on: whole pages, until there are at least so many. */
   all: (most: number) => Promise<{ rows: Row[]; more: boolean }>;
@@ -87,6 +89,10 @@ export function usePagesOf<Row, Cursor extends string | number>(
     refetchInterval: ({ state }) => everyMs(state.data?.data),
   });
   const next = data?.next_cursor ?? null;
+  const nextAnew = async () => {
+    const { data: now } = await refetch();
+    if (now?.next_cursor != null) setCursors([...cursors, now.next_cursor]);
+  };
   const all = async (most: number) => {
     const rows: Row[] = [];
     let place: Cursor | undefined;
@@ -106,6 +112,7 @@ export function usePagesOf<Row, Cursor extends string | number>(
     refetch: () => void refetch(),
     page,
     next: next === null || isPlaceholderData ? null : () => setCursors([...cursors, next]),
+    nextAnew: () => void nextAnew(),
     previous: cursors.length === 0 ? null : () => setCursors(cursors.slice(0, -1)),
   };
 }

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { type Pages, usePages } from '../../api/pages.ts';
+import { type Pages, pageSize, usePages } from '../../api/pages.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -87,15 +87,18 @@ export default function RequestsPage() {
   const { from, to } = range.query;
   const query = { ...queryOf(filters), since: from, until: to };
   const listed = usePages<RequestRow>('/admin/v1/requests', query, { inUrl: true });
-  const live = !paused && listed.page === 1 && to === undefined;
-  const tail = useTail(query, live);
-  const pages: Pages<RequestRow> = live
+  const isNewest = listed.page === 1 && to === undefined;
+  const tail = useTail(query, isNewest ? (paused ? 'paused' : 'live') : 'off');
+  const rows = tail.data?.data;
+  const hasGrown = rows !== undefined && rows.length >= pageSize && rows[0]?.id !== listed.rows?.[0]?.id;
+  const pages: Pages<RequestRow> = isNewest
     ? {
         ...listed,
-        rows: tail.data?.data,
+        rows,
         error: tail.error,
         waiting: tail.isPlaceholderData,
         refetch: () => void tail.refetch(),
+        next: hasGrown ? listed.nextAnew : listed.next,
       }
     : listed;
   // Sums of usage know neither an id, nor an outcome, nor what a request cost.

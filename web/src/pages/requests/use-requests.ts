@@ -9,15 +9,20 @@ export type RequestRow = RequestListReply['data'][number];
 /** Interval between requests for newly ended ones. */
 const everyMs = 2_000;
 
-/** The newest requests of a filter, kept up to date while `live`: only newly ended ones come over the wire. */
-export function useTail(query: Query, live: boolean) {
+/**
+ * The newest requests of a filter. Those that are `live` are kept up to date, and only newly ended ones come over the
+ * wire; those that are `paused` stay as they are.
+ */
+export function useTail(query: Query, state: 'live' | 'paused' | 'off') {
+  const live = state === 'live';
   const client = useQueryClient();
   const queryKey = ['/admin/v1/requests', query, null];
   const found = useQuery({
     queryKey,
     queryFn: ({ signal }) => get<RequestListReply>('/admin/v1/requests', { limit: pageSize, ...query }, signal),
     placeholderData: keepPreviousData,
-    enabled: live,
+    enabled: state !== 'off',
+    ...(state === 'paused' && { staleTime: Number.POSITIVE_INFINITY }),
   });
   const key = JSON.stringify(queryKey);
   const ready = found.data !== undefined && !found.isPlaceholderData;
