@@ -78,6 +78,24 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     assert.equal(await page.locator('main figure').count(), 0, 'sums know no status');
   });
 
+  test('typing goes on behind a pause and a space, and Enter in a filter keeps the focus there', async () => {
+    await followTo(page, '/dashboard/keys');
+    const search = page.getByRole('searchbox');
+    await search.pressSequentially('northwind ');
+    await page.waitForURL(/text=northwind/);
+    await settled(page);
+    await search.pressSequentially('crm');
+    assert.equal(await search.inputValue(), 'northwind crm');
+    const account = page.getByLabel('Account', { exact: true });
+    await account.fill('lumen');
+    await account.press('Enter');
+    await page.waitForURL(/account=lumen/);
+    await settled(page);
+    assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Account');
+    await followTo(page, '/dashboard/keys');
+    assert.equal(await account.inputValue(), '', 'another address has another value');
+  });
+
   test('Ctrl K finds a collection of the key that calls use', async () => {
     const answer = await fetch(`${gateway.url}/v1/vectors/collections`, {
       method: 'POST',

@@ -1,8 +1,9 @@
 import { Search } from 'lucide-react';
 import { Switch as RadixSwitch } from 'radix-ui';
-import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
+import { type ComponentProps, type ReactNode, useEffect } from 'react';
 import { classes } from './classes.ts';
 import { OtherControls, useControl } from './forms/form.tsx';
+import { useTyped } from './forms/use-typed.ts';
 
 /** Looks of a control in which one types. */
 export const inputClass =
@@ -67,13 +68,12 @@ export function SearchInput({
   label: string;
   className?: string;
 }) {
-  const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const { text, setText, take } = useTyped(value, onValue);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `take` is new with each drawing, which is no typing.
   useEffect(() => {
-    if (text.trim() === value) return;
-    const timer = setTimeout(() => onValue(text.trim()), restMs);
+    const timer = setTimeout(() => take(text), restMs);
     return () => clearTimeout(timer);
-  }, [text, value, onValue]);
+  }, [text]);
   return (
     <div className={classes('relative', className)}>
       <Search
@@ -90,7 +90,7 @@ export function SearchInput({
         className="w-full pl-8"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') onValue(text.trim());
+          if (event.key === 'Enter') take(text);
           if (event.key === 'Escape') event.currentTarget.blur();
         }}
       />

@@ -1,6 +1,7 @@
 import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId } from 'react';
 import { Input, Select } from '../controls.tsx';
 import { useOffered } from './names-input.tsx';
+import { useTyped } from './use-typed.ts';
 
 interface SuggestInputProps extends ComponentProps<'input'> {
   /** A list of the admin API, asked for when a user types here. */
@@ -37,16 +38,16 @@ interface FilterInputProps {
 
 /** A text that filters. It is taken when it is left, by Enter, or when one of the offered names is chosen. */
 export function FilterInput({ label, value = '', onValue, inputMode, from, field }: FilterInputProps) {
-  const take = (text: string) => {
-    if (text.trim() !== value) onValue(text.trim());
-  };
+  const { text, setText, take } = useTyped(value, onValue);
   const props = {
     'aria-label': label,
     placeholder: label,
     inputMode,
     className: 'w-[calc(50%-4px)] sm:w-28',
-    defaultValue: value,
+    value: text,
+    spellCheck: false,
     onChange({ target }: ChangeEvent<HTMLInputElement>) {
+      setText(target.value);
       const offered = [...(target.list?.options ?? [])].some((option) => option.value === target.value);
       if (offered || target.value === '') take(target.value);
     },
@@ -55,9 +56,8 @@ export function FilterInput({ label, value = '', onValue, inputMode, from, field
       if (key === 'Enter') take(currentTarget.value);
     },
   };
-  // The typed text is the input's own until it is taken; a new value from the URL makes a new input.
-  if (from === undefined || field === undefined) return <Input key={value} spellCheck={false} {...props} />;
-  return <SuggestInput key={value} from={from} field={field} {...props} />;
+  if (from === undefined || field === undefined) return <Input {...props} />;
+  return <SuggestInput from={from} field={field} {...props} />;
 }
 
 /** Filters by the account whose id is typed. */
