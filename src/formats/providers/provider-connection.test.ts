@@ -337,3 +337,15 @@ test('the catalog: ids are unique, addresses are https unless local, keys are na
     ['openai', 'anthropic'],
   );
 });
+
+test("a type's own address is that however it is written", () => {
+  for (const baseUrl of ['https://api.openai.com/v1', 'https://API.openai.com/v1/chat/completions']) {
+    const { dialects, batches, images } = connect({ baseUrl });
+    assert.deepEqual(dialects, ['openai-chat', 'openai-responses'], baseUrl);
+    assert.ok(batches, baseUrl);
+    assert.equal(images, openai.images, baseUrl);
+  }
+  // As ANTHROPIC_BASE_URL and LiteLLM's `api_base` have it.
+  assert.ok(connect({ provider: anthropic, baseUrl: 'https://api.anthropic.com' }).batches);
+  assert.equal(connect({ provider: anthropic, baseUrl: 'https://proxy.example' }).batches, null);
+});

@@ -117,7 +117,7 @@ function credentialId(name: string, id: string | number): string {
 /** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
 export function createConnection(given: ConnectionFacts): ConnectionResult {
   const callers = given.credential === 'caller' ? (given.provider.callers ?? null) : null;
-  const facts =
+  let facts =
     callers === null ? given : { ...given, provider: conversationsOf(given.provider), ids: [callersCredentialId] };
   const { name, provider } = facts;
   const extra = readOperatorHeaders(facts.headers);
@@ -131,6 +131,8 @@ export function createConnection(given: ConnectionFacts): ConnectionResult {
   const { credentials, keyed } = made;
   const base = readBaseUrl(facts, keyed);
   if (!base.ok) return base;
+  // The type's own address, however it is written.
+  if (base.origin + base.path === provider.baseUrl) facts = { ...facts, baseUrl: null };
 
   const { chat, responses, messages } = provider.paths;
   const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
@@ -151,14 +153,15 @@ export function createConnection(given: ConnectionFacts): ConnectionResult {
     responsesPath: responses && supported.has('openai-responses') ? base.path + responses : null,
     messagesPath: messagesAt && supported.has('anthropic-messages') ? pathOf(messagesAt, base.path) : null,
     forwardPaths: forwardPathsOf(facts, base.path),
-    embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
-    images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
-    videos: (isElsewhere(facts) ? provider.videosElsewhere : undefined) ?? provider.videos ?? null,
+    embeds: embeddingFactsOf(provider, facts.baseUrl !== null ? 'elsewhere' : 'at home'),
+    images: (facts.baseUrl !== null ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
+    videos: (facts.baseUrl !== null ? provider.videosElsewhere : undefined) ?? provider.videos ?? null,
     speech: speechFactsOf(facts),
-    transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
+    transcription:
+      (facts.baseUrl !== null ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
     batches: batchFactsOf(facts),
     dialects,
-    serverTools: facts.serverTools ?? (isElsewhere(facts) ? null : (provider.serverTools ?? null)),
+    serverTools: facts.serverTools ?? (facts.baseUrl !== null ? null : (provider.serverTools ?? null)),
     families,
     apiVersion: facts.apiVersion,
     traced: facts.traced ?? false,
@@ -211,8 +214,7 @@ export function dialectsOfModel(
 function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly DialectId[] {
   const { dialect, speaksToo = [] } = provider;
   if (dialects === undefined || dialects === null) {
-    const isHome = provider.baseUrl === null || baseUrl === null || baseUrl === provider.baseUrl;
-    return isHome ? [dialect, ...speaksToo] : [dialect];
+    return provider.baseUrl === null || baseUrl === null ? [dialect, ...speaksToo] : [dialect];
   }
   const carried = carriedDialects(provider);
   const supported = dialects.filter((one) => carried.includes(one));
@@ -223,7 +225,7 @@ function forwardPathsOf(
   { provider, baseUrl }: ConnectionFacts,
   basePath: string,
 ): Map<ForwardedEndpointId, string | ((model: string) => string)> {
-  const elsewhere = isElsewhere({ provider, baseUrl }) ? provider.forwardsElsewhere : {};
+  const elsewhere = baseUrl !== null ? provider.forwardsElsewhere : {};
   const paths = new Map<ForwardedEndpointId, string | ((model: string) => string)>();
   for (const [endpoint, at] of Object.entries({ ...provider.forwards, ...elsewhere })) {
     const path = typeof at === 'function' ? (model: string) => basePath + at(model) : pathOf(at, basePath);
@@ -248,20 +250,15 @@ function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): E
 
 function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
   const { speech, speechElsewhere } = facts.provider;
-  return speech === undefined ? null : { ...speech, ...(isElsewhere(facts) ? speechElsewhere : {}) };
+  return speech === undefined ? null : { ...speech, ...(facts.baseUrl !== null ? speechElsewhere : {}) };
 }
 
 function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFacts | null {
   const { upstream = 'auto', price } = batches ?? {};
   // A type without an address has no vendor's address to be at.
-  const isAtHome = provider.baseUrl !== null && !isElsewhere({ provider, baseUrl });
+  const isAtHome = provider.baseUrl !== null && baseUrl === null;
   if (provider.batches === undefined || upstream === 'never' || (upstream === 'auto' && !isAtHome)) return null;
   return { ...provider.batches, priceShare: price ?? provider.batches.priceShare };
-}
-
-/** Another address than the service's own. */
-function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
-  return baseUrl !== null && baseUrl !== provider.baseUrl;
 }
 
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {

@@ -96,8 +96,8 @@ export function hasListPrices({ connection, config, simulated }: ConfiguredProvi
   return !simulated && !connection.provider.local && !isLoopback(new URL(connection.origin).hostname);
 }
 
-function isAtHome({ config, connection: { provider } }: ConfiguredProvider): boolean {
-  return config.base_url === undefined || config.base_url === provider.baseUrl || provider.baseUrl === null;
+function isAtHome({ config, connection: { provider, origin, basePath } }: ConfiguredProvider): boolean {
+  return config.base_url === undefined || [null, origin + basePath].includes(provider.baseUrl);
 }
 
 /** Servers at other addresses may refuse a field of the vendor's, unless the operator says that this one takes it. */
