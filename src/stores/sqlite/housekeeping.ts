@@ -56,10 +56,8 @@ function housekeepingOf(file: string) {
   }
 
   /** A separate connection: a read within a transaction of `prune` would see half of it. */
-  function reader(): Database {
-    reading ??= openDatabase(file, 'checkpoint', busyTimeoutMs);
-    return reading;
-  }
+  const openReader = () => openDatabase(file, 'checkpoint', busyTimeoutMs);
+  const reader = () => (reading ??= openReader());
 
   function checkpoint(): void {
     const passive = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
@@ -86,8 +84,10 @@ function housekeepingOf(file: string) {
     /** Removes events with keys below and quota buckets that are dead; resolves to how many events. */
     prune: (beforeKey: number, nowMs: number) =>
       inTurn(async () => {
-        // Runs before old rows are removed: only single requests know users and tags.
-        await sumDays(reader(), database, nowMs, nextTurn);
+        // Runs before old rows are removed: only single requests know users and tags. Its rows are read in many turns, and
+        // meanwhile SQLite drops no table of the same connection, such as one of `usage`.
+        const days = openReader();
+        await sumDays(days, database, nowMs, nextTurn).finally(() => days.close());
         const removed = await pruneEvents(database, beforeKey);
         await pruneFeedback(database, beforeKey);
         await pruneRecordOrder(database, beforeKey);

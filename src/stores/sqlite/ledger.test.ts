@@ -219,6 +219,28 @@ test('pruning removes quota buckets that no window counts any more, of every sco
   await ledger.shutdown();
 });
 
+test('usage of users is answered while days are added up', async (t) => {
+  const { ledger } = setup(t);
+  const dayMs = 86_400_000;
+  const nowMs = Date.now();
+  const query = { accounts: null, where: {}, splitBy: null, groupBy: 'user', fromMs: nowMs - 9 * dayMs } as const;
+  // So many rows of a day that they are copied in several batches.
+  const rows = Array.from({ length: 1_000 }, (_, at) => ({ ...row(nowMs - 3 * dayMs), keyId: `k${at}` }));
+  await Promise.all(rows.map((one) => ledger.open(one)));
+  for (const one of rows) ledger.close(crashedEvent(one));
+  await ledger.flush();
+  const asked: Promise<number>[] = [];
+  const pruned = ledger.prune(0).then(() => (asked.length > 0 ? 'pruned' : 'before anybody asked'));
+  for (let done = false; !done; ) {
+    const answer = ledger.usage({ ...query, toMs: nowMs + dayMs }).then((found) => found[0]?.requests ?? 0);
+    asked.push(answer);
+    done = await Promise.race([pruned.then(() => true), answer.then(() => false)]);
+  }
+  assert.equal(await pruned, 'pruned');
+  assert.deepEqual([...new Set(await Promise.all(asked))], [1_000]);
+  await ledger.shutdown();
+});
+
 test('the files are for their owner only, and a clean shutdown leaves no log behind', async (t) => {
   const { file, ledger } = setup(t);
   await ledger.open(row());
