@@ -114,4 +114,21 @@ test('what a secret before the last one sealed is opened after a restore', async
     readFileSync(join(to, 'data', 'secret.earlier'), 'utf8'),
     readFileSync(join(from, 'data', 'secret.earlier'), 'utf8'),
   );
+
+  const restoredUnder = async (secrets: { secret?: string; earlier_secrets?: string[] }) => {
+    writeFileSync(join(to, 'culvert.yaml'), JSON.stringify({ storage: { data_dir: './data', ...secrets } }));
+    return (await runCommand(['restore', join(from, 'b.gz'), '--yes'], { cwd: to })).stderr;
+  };
+  const secret = 'configured-for-all-replicas-0001';
+  assert.match(
+    await restoredUnder({ secret }),
+    /Add what \S+data\/secret and secret\.earlier hold to storage\.earlier_secrets/,
+  );
+  const lines = ['secret', 'secret.earlier'].flatMap((name) =>
+    readFileSync(join(to, 'data', name), 'utf8')
+      .split('\n')
+      .filter(Boolean),
+  );
+  assert.doesNotMatch(await restoredUnder({ secret, earlier_secrets: lines }), /earlier_secrets/);
+  assert.doesNotMatch(await restoredUnder({}), /earlier_secrets/);
 });

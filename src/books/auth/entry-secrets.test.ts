@@ -52,7 +52,10 @@ test('what is kept shows no secret, and opens to what was written, under an earl
 test('a credential that another secret sealed is named; the others of its provider are used', () => {
   const plain = { ...row, definition: { type: 'openai' }, sealed: null };
   const one = openEntries(ours, { entries: [plain], credentials: [credential('k1'), credential('k2', others)] });
-  assert.match(one.troubles.get('provider acme') ?? '', /^credential k2 cannot be opened here/);
+  assert.match(
+    one.troubles.get('provider acme') ?? '',
+    /^credential k2 cannot be opened here.*: add it to storage\.earlier_secrets$/,
+  );
   assert.deepEqual(one.fragments[0]?.definition.credentials, [{ id: 'k1', api_key: 'secret-k1', weight: 1 }]);
   const none = openEntries(ours, { entries: [plain], credentials: [credential('k2', others)] });
   assert.deepEqual(none.fragments, [], 'it must not be asked without a key');

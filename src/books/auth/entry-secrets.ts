@@ -125,7 +125,8 @@ export function openEntries(
   return { fragments, troubles };
 }
 
-const cannot = 'cannot be opened here, because another storage.secret than this server has sealed it';
+const cannot =
+  'cannot be opened here, because another storage.secret than this server has sealed it: add it to storage.earlier_secrets';
 
 /** Sealed bytes open in their own place only. */
 function contextOf({ provider, id }: Pick<CredentialRow, 'provider' | 'id'>): string {

@@ -1,7 +1,7 @@
 import { urlOf } from '../../http/connections/listening.ts';
 import { culvert, pasted } from '../../kernel/command-form.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
-import { openDataFolder } from '../../stores/sqlite/data-folder.ts';
+import { openDataFolder, presentSecrets } from '../../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
 import { partOf, writeFolderFiles } from '../../stores/sqlite/folder-files.ts';
 import { readBackupFile, sizeInWords, verifyBackupFile } from '../backup-file.ts';
@@ -70,6 +70,13 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   else {
     note(`Restored ${sizeInWords(size)} of ${head.at} (Culvert ${head.culvert}, ${head.database}).`);
     if (replacedFiles.length > 0) note(`The earlier files are kept: ${replacedFiles.join(', ')}`);
+    const { secret, earlier_secrets: earlier } = config.storage;
+    const unknown = presentSecrets(folder)?.some((restored) => restored !== secret && !earlier.includes(restored));
+    if (secret !== undefined && unknown) {
+      note(
+        `storage.secret is not what sealed this backup. Add what ${folder.path}/secret and secret.earlier hold to storage.earlier_secrets.`,
+      );
+    }
   }
   return 0;
 }
