@@ -324,10 +324,12 @@ test('a list is bounded, its ids are unique and cannot carry anything but a name
     7,
     null,
     '@cf/meta/llama-3',
+    // OpenRouter's name for the newest of a line.
+    '~anthropic/claude-opus-latest',
   ];
   assert.deepEqual(
     readModelList({ data: odd.map((id) => ({ id })) })?.map((model) => model.id),
-    ['ok', '@cf/meta/llama-3'],
+    ['ok', '@cf/meta/llama-3', '~anthropic/claude-opus-latest'],
   );
 });
 

@@ -65,7 +65,7 @@ function readRow(row: JsonObject): DiscoveredModel | null {
 }
 
 /** Ids become aliases, header values and log words: visible ASCII without quotes, brackets and backslash. */
-const safeId = /^[A-Za-z0-9@_][\w.:/@+~,=()-]{0,199}$/;
+const safeId = /^[A-Za-z0-9@_~][\w.:/@+~,=()-]{0,199}$/;
 
 function firstCount(...values: unknown[]): number | undefined {
   return values.find((value): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
