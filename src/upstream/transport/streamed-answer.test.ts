@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { testTransport } from '../../../test/loopback-transport.ts';
 import { streamedAnswer } from './streamed-answer.ts';
 import { NoAnswer } from './whole-answer.ts';
@@ -51,6 +51,16 @@ test('an upstream is not read further than its reader gets', async (t) => {
   for (let turn = 0; turn < 200; turn++) await nextTurn();
   assert.ok(answering!.writableLength > 0, 'it waits for the reader');
   await content.return();
+});
+
+test('an answer of which nothing is wanted is closed', async (t) => {
+  const closed = Promise.withResolvers<string>();
+  const { content } = await served(t, (response) => {
+    response.writeHead(500).write(Buffer.concat(Array.from({ length: pieces }, () => piece)));
+    response.on('close', () => closed.resolve('closed'));
+  });
+  await content.return();
+  assert.equal(await Promise.race([closed.promise, setTimeout(5_000, 'open', { ref: false })]), 'closed');
 });
 
 test('an answer that breaks off rejects', async (t) => {

@@ -25,7 +25,12 @@ export function streamedAnswer(
     const call = transport.send(
       { ...request, connectTimeoutMs, headersTimeoutMs: silenceMs, bodyTimeoutMs: silenceMs },
       {
-        headers: (status, headers) => resolve({ status, headers, content: content() }),
+        headers(status, headers) {
+          const begun = content();
+          // Within its `try`: one that is left before it has begun would close nothing.
+          void begun.next();
+          resolve({ status, headers, content: begun });
+        },
         data(chunk) {
           chunks.push(chunk);
           bytes += chunk.length;
@@ -46,6 +51,7 @@ export function streamedAnswer(
 
     async function* content(): AsyncGenerator<Buffer, void, undefined> {
       try {
+        yield Buffer.alloc(0);
         for (;;) {
           for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
             bytes -= chunk.length;
