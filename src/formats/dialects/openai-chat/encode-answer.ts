@@ -42,8 +42,13 @@ export function isCustom({ custom, name }: { custom?: true; name: string }, { ec
   return custom ?? (Array.isArray(echo?.customTools) && echo.customTools.includes(name));
 }
 
-/** The rest of a choice behind the value of `delta`. */
-const choiceEnd = ',"logprobs":null,"finish_reason":null}]';
+/** The rest of a chunk behind its choices, and behind the value of `delta`. */
+const ends = { chunk: '}\n\n', delta: ',"logprobs":null,"finish_reason":null}]}\n\n' };
+/** OpenAI counts in the last chunk alone, and says so in the others. */
+const uncountedEnds = {
+  chunk: ',"usage":null}\n\n',
+  delta: ',"logprobs":null,"finish_reason":null}],"usage":null}\n\n',
+};
 
 class ChunkEncoder implements StreamEncoder {
   lost: Set<string> | undefined = undefined;
@@ -61,14 +66,11 @@ class ChunkEncoder implements StreamEncoder {
   /** The last chunk of a choice up to its usage, which comes later. */
   #unended = '';
   #closed = false;
-  /** The rest of a chunk behind its choices: OpenAI counts in the last alone, and says so in the others. */
-  readonly #chunkEnd: string;
-  readonly #deltaEnd: string;
+  readonly #ends: typeof ends;
 
   constructor(head: AnswerHead) {
     this.#head = head;
-    this.#chunkEnd = head.includeUsage && head.clientOf === undefined ? ',"usage":null}\n\n' : '}\n\n';
-    this.#deltaEnd = choiceEnd + this.#chunkEnd;
+    this.#ends = head.includeUsage && head.clientOf === undefined ? uncountedEnds : ends;
   }
 
   step(event: NeutralEvent): string {
@@ -105,7 +107,7 @@ class ChunkEncoder implements StreamEncoder {
         return this.#emit(
           event.choice,
           '{}',
-          `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]${this.#chunkEnd}`,
+          `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]${this.#ends.chunk}`,
         );
       case 'usage':
         this.#usage = event.usage;
@@ -208,12 +210,12 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   /** A chunk, behind one with the role if this is the first thing that the choice says. */
-  #emit(choice: number, delta: string, end = this.#deltaEnd): string {
+  #emit(choice: number, delta: string, end = this.#ends.delta): string {
     const sent = this.#choiceAt(choice);
     const { opening } = sent;
     if (sent.begun) return opening + delta + end;
     sent.begun = true;
-    return `${opening}{"role":"assistant","content":"","refusal":null}${this.#deltaEnd}${opening}${delta}${end}`;
+    return `${opening}{"role":"assistant","content":"","refusal":null}${this.#ends.delta}${opening}${delta}${end}`;
   }
 
   #choiceAt(choice: number): SentChoice {
@@ -263,7 +265,7 @@ class ChunkEncoder implements StreamEncoder {
     const word = reason === 'tool-calls' ? finishReasonOf(reason, this.#head) : finishReasons[reason];
     const end = `,"logprobs":null,"finish_reason":"${word}"${inChoice}}]${beside}`;
     sent.finished = true;
-    if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', end + this.#chunkEnd);
+    if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
     const before = this.#unended;
     this.#unended = this.#emit(choice, '{"content":""}', end);
     return before === '' ? frames : `${before}}\n\n${frames}`;
