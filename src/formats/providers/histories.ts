@@ -122,6 +122,19 @@ export function withSystemFirst(messages: readonly JsonValue[]): JsonValue[] | n
   return result;
 }
 
+/** For services whose user and assistant speak by turns: neighbours of one role become one. Null: there are none. */
+export function withTurns(messages: readonly JsonValue[]): JsonValue[] | null {
+  const result: JsonValue[] = [];
+  for (const one of messages) {
+    const last = result.at(-1);
+    const isAlike =
+      isObject(one) && isObject(last) && one.role === last.role && /^(user|assistant)$/.test(`${one.role}`);
+    if (isAlike) result.splice(-1, 1, { ...last, content: joined(last.content, one.content) });
+    else result.push(one);
+  }
+  return result.length === messages.length ? null : result;
+}
+
 /** Whether no message of the system is behind the first message, nor a developer's anywhere. */
 function isSystemFirst(messages: readonly JsonValue[]): boolean {
   return messages.every((one, at) => !isObject(one) || (at === 0 ? one.role !== 'developer' : !instructs(one)));

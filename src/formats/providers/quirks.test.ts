@@ -9,6 +9,7 @@ import { groq } from './services/groq.ts';
 import { lmstudio } from './services/lmstudio.ts';
 import { mistral } from './services/mistral.ts';
 import { openai } from './services/openai.ts';
+import { perplexity } from './services/perplexity.ts';
 import { xai } from './services/xai.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
@@ -109,4 +110,38 @@ test('model facts: known families by their bare name, everything else unknown', 
   assert.equal(modelFacts('o3-mini')?.vision, false);
   for (const model of ['gpt-4', 'gpt-4o-audio-preview', 'llama-3.3-70b', 'claude-next', '', '/'])
     assert.equal(modelFacts(model), null, model);
+});
+
+test('Perplexity: user and assistant speak by turns behind the system, and JSON mode is a schema', () => {
+  const fitted = applyQuirks(
+    {
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Here is a file.' },
+        { role: 'user', content: [{ type: 'text', text: 'What is it?' }] },
+        { role: 'assistant', content: 'A' },
+        { role: 'assistant', content: 'list.' },
+        { role: 'system', content: 'The user is in Rome.' },
+        { role: 'user', content: 'Of what?' },
+      ],
+      response_format: { type: 'json_object' },
+    },
+    quirksOf(perplexity, 'sonar'),
+  );
+  const file = [
+    { type: 'text', text: 'Here is a file.' },
+    { type: 'text', text: 'What is it?' },
+  ];
+  assert.deepEqual(fitted.body.messages, [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: file },
+    { role: 'assistant', content: 'A\n\nlist.' },
+    { role: 'user', content: 'The user is in Rome.\n\nOf what?' },
+  ]);
+  assert.deepEqual(fitted.body.response_format, {
+    type: 'json_schema',
+    json_schema: { name: 'object', schema: { type: 'object', additionalProperties: true } },
+  });
+  const plain: JsonObject = { messages };
+  assert.equal(applyQuirks(plain, quirksOf(perplexity, 'sonar')).body, plain);
 });
