@@ -72,13 +72,13 @@ const thinkers =
   /^(gpt-[5-9]|o\d\b|claude-|gemini-(2\.5|[3-9])|grok-[3-9]|magistral|deepseek-(r|v3\.|v[4-9])|kimi-k|minimax-m|glm-(4\.[5-9]|[5-9])|qw(en[3-9]|q)|gpt-oss)|think|reason/;
 
 /**
- * Without a vendor's prefix, or Bedrock's of a region and a vendor, in lower case, and with versions as their vendor writes
- * them: Vertex puts `@` before them.
+ * Without a vendor's prefix, or Bedrock's of a region and a vendor with its end `-v1:0`, in lower case, and with versions as
+ * their vendor writes them: Vertex puts `@` before them.
  */
 export function bareName(model: string): string {
   return model
     .slice(model.lastIndexOf('/') + 1)
     .toLowerCase()
-    .replace(/^(?:[a-z]{2,6}\.)?anthropic\./, '')
+    .replace(/^(?:[a-z-]{2,6}\.)?anthropic\.(.*?)(?:-v\d(?::\d)?)?$/, '$1')
     .replace('@', '-');
 }

@@ -107,6 +107,9 @@ test('model facts: known families by their bare name, everything else unknown', 
   assert.equal(modelFacts('claude-opus-4-6')?.contextWindow, 1_000_000);
   for (const model of ['claude-sonnet-5', 'claude-sonnet-5-5', 'anthropic/claude-fable-5-1', 'claude-opus-5-5'])
     assert.equal(modelFacts(model)?.maxOutputTokens, 128_000, model);
+  // Bedrock's, with the version of its form and a profile's region.
+  assert.equal(modelFacts('global.anthropic.claude-opus-4-6-v1')?.maxOutputTokens, 128_000);
+  assert.equal(modelFacts('us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0')?.maxOutputTokens, 64_000);
   assert.equal(modelFacts('o3-mini')?.vision, false);
   for (const model of ['gpt-4', 'gpt-4o-audio-preview', 'llama-3.3-70b', 'claude-next', '', '/'])
     assert.equal(modelFacts(model), null, model);
