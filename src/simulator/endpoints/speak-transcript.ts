@@ -12,20 +12,18 @@ import type { Media, Speech } from './speech.ts';
 const formats = ['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'] as const;
 
 /** `POST /audio/transcriptions`, after the reference of api.openai.com; errors are chat completions'. */
-export const transcriptionSpeech = transcriptSpeech((body, pathModel) => {
-  const model = typeof body.model === 'string' && body.model !== '' ? body.model : pathModel;
-  return model === null
-    ? { refused: 'you must provide a model parameter', param: 'model' }
-    : promptOf(body, model, 'transcribe');
-});
-
+export const transcriptionSpeech = speechOf('transcribe');
 /** `POST /audio/translations`: the same, into English. */
-export const translationSpeech = transcriptSpeech((body, pathModel) => {
-  const model = typeof body.model === 'string' && body.model !== '' ? body.model : pathModel;
-  return model === null
-    ? { refused: 'you must provide a model parameter', param: 'model' }
-    : promptOf(body, model, 'translate');
-});
+export const translationSpeech = speechOf('translate');
+
+function speechOf(task: AudioInput['task']): Speech {
+  return transcriptSpeech((body, pathModel) => {
+    const model = typeof body.model === 'string' && body.model !== '' ? body.model : pathModel;
+    return model === null
+      ? { refused: 'you must provide a model parameter', param: 'model' }
+      : promptOf(body, model, task);
+  });
+}
 
 /** Transcription in OpenAI's form, of requests as `read` reads them. */
 export function transcriptSpeech(read: Speech['read']): Speech {
