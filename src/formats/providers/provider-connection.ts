@@ -133,6 +133,7 @@ export function createConnection(given: ConnectionFacts): ConnectionResult {
   if (!base.ok) return base;
   // The type's own address, however it is written.
   if (base.origin + base.path === provider.baseUrl) facts = { ...facts, baseUrl: null };
+  const elsewhere: Partial<Provider> = facts.baseUrl === null ? {} : provider;
 
   const { chat, responses, messages } = provider.paths;
   const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
@@ -153,15 +154,14 @@ export function createConnection(given: ConnectionFacts): ConnectionResult {
     responsesPath: responses && supported.has('openai-responses') ? base.path + responses : null,
     messagesPath: messagesAt && supported.has('anthropic-messages') ? pathOf(messagesAt, base.path) : null,
     forwardPaths: forwardPathsOf(facts, base.path),
-    embeds: embeddingFactsOf(provider, facts.baseUrl !== null ? 'elsewhere' : 'at home'),
-    images: (facts.baseUrl !== null ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
-    videos: (facts.baseUrl !== null ? provider.videosElsewhere : undefined) ?? provider.videos ?? null,
-    speech: speechFactsOf(facts),
-    transcription:
-      (facts.baseUrl !== null ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
+    embeds: provider.embeds === undefined ? null : { ...provider.embeds, ...elsewhere.embedsElsewhere },
+    images: elsewhere.imagesElsewhere ?? provider.images ?? null,
+    videos: elsewhere.videosElsewhere ?? provider.videos ?? null,
+    speech: provider.speech === undefined ? null : { ...provider.speech, ...elsewhere.speechElsewhere },
+    transcription: elsewhere.transcriptionElsewhere ?? provider.transcription ?? null,
     batches: batchFactsOf(facts),
     dialects,
-    serverTools: facts.serverTools ?? (facts.baseUrl !== null ? null : (provider.serverTools ?? null)),
+    serverTools: facts.serverTools ?? (facts.baseUrl === null ? provider.serverTools : null) ?? null,
     families,
     apiVersion: facts.apiVersion,
     traced: facts.traced ?? false,
@@ -239,18 +239,6 @@ function forwardPathsOf(
 
 export function pathOf(at: PathAt, basePath: string): string {
   return typeof at === 'string' ? basePath + at : at.fromOrigin;
-}
-
-/** How a provider makes vectors, at its own address or at another one. */
-function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): EmbeddingFacts | null {
-  const { embeds, embedsElsewhere } = provider;
-  if (embeds === undefined) return null;
-  return where === 'elsewhere' && embedsElsewhere !== undefined ? { ...embeds, ...embedsElsewhere } : embeds;
-}
-
-function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
-  const { speech, speechElsewhere } = facts.provider;
-  return speech === undefined ? null : { ...speech, ...(facts.baseUrl !== null ? speechElsewhere : {}) };
 }
 
 function batchFactsOf({ provider, baseUrl, batches }: ConnectionFacts): BatchFacts | null {
