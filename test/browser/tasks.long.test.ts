@@ -8,7 +8,7 @@ import { chromiumMissing } from '../chromium.ts';
 import { startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { assertFewClicks, countClicks } from './count-clicks.ts';
-import { assertAccessible, openPage, settled, shoot } from './open-page.ts';
+import { assertAccessible, changes, openPage, settled, shoot } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -163,8 +163,21 @@ suite('tasks of a week take four clicks each', { skip }, () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Each end user: $2.50 per calendar month (Europe/Berlin)').waitFor();
     assertFewClicks(page);
-    const { budgets } = await read<AccountReply>('/accounts/parts');
+    const { budgets, version } = await read<AccountReply>('/accounts/parts');
     assert.deepEqual(budgets, [{ by: 'user', usd: 2.5, calendar: 'month', time_zone: 'Europe/Berlin' }]);
+    await page.getByRole('button', { name: 'Edit budgets' }).click();
+    await page.getByLabel('USD of budget 1').fill('3');
+    const theirs = [...budgets, { tag: 'night', usd: 1, window: 'week' }];
+    await gateway.admin('/accounts/parts', { method: 'PATCH', body: { budgets: theirs, version } });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Another person has changed this.').waitFor();
+    const [line] = await changes(page);
+    assert.match(line!, /^budgets .*night.*\b3\b/);
+    await page.getByRole('button', { name: 'Use theirs' }).click();
+    await page.getByLabel('USD of budget 2').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.deepEqual((await read<AccountReply>('/accounts/parts')).budgets, theirs);
   });
 
   test('a budget of the calendar says what it comes to, or when it is used up', async (t) => {

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { Field, OtherControls } from '../../parts/forms/form.tsx';
 import { numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
@@ -87,12 +88,14 @@ export function EditBudgets({ account, open, onClose }: EditBudgetsProps) {
 }
 
 function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
+  // The form's initial value: another person's change is not overwritten unseen.
+  const [before, setBefore] = useState(account);
   const [rows, setRows] = useState(() => typedBudgets(account.budgets));
   const client = useQueryClient();
   const change = useMutation({
     mutationFn: () =>
       call('PATCH', accounts.addressOf(account.id), {
-        body: { budgets: rows.map(written), version: account.version },
+        body: { budgets: rows.map(written), version: before.version },
       }),
     async onSuccess() {
       await client.invalidateQueries();
@@ -100,6 +103,8 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
       onClose();
     },
   });
+  const current = currentOf<AccountReply>(change.error);
+  const facts = (budgets: readonly TypedBudget[]) => ({ budgets: budgets.map(written) });
   const set = (id: number, next: Partial<TypedBudget>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...next } : row)));
   const add = () => {
@@ -107,7 +112,25 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
     setRows([...rows, { id, kind: 'by user', name: '', usd: '', time: 'month', time_zone: '' }]);
   };
   return (
-    <ActionForm by={change} onCancel={onClose} action="Save">
+    <ActionForm
+      by={change}
+      onCancel={onClose}
+      action="Save"
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={facts(typedBudgets(before.budgets))}
+            theirs={facts(typedBudgets(current.budgets))}
+            yours={facts(rows)}
+            onGoOn={({ budgets }) => {
+              setBefore(current);
+              setRows(typedBudgets(budgets as AccountReply['budgets']));
+              change.reset();
+            }}
+          />
+        )
+      }
+    >
       <p className="text-muted text-sm">
         They count in addition to the plan. A budget for a named user, tag or model replaces the one for each, for the
         same period.
