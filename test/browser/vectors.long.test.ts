@@ -337,6 +337,14 @@ test('a map shows a sample, coloured by a field', { skip }, async (t) => {
   await assertLooksRight(page, 'vectors-points');
 });
 
+test('a map is as wide as a phone, however long what its colours mean is', { skip }, async (t) => {
+  const points = [1, 2, 3].map((id) => ({ id, payload: { text: `Note ${id}`, topic: `${id}`.repeat(110) } }));
+  await filled('wide', points);
+  const page = await openPage(t, gateway, `${path}?collection=wide&tab=map&colour=topic`, { size: 'phone' });
+  const box = (await page.getByRole('img', { name: 'Map of the points' }).boundingBox())!;
+  assert.ok(box.x + box.width <= 390, `it ends at ${box.x + box.width} px`);
+});
+
 test('what a payload holds is text, and another key has none of it', { skip }, async (t) => {
   const attack = '<img src=x onerror="document.title=1">';
   await filled(

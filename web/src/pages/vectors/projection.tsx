@@ -79,7 +79,7 @@ export default function Projection({ caller, path, using, filter, onOpen }: Proj
         </Select>
       }
     >
-      <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,32rem)_minmax(0,1fr)]">
+      <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-[minmax(0,32rem)_minmax(0,1fr)]">
         <svg viewBox="-1.06 -1.06 2.12 2.12" role="img" aria-label="Map of the points" className="w-full">
           {points.map((point, place) => (
             // biome-ignore lint/a11y/noStaticElementInteractions: the list of points has the same by keyboard.
