@@ -92,8 +92,10 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     await page.waitForURL(/account=lumen/);
     await settled(page);
     assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-label")'), 'Account');
-    await followTo(page, '/dashboard/keys');
-    assert.equal(await account.inputValue(), '', 'another address has another value');
+    await page.getByText('No key matches these filters.').waitFor();
+    await followTo(page, '/dashboard/keys?account=nobody');
+    assert.equal(await account.inputValue(), 'nobody', 'another address has another value');
+    await page.getByText('No key matches these filters.').waitFor();
   });
 
   test('Ctrl K finds a collection of the key that calls use', async () => {

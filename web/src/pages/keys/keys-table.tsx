@@ -132,7 +132,9 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
         empty={
           <Empty
             icon={<KeyRound />}
-            title={text || status || tag ? 'No key matches these filters.' : 'There are no keys yet.'}
+            title={
+              text || status || tag || (all && account) ? 'No key matches these filters.' : 'There are no keys yet.'
+            }
           >
             A program calls models with a key, and the account of the key pays.
           </Empty>
