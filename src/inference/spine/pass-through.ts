@@ -59,14 +59,38 @@ export interface PassedTaker {
 /** Gets the ids that an answer gives out, before the bytes that hold them are passed on. */
 export type OnGiven = (ids: readonly GivenId[]) => void;
 
-/** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
-export class PassedStream implements AnswerReader {
+/** What is known of an answer that passes. */
+class PassedAnswer {
   contentEvents = 0;
   /** Forwarded unchanged, for the caller to judge. */
   readonly malformedLines = 0;
-  done = false;
   fault: Fault | null = null;
-  readonly #reader: PassingReader;
+  protected readonly reader: PassingReader;
+
+  constructor(reader: PassingReader) {
+    this.reader = reader;
+  }
+
+  get usage(): Usage | null {
+    return this.reader.seen.usage;
+  }
+
+  get answeredAs(): string | null {
+    return this.reader.seen.answeredAs ?? null;
+  }
+
+  get finishReason(): string | null {
+    return this.reader.seen.finishReason ?? null;
+  }
+
+  get outputTokensSeen(): number {
+    return this.reader.seen.outputTokensSeen;
+  }
+}
+
+/** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
+export class PassedStream extends PassedAnswer implements AnswerReader {
+  done = false;
   readonly #splitter: SseSplitter;
   /** Tells whether the chunk that carries only usage is shown. */
   readonly #usageChunk: 'show' | 'hide';
@@ -85,11 +109,11 @@ export class PassedStream implements AnswerReader {
     usageChunk: 'show' | 'hide',
     { onGiven, inputTokensEstimate = 0, usageOf, choices, answerModel, contentType = '', taker }: PassingOptions = {},
   ) {
+    super(dialect.readInPassing({ usageOf, choices, names: onGiven !== undefined }));
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
     this.#answerModel = answerModel ?? null;
-    this.#reader = dialect.readInPassing({ usageOf, choices, names: onGiven !== undefined });
     this.#splitter = createSplitter(contentType, dialect);
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;
@@ -97,23 +121,7 @@ export class PassedStream implements AnswerReader {
   }
 
   get mark(): StreamMark | undefined {
-    return this.#reader.seen.mark;
-  }
-
-  get usage(): Usage | null {
-    return this.#reader.seen.usage;
-  }
-
-  get answeredAs(): string | null {
-    return this.#reader.seen.answeredAs ?? null;
-  }
-
-  get finishReason(): string | null {
-    return this.#reader.seen.finishReason ?? null;
-  }
-
-  get outputTokensSeen(): number {
-    return this.#reader.seen.outputTokensSeen;
+    return this.reader.seen.mark;
   }
 
   push(chunk: Buffer): Bytes | null {
@@ -128,7 +136,7 @@ export class PassedStream implements AnswerReader {
     if (this.fault !== null) return null;
     // An event that lacks its end may have been cut with the stream: callers' clients would break on half of one.
     const out = this.#forward(this.#splitter.end().filter(({ data }) => isEndMark(data) || parsedData(data) !== null));
-    const { terminal, closing } = this.#reader.seen;
+    const { terminal, closing } = this.reader.seen;
     if (!terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
     else if (this.#isEmpty()) this.fault ??= emptyAnswer;
     if (this.fault !== null || closing === undefined || closing === '') return out;
@@ -138,7 +146,7 @@ export class PassedStream implements AnswerReader {
 
   /** At once: the caller may use each of them from now on. */
   #reportGiven(): void {
-    const { given } = this.#reader.seen;
+    const { given } = this.reader.seen;
     if (given === undefined || given.length === this.#given) return;
     this.#onGiven!(given.slice(this.#given));
     this.#given = given.length;
@@ -146,7 +154,7 @@ export class PassedStream implements AnswerReader {
 
   /** Finished but without its end mark is not the end: usage, or the mark itself, may follow. */
   #lookForEnd(): void {
-    const { terminal, closing } = this.#reader.seen;
+    const { terminal, closing } = this.reader.seen;
     this.done = terminal && (closing === undefined || closing === '');
   }
 
@@ -177,7 +185,7 @@ export class PassedStream implements AnswerReader {
     let runStart = -1;
     let runEnd = -1;
     for (const event of events) {
-      const verdict = this.#reader.step(event);
+      const verdict = this.reader.step(event);
       // Bytes after the end mark are not part of the answer, readable or not.
       if (verdict.fault !== null && !(this.done && verdict.fault === brokenLine)) {
         this.fault = verdict.fault;
@@ -234,12 +242,8 @@ const noUsage = /,\s*"usage"\s*:\s*null|"usage"\s*:\s*null\s*,/;
 const textBytesMax = 8_192;
 
 /** A same-dialect whole answer: the bytes are the caller's once they turn out to be one. */
-export class PassedWhole implements AnswerReader {
-  contentEvents = 0;
-  readonly malformedLines = 0;
+export class PassedWhole extends PassedAnswer implements AnswerReader {
   readonly done = false;
-  fault: Fault | null = null;
-  readonly #reader: PassingReader;
   readonly #body: WholeBody = new WholeBody();
   readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
@@ -252,29 +256,13 @@ export class PassedWhole implements AnswerReader {
     dialect: ReadInPassing,
     { onGiven, inputTokensEstimate = 0, usageOf, answerModel, shape, taker }: PassingOptions = {},
   ) {
+    super(dialect.readInPassing({ usageOf, names: onGiven !== undefined }));
     this.#answerModel = answerModel;
     this.#taker = taker;
     this.#shape = shape;
     this.#dialect = dialect;
-    this.#reader = dialect.readInPassing({ usageOf, names: onGiven !== undefined });
     this.#onGiven = onGiven;
     this.#inputTokensEstimate = inputTokensEstimate;
-  }
-
-  get usage(): Usage | null {
-    return this.#reader.seen.usage;
-  }
-
-  get answeredAs(): string | null {
-    return this.#reader.seen.answeredAs ?? null;
-  }
-
-  get finishReason(): string | null {
-    return this.#reader.seen.finishReason ?? null;
-  }
-
-  get outputTokensSeen(): number {
-    return this.#reader.seen.outputTokensSeen;
   }
 
   push(chunk: Buffer): null {
@@ -288,12 +276,12 @@ export class PassedWhole implements AnswerReader {
     // One text to read and to send: it leaves in one piece with its head.
     const text = bytes.length <= textBytesMax && isAscii(bytes) ? bytes.toString('latin1') : undefined;
     const parsed = parseAnswer(bytes, text);
-    this.fault = parsed.fault ?? this.#reader.whole(parsed.value);
+    this.fault = parsed.fault ?? this.reader.whole(parsed.value);
     if (this.fault === null && this.#isEmpty(parsed.value)) this.fault = emptyAnswer;
     if (this.fault !== null) return null;
     if (this.#taker !== undefined) this.#taker.whole(bytes, parsed.value as JsonObject);
     this.contentEvents = 1;
-    const { given, mended = false } = this.#reader.seen;
+    const { given, mended = false } = this.reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
     const counted = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
     if (this.#shape !== undefined) {
