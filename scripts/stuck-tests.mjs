@@ -1,5 +1,6 @@
-// A test file whose process never ends would hold up the run for good: Node's timeout is for tests, not for their hooks
-// nor for what a process waits for after them. Linux alone tells who is whose child; elsewhere nothing is watched.
+// A test file whose process never ends would hold up the run for good: Node's timeout is for tests and hooks, not for what
+// a file waits for at its top, for a busy thread, nor for what is open behind the last test. Linux alone tells who is whose
+// child; elsewhere nothing is watched.
 import { readFileSync } from 'node:fs';
 
 const lookEachMs = 5_000;

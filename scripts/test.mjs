@@ -46,7 +46,7 @@ const filesAtOnce = availableParallelism() * (process.argv.includes('--processes
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
 /** For a test that hangs: on a busy machine some take minutes. */
 const testTimeoutMs = 600_000;
-/** For a process that hangs behind its tests, or keeps its thread: the longest take three minutes. */
+/** For a process that hangs before or behind its tests, or keeps its thread: the longest take three minutes. */
 const processTimeoutMs = everything ? 900_000 : 7_200_000;
 // More files than this are not tests that found no peace, nor two groups of which one hung, but a change that breaks things.
 const secondLookFilesMax = 40;
