@@ -73,6 +73,11 @@ suite('logging in', { skip }, () => {
     const live = await openPage(t, gateway, '/dashboard/requests');
     await live.locator('tbody tr').first().waitFor();
     await live.context().clearCookies();
+    await live.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    const calls: string[] = [];
+    live.on('request', (request) => calls.push(request.url()));
+    await live.waitForTimeout(2_500);
+    assert.deepEqual(calls, [], 'the server would list each as refused');
     await logIn(live);
     const page = await openPage(t, gateway, '/dashboard/playground');
     await page.getByRole('textbox', { name: 'Message' }).fill('Hello');

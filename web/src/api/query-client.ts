@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/react-query';
 import { isReachable, onReachable } from './connection.ts';
-import { whenSessionEnds } from './request.ts';
+import { onSessionChange } from './request.ts';
 import { sessionKey } from './session.ts';
 
 /** A page that is opened again shows its earlier data, and requests them again when they are older. */
@@ -18,4 +18,8 @@ onReachable(() => {
   if (isReachable()) void queryClient.invalidateQueries();
 });
 
-whenSessionEnds(() => void queryClient.invalidateQueries({ queryKey: sessionKey }));
+onSessionChange({
+  onEnd: () => void queryClient.invalidateQueries({ queryKey: sessionKey }),
+  // What the end of the last one kept from the pages.
+  onNext: () => void queryClient.invalidateQueries({ predicate: ({ state }) => state.status === 'error' }),
+});

@@ -47,16 +47,21 @@ export class ConnectionError extends Error {
 }
 
 let csrfToken: string | null = null;
-let onSessionEnd: () => void = () => {};
+/** There was a session, and the next one has not begun. */
+let hasEnded = false;
+let changes = { onEnd: () => {}, onNext: () => {} };
 
-/** Sets what happens when a call finds that the session has ended. */
-export function whenSessionEnds(then: () => void): void {
-  onSessionEnd = then;
+/** Sets what happens when a call finds that the session has ended, and when the next one begins. */
+export function onSessionChange(next: typeof changes): void {
+  changes = next;
 }
 
 /** Sets the token of the session, which goes with every call that changes something. */
 export function setCsrf(token: string | null): void {
+  const isNext = hasEnded && token !== null;
+  hasEnded = token === null && (hasEnded || csrfToken !== null);
   csrfToken = token;
+  if (isNext) changes.onNext();
 }
 
 /** `path` may have a query already. */
@@ -71,6 +76,8 @@ export function url(path: string, query: Query = {}): string {
 /** The answer as it comes, of whatever status it is below 400. Throws ApiError, ConnectionError and the signal's reason. */
 export async function send(method: string, path: string, options: CallOptions = {}): Promise<Response> {
   const { query, body, signal } = options;
+  // The server lists each refused request: a page that reads again every few seconds would fill its list.
+  if (hasEnded && !path.startsWith('/dashboard/')) throw new SessionEnded();
   const headers = new Headers(options.headers);
   if (csrfToken !== null && method !== 'GET') headers.set('x-culvert-csrf', csrfToken);
   const raw = typeof body === 'string' || body instanceof FormData;
@@ -88,7 +95,7 @@ export async function send(method: string, path: string, options: CallOptions = 
   if (response.ok) return response;
   // The server's message is for programs: it names the headers that take a key.
   if (response.status === 401 && csrfToken !== null && !path.startsWith('/dashboard/')) {
-    onSessionEnd();
+    changes.onEnd();
     throw new SessionEnded();
   }
   throw new ApiError(response.status, await response.json().catch(() => null));

@@ -76,12 +76,11 @@ export function useOperator(): OperatorSession {
   return session;
 }
 
-/** Opens a session; the pages know it at once, and read again what the end of the last one kept from them. */
+/** Opens a session; the pages know it at once. */
 export async function logIn(client: QueryClient, credential: Credential): Promise<void> {
   const { session } = await call<{ session: Session }>('POST', '/dashboard/session', { body: credential });
   setCsrf(session.csrf);
   client.setQueryData<Known>(sessionKey, { session });
-  void client.invalidateQueries({ predicate: ({ state }) => state.status === 'error' });
 }
 
 export function useLogOut(): () => Promise<void> {
