@@ -98,6 +98,19 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     await page.getByText('No key matches these filters.').waitFor();
   });
 
+  test('nothing is exported beyond what the page shows', async () => {
+    for (const [path, name, filter] of [
+      ['/dashboard/requests', 'Export', 'text=req_1'],
+      ['/dashboard/usage', 'FOCUS', 'tag=nightly'],
+    ] as const) {
+      await followTo(page, `${path}?${filter}`);
+      const button = page.getByRole('button', { name, exact: true });
+      assert.equal(await button.isDisabled(), true, name);
+      await followTo(page, `${path}?account=lumen`);
+      assert.equal(await button.isDisabled(), false, name);
+    }
+  });
+
   test('Ctrl K finds a collection of the key that calls use', async () => {
     const answer = await fetch(`${gateway.url}/v1/vectors/collections`, {
       method: 'POST',

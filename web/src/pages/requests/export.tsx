@@ -5,10 +5,20 @@ import { saveFrom } from '../../parts/forms/save.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 
 /** Everything that the filters let through, over HTTP as it is read. */
-export function Export({ filters: { text: _, ...query } }: { filters: Query }) {
+export function Export({ filters: { text, ...query } }: { filters: Query }) {
+  const isOne = text !== undefined;
   const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, query), `requests.${format}`);
+  const button = (
+    <Button
+      icon={<Download className="size-4" />}
+      disabled={isOne}
+      title={isOne ? 'An export has no filter by id.' : undefined}
+    >
+      Export
+    </Button>
+  );
   return (
-    <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
+    <Menu trigger={button}>
       <MenuItem onSelect={() => save('csv')}>CSV, without routes</MenuItem>
       <MenuItem onSelect={() => save('jsonl')}>JSON lines, with routes</MenuItem>
     </Menu>

@@ -53,6 +53,7 @@ export default function UsagePage() {
   const chosen = Object.fromEntries(filterNames.map((name) => [name, filters[name]]));
   const { account, model, provider, key } = filters;
   const costed = { account, model, provider, key };
+  const hasMore = ['user', 'tag', 'key_tag'].some((name) => chosen[name] !== undefined);
   const isByDay = group_by === 'day' || split_by === 'day';
   const query = { ...chosen, ...range.query, group_by, split_by, time_zone: isByDay ? range.zone : undefined };
   const pages = usePages<UsageRow>('/admin/v1/usage', query, {
@@ -85,7 +86,12 @@ export default function UsagePage() {
           </Button>
           <Button
             icon={<Download className="size-4" />}
-            title="Costs in the columns of FOCUS 1.2, for tools of FinOps"
+            disabled={hasMore}
+            title={
+              hasMore
+                ? 'A file of FOCUS has no filter by user or tag.'
+                : 'Costs in the columns of FOCUS 1.2, for tools of FinOps'
+            }
             onClick={() => saveFrom(url('/admin/v1/usage/focus.csv', { ...costed, ...range.query }), 'costs-focus.csv')}
           >
             FOCUS
