@@ -45,3 +45,8 @@ export const ledgerWords = {
   begins: (trouble: string) => `ledger: requests cannot be recorded: ${trouble}`,
   over: 'ledger: requests are recorded again',
 };
+
+/** The message of a driver's error, without the name of its class, as callers and operators read it. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : String(error);
+}

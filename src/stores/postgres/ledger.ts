@@ -11,7 +11,7 @@ import { closeRetryMs, notRecorded, stopRetryMs } from '../ledger/ledger-waits.t
 import { listRequests } from '../ledger/request-pages.ts';
 import { createStatementBook } from '../ledger/statement-book.ts';
 import type { SqlTables } from '../sql-tables.ts';
-import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
+import { createTroubleReport, ledgerWords, messageOf } from '../trouble-report.ts';
 import { type Boots, bootEndedCleanly, bootIsOver, createBoots, forgetOldBoots } from './boots.ts';
 import {
   type Connections,
@@ -207,10 +207,6 @@ function booksIn(
     },
     statements: createStatementBook(tables),
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error && error.message !== '' ? error.message : String(error);
 }
 
 const recoveredAtOnce = 200;

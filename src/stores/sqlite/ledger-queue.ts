@@ -11,6 +11,7 @@ import {
   stopRetryMs,
 } from '../ledger/ledger-waits.ts';
 import type { RecentCalls } from '../ledger/recent-calls.ts';
+import { messageOf } from '../trouble-report.ts';
 import {
   checkpointWaitMs,
   isPassing,
@@ -303,8 +304,8 @@ export class LedgerQueue {
   #tryAgain(error: unknown): void {
     const code = sqliteCode(error);
     const busy = code === sqliteBusy || code === sqliteLocked;
-    if (!busy) this.#diskFault = String(error);
-    this.#expire(String(error), code === sqliteFull ? 'disk-full' : undefined);
+    if (!busy) this.#diskFault = messageOf(error);
+    this.#expire(messageOf(error), code === sqliteFull ? 'disk-full' : undefined);
     if (this.#hasWork()) this.#retry(busy ? busyRetryMs : faultRetryMs);
   }
 
@@ -324,7 +325,7 @@ export class LedgerQueue {
         this.#write([], [close]);
       } catch (error) {
         if (isPassing(sqliteCode(error))) this.#putBack({ opens: [], closes: [close] });
-        else this.#drop(close, String(error));
+        else this.#drop(close, messageOf(error));
       }
     }
   }
