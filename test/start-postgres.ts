@@ -19,6 +19,9 @@ const bin =
 export const postgresMissing: string | false =
   bin !== null && existsSync(join(bin, 'initdb')) ? false : 'postgresql is not installed (npm run setup:test-tools)';
 
+/** A program that waits, as for a server that is stopped, would hold the thread of its tests for good. */
+const programMs = 120_000;
+
 /** initdb refuses root: the package's own user runs it then. */
 const owner = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
 
@@ -48,7 +51,7 @@ export interface StartedPostgres {
 export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promise<StartedPostgres> {
   const folder = ownFolder();
   const data = join(folder, 'data');
-  execFileSync('cp', ['-a', await dataOfFirstStart(), data]);
+  execFileSync('cp', ['-a', await dataOfFirstStart(), data], { timeout: programMs });
   const server = await runServer(folder, data);
   async function end(): Promise<void> {
     await server.stop('SIGKILL');
@@ -92,7 +95,7 @@ async function makeFirstData(): Promise<string> {
   execFileSync(
     join(bin!, 'initdb'),
     ['-D', data, '-A', 'trust', '-U', 'culvert', '--no-sync', '-E', 'UTF8', '--locale=C', '--wal-segsize=1'],
-    { cwd: folder, ...owner, stdio: 'ignore' },
+    { cwd: folder, ...owner, stdio: 'ignore', timeout: programMs },
   );
   const server = await runServer(folder, data);
   server.run('postgres', `CREATE DATABASE ${firstStart}`);
@@ -165,6 +168,7 @@ async function runServer(folder: string, data: string) {
     const each = commands.flatMap((command) => ['-c', command]);
     execFileSync(join(bin!, 'psql'), ['-X', '-q', '-v', 'ON_ERROR_STOP=1', ...each, urlOf(database)], {
       stdio: ['ignore', 'ignore', 'inherit'],
+      timeout: programMs,
     });
   }
   function newName(): string {

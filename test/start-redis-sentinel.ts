@@ -46,7 +46,7 @@ export async function startRedisSentinels(
     try {
       const login = password === null ? [] : ['--no-auth-warning', '-a', password];
       const command = ['-p', String(own), ...login, 'SENTINEL', 'MASTER', 'main'];
-      const known = execFileSync('redis-cli', command, { encoding: 'utf8' });
+      const known = execFileSync('redis-cli', command, { encoding: 'utf8', timeout: 60_000 });
       return /num-slaves\n1\n/.test(known) && /num-other-sentinels\n2\n/.test(known);
     } catch {
       return false;

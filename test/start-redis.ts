@@ -86,7 +86,8 @@ export async function startRedis(
     dir,
     kill,
     restart: launch,
-    cli: (...args) => execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8' }).trim(),
+    cli: (...args) =>
+      execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8', timeout: 60_000 }).trim(),
   };
 }
 

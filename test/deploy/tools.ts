@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const deploy = join(root, 'deploy');
+/** A program that waits for something else would hold the thread of its tests for good. */
+const programMs = 300_000;
 const installed = join(root, '.test-tools', 'deploy', 'bin');
 
 /** A program of `npm run setup:deploy-tools`, or of the system; null where it is missing. */
@@ -31,6 +33,7 @@ export function runProgram(
     env: { ...process.env, ...env },
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
+    timeout: programMs,
   });
   return { code: status, stdout, said: stdout + stderr };
 }
