@@ -36,6 +36,13 @@ const place = (config: Config, alias: string) =>
 
 const lines = ({ notes }: Imported) => notes.map(({ line, path, message }) => `${line} ${path}: ${message}`);
 
+/** An entry of `model_list` with these parameters, and `info` as its `model_info`. */
+const entryOf = (alias: string, { info = {}, ...params }: { info?: object; [name: string]: unknown }) => ({
+  model_name: alias,
+  litellm_params: { model: 'openai/gpt-4o', api_key: 'os.environ/KEY', ...params },
+  model_info: info,
+});
+
 const team = imported(fileOf('team'));
 const teamEnv = { AZURE_US_BASE: 'https://team-us.openai.azure.com' };
 
@@ -128,6 +135,45 @@ test('prices of longer input and of service tiers are carried, and factors that 
   const alone = priced({ ...longer, provider_specific_entry: { fast: 6 } });
   assert.deepEqual(alone.price, { served_as: { fast: 6 } });
   assert.match(alone.told.join(), /there is no price of shorter input/);
+});
+
+test('what costs nothing keeps that price, also of videos and queries', () => {
+  const priced = (info: object) =>
+    loaded(imported(JSON.stringify({ model_list: [entryOf('m', { info })] }))).models.m!.targets[0]!.price;
+  assert.deepEqual(priced({ input_cost_per_token: 0, output_cost_per_token: '0.0' }), { input: 0, output: 0 });
+  assert.deepEqual(priced({ output_cost_per_video_per_second: 0.1 }), { video_second: 0.1 });
+  assert.deepEqual(priced({ input_cost_per_query: 0.002 }), { request: 0.002 });
+});
+
+test('an order ranks before none, from 0 on, and a weight of 0 gets no requests', () => {
+  const one = imported(
+    JSON.stringify({
+      model_list: [
+        entryOf('m', { model: 'openai/none' }),
+        entryOf('m', { model: 'openai/second', order: 7 }),
+        entryOf('m', { model: 'openai/first', order: 0 }),
+        entryOf('m', { model: 'openai/drained', weight: 0 }),
+      ],
+      router_settings: { fallbacks: [{ m: [{ model: 'other' }] }] },
+    }),
+  );
+  assert.deepEqual(
+    place(loaded(one), 'm').map(([, model, priority]) => [model, priority]),
+    [
+      ['none', 3],
+      ['second', 2],
+      ['first', 1],
+    ],
+  );
+  assert.match(lines(one).join('\n'), /litellm_params\.weight: this model is not carried over: its weight is 0/);
+  assert.match(lines(one).join('\n'), /fallbacks with parameters are not carried over/);
+});
+
+test('beyond a thousand notes their number is told', () => {
+  const model_list = Array.from({ length: 1_002 }, (_, at) => entryOf(`m${at}`, { seed: 1 }));
+  const { notes } = imported(JSON.stringify({ model_list }));
+  assert.equal(notes.length, 1_001);
+  assert.equal(notes[0]!.message, '2 more notes are not listed');
 });
 
 test('the router’s settings win over the library’s: attempts, timeouts, fallbacks without a way back', () => {

@@ -118,6 +118,34 @@ test('of a condition within another strategy the default is carried over, and na
   assert.ok(notes.some(({ message }) => /condition inside another strategy .* its default is taken/.test(message)));
 });
 
+test('targets add to the parameters around them, keep their retries, and get no key of another provider', () => {
+  const text = JSON.stringify({
+    provider: 'openai',
+    api_key: 'in-clear',
+    override_params: { model: 'gpt-5', max_tokens: 100 },
+    strategy: { mode: 'sample' },
+    targets: [
+      { override_params: { temperature: 0 }, retry: { attempts: 5 }, openai_project: 'proj-1' },
+      { virtual_key: 'anthropic-main', override_params: { model: 'claude-sonnet-4-5' } },
+    ],
+  });
+  const { config, notes } = imported({ name: 'around.json', text });
+  const body = { max_tokens: 100 };
+  assert.deepEqual(config.models.around, {
+    targets: [
+      { provider: 'openai', model: 'gpt-5', body: { ...body, temperature: 0 } },
+      { provider: 'anthropic-main', model: 'claude-sonnet-4-5', priority: 2, body },
+    ],
+    attempts: 6,
+  });
+  assert.deepEqual(config.providers.openai!.headers, { 'OpenAI-Project': 'proj-1' });
+  assert.deepEqual(config.providers['anthropic-main'], {
+    type: 'anthropic',
+    api_key: `\${${'ANTHROPIC_MAIN_API_KEY'}}`,
+  });
+  assert.ok(notes.some(({ message }) => /its targets are asked one after the other/.test(message)));
+});
+
 test('an address is carried over without its user and password', () => {
   const text = '{"provider": "openai", "custom_host": "https://user:in-clear@llm.example/v1?key=in-clear"}';
   const { config, notes } = imported({ name: 'host.json', text });

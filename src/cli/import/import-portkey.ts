@@ -57,9 +57,8 @@ export function importPortkey(sources: readonly ForeignSource[]): ImportResult {
   const attempts = new Map<string, number>();
   for (const config of found.configs) {
     for (const branch of branchesOf(config)) {
-      const targets = leavesOf({ ...branch, priority: 1, weight: 1 }).leaves.flatMap(
-        (leaf) => deploymentOf(leaf, found.keys) ?? [],
-      );
+      const { leaves } = leavesOf({ ...branch, priority: 1, weight: 1 });
+      const targets = leaves.flatMap((leaf) => deploymentOf(leaf, found.keys) ?? []);
       const { notes } = branch.values;
       const alias = aliasOf(branch, targets, attempts);
       if (!isModelName(alias)) {
@@ -70,8 +69,8 @@ export function importPortkey(sources: readonly ForeignSource[]): ImportResult {
         notes.add(branch.path, `its model is ${alias}, because another one has its name`);
       }
       deployments.push(...targets.map((target) => ({ ...target, alias })));
-      const retries = objectIn(branch.fields.retry ?? config.fields.retry).attempts;
-      const triesMax = typeof retries === 'number' ? Math.max(retries + 1, targets.length) : targets.length;
+      const retries = [branch, config, ...leaves].map(({ fields: { retry } }) => objectIn(retry).attempts);
+      const triesMax = Math.max(targets.length, ...retries.map((count) => (typeof count === 'number' ? count + 1 : 0)));
       attempts.set(alias, Math.min(attemptsMax, Math.max(1, Math.round(triesMax))));
     }
   }
@@ -146,7 +145,7 @@ function deploymentOf(leaf: Leaf, keys: ReadonlyMap<string, Key>): Deployment | 
     provider: found.provider,
     model: found.model,
     share: { by: 'weight', amount: weight },
-    priority: Math.min(100, priority),
+    order: priority,
     rpm: null,
     timeouts: timeouts as Deployment['timeouts'],
     body: body as JsonObject,

@@ -60,15 +60,17 @@ function modelOf(
   const dimensions = limited.find(({ facts }) => facts.dimensions !== null)?.facts.dimensions ?? null;
   return {
     ...(type !== 'chat' && { type }),
-    targets: limited.map((target, _, all) => targetOf(target, weightOf(target, all), providerOf(target))),
+    targets: limited.map((target) =>
+      targetOf(target, priorityOf(target, limited), weightOf(target, limited), providerOf(target)),
+    ),
     ...(attempts !== null && { attempts }),
     ...(dimensions !== null && { dimensions }),
     ...(type === 'embedding' && limited.length > 1 && { space: spaceName(alias) }),
   };
 }
 
-function targetOf(deployment: Deployment, weight: number, provider: string): string | JsonObject {
-  const { model, priority, timeouts, body, facts } = deployment;
+function targetOf(deployment: Deployment, priority: number, weight: number, provider: string): string | JsonObject {
+  const { model, timeouts, body, facts } = deployment;
   const more: JsonObject = {
     ...(priority !== 1 && { priority }),
     ...(weight !== 1 && { weight }),
@@ -86,6 +88,12 @@ function targetOf(deployment: Deployment, weight: number, provider: string): str
 function pricedAs({ baseModel, model }: Deployment): JsonObject {
   const name = baseModel?.replace(/^.*\//, '') ?? '';
   return name === '' || name === model || !isModelName(name) ? {} : { priced_as: plain(name) };
+}
+
+/** Rank of its order. LiteLLM asks those without one last. */
+function priorityOf({ order }: Deployment, all: readonly Deployment[]): number {
+  const before = all.flatMap((other) => (other.order !== null && other.order < (order ?? Infinity) ? other.order : []));
+  return new Set(before).size + 1;
 }
 
 /** Relative to the largest of its model; 1 unless all of them have a weight. */

@@ -8,7 +8,7 @@ import { type ModelFacts, modelFactsOf } from './litellm-model-info.ts';
 import { isLiteLlmPrice } from './litellm-prices.ts';
 import { modelOf, type Service, serviceOf, services } from './litellm-services.ts';
 import type { Path } from './notes.ts';
-import { isWritable, numberOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
+import { amountOf, isWritable, numberOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
 
 /** One entry of `model_list`: a place where a model runs. */
 export interface Deployment {
@@ -19,7 +19,8 @@ export interface Deployment {
   model: string;
   /** The number that LiteLLM picks by: its weight, or its rate; null when it has none. */
   share: { by: 'weight' | 'rpm' | 'tpm'; amount: number } | null;
-  priority: number;
+  /** Place among those of its alias, the least first; null: behind all that have one. */
+  order: number | null;
   /** Requests a minute, of its key. */
   rpm: number | null;
   timeouts: { total?: string; first_token?: string };
@@ -77,6 +78,7 @@ export function readDeployment(
   }
   const at = [...path, 'litellm_params'];
   const litellmParams = objectIn(entry.litellm_params);
+  const info = objectIn(entry.model_info);
   const params = { ...credentials.get(String(litellmParams.litellm_credential_name)), ...litellmParams };
   if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
   const named = /^os\.environ\/(.*)$/.exec(params.model)?.[1];
@@ -98,6 +100,7 @@ export function readDeployment(
   }
   if (!modelName.safeParse(model).success) return drop([...at, 'model'], 'it is too long, or has more than one *');
   const place = placeInCloud(values, service.cloud, params, at, region);
+  if (params.weight === 0 || params.weight === '0') return drop([...at, 'weight'], 'its weight is 0');
   const provider = providerOf(values, params, at, { name: found.service, service, place });
   if (provider === null) return null;
 
@@ -115,12 +118,12 @@ export function readDeployment(
     provider,
     model: plain(model),
     share: shareOf(values, { ...entry, ...params }, at),
-    priority: Math.min(100, Math.max(1, Math.round(numberOf(values, params.order, [...at, 'order']) ?? 1))),
+    order: amountOf(values, params.order ?? info.order, [...at, 'order']),
     rpm: rpm === null ? null : Math.min(1e9, Math.max(1, Math.round(rpm))),
     timeouts: { ...(total !== null && { total }), ...(firstToken !== null && { first_token: firstToken }) },
     body,
-    facts: modelFactsOf(values, objectIn(entry.model_info), params, model, path),
-    baseModel: textIn(objectIn(entry.model_info).base_model),
+    facts: modelFactsOf(values, info, params, model, path),
+    baseModel: textIn(info.base_model),
   };
 }
 
@@ -191,7 +194,8 @@ export function baseUrlOf(values: Values, value: unknown, path: Path): string | 
   return text;
 }
 
-function headersOf(values: Values, params: JsonObject, at: Path): Record<string, string> {
+/** Headers of every request to a provider, with a note for each that HTTP cannot hold. */
+export function headersOf(values: Values, params: JsonObject, at: Path): Record<string, string> {
   const headers: Record<string, string> = {};
   const take = (name: string, value: unknown, path: Path) => {
     const secret = /auth|key|token|secret|cookie|credential/i.test(name);

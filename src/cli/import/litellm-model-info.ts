@@ -50,7 +50,7 @@ const capabilities = [
 
 const known: ReadonlySet<string> = new Set([
   ...capabilities.map(([name]) => name),
-  ...'id mode base_model max_tokens max_input_tokens max_output_tokens output_vector_size'.split(' '),
+  ...'id mode order base_model max_tokens max_input_tokens max_output_tokens output_vector_size'.split(' '),
   factorsName,
   // Keys and plans list the models of their groups.
   'access_groups',

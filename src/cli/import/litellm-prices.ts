@@ -1,6 +1,6 @@
 import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
-import { numberOf, type Values } from './plain-values.ts';
+import { amountOf, numberOf, type Values } from './plain-values.ts';
 
 /** LiteLLM's price, ours, and how many of its units are one of ours. Of two names for one price the first counts. */
 const prices = [
@@ -16,6 +16,8 @@ const prices = [
   ['output_cost_per_image_token', 'image_output', 1e6],
   ['output_cost_per_image', 'image', 1],
   ['output_cost_per_second', 'video_second', 1],
+  ['output_cost_per_video_per_second', 'video_second', 1],
+  ['input_cost_per_query', 'request', 1],
   ['input_cost_per_image', 'image', 1],
   ['input_cost_per_second', 'minute', 60],
   ['input_cost_per_character', 'million_chars', 1e6],
@@ -81,7 +83,7 @@ function foundPrices(values: Values, info: JsonObject, params: JsonObject, entry
       const named = priceName(name);
       if (named.base !== base) return [];
       const path = [...entry, info[name] === undefined ? 'litellm_params' : 'model_info', name];
-      const amount = numberOf(values, info[name] ?? params[name], path);
+      const amount = amountOf(values, info[name] ?? params[name], path);
       // Twelve digits take away what multiplying by a million leaves of a decimal fraction.
       return amount === null
         ? []

@@ -50,27 +50,19 @@ const codestral: Service = {
 
 /** Services without a type that speak OpenAI's API: where they are, and the variable of their key. */
 const likeOpenAi = Object.entries({
-  abliteration: ['https://api.abliteration.ai/v1', 'ABLITERATION_API_KEY'],
-  aihubmix: ['https://aihubmix.com/v1', 'AIHUBMIX_API_KEY'],
-  apertis: ['https://api.stima.tech/v1', 'STIMA_API_KEY'],
-  crusoe: ['https://managed-inference-api-proxy.crusoecloud.com/v1', 'CRUSOE_API_KEY'],
   github: ['https://models.inference.ai.azure.com', 'GITHUB_API_KEY'],
   gmi: ['https://api.gmi-serving.com/v1', 'GMI_API_KEY'],
   helicone: ['https://ai-gateway.helicone.ai', 'HELICONE_API_KEY'],
   lambda_ai: ['https://api.lambda.ai/v1', 'LAMBDA_API_KEY'],
-  llamagate: ['https://api.llamagate.dev/v1', 'LLAMAGATE_API_KEY'],
   meta_llama: ['https://api.llama.com/compat/v1', 'LLAMA_API_KEY'],
   morph: ['https://api.morphllm.com/v1', 'MORPH_API_KEY'],
   'nano-gpt': ['https://nano-gpt.com/api/v1', 'NANOGPT_API_KEY'],
   nscale: ['https://inference.api.nscale.com/v1', 'NSCALE_API_KEY'],
   poe: ['https://api.poe.com/v1', 'POE_API_KEY'],
-  publicai: ['https://api.publicai.co/v1', 'PUBLICAI_API_KEY'],
-  synthetic: ['https://api.synthetic.new/openai/v1', 'SYNTHETIC_API_KEY'],
   v0: ['https://api.v0.dev/v1', 'V0_API_KEY'],
   veniceai: ['https://api.venice.ai/api/v1', 'VENICE_AI_API_KEY'],
   volcengine: ['https://ark.cn-beijing.volces.com/api/v3', 'VOLCENGINE_API_KEY'],
   wandb: ['https://api.inference.wandb.ai/v1', 'WANDB_API_KEY'],
-  xiaomi_mimo: ['https://api.xiaomimimo.com/v1', 'XIAOMI_MIMO_API_KEY'],
 } as const).map(([word, [baseUrl, envKey]]): [string, Service] => [word, { type: 'openai', baseUrl, envKey }]);
 
 /** https://docs.litellm.ai/docs/providers */

@@ -1,7 +1,7 @@
 import { culvert } from '../../kernel/command-form.ts';
 import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
-import { listOfTexts, numberOf, secondsOf, textOf, type Values } from './plain-values.ts';
+import { amountOf, listOfTexts, secondsOf, textOf, type Values } from './plain-values.ts';
 
 /** Converts what has a place here from the other sections than `model_list`. */
 export interface Settings {
@@ -107,7 +107,7 @@ export function readSettings(values: Values, root: JsonObject): Settings {
     }
     return found;
   };
-  const retries = first(['num_retries'], (value, path) => (value === 0 ? 0 : numberOf(values, value, path)));
+  const retries = first(['num_retries'], (value, path) => amountOf(values, value, path));
   const total = first(['timeout', 'request_timeout'], (value, path) => secondsOf(values, value, path));
   const firstToken = first(['stream_timeout'], (value, path) => secondsOf(values, value, path));
   const settings: Settings = {
@@ -154,7 +154,13 @@ function fallbacksOf({ notes }: Values, lite: JsonObject, router: JsonObject, ta
       maps.forEach((map, index) => {
         for (const [from, to] of Object.entries(objectIn(map))) {
           const at = Array.isArray(value) ? [...path, index] : path;
-          found.push({ from: from === '*' ? null : from, to: listOfTexts(to), path: [...at, from] });
+          const texts = listOfTexts(to);
+          found.push({ from: from === '*' ? null : from, to: texts, path: [...at, from] });
+          if (Array.isArray(to) && texts.length < to.length)
+            notes.add(
+              [...at, from],
+              'fallbacks with parameters are not carried over: a fallback is the name of a model here',
+            );
         }
       });
     }

@@ -20,6 +20,7 @@ export class Notes {
   readonly #lineOf: (path: Path) => number | null;
   readonly #file: string | undefined;
   readonly #notes: ImportNote[] = [];
+  #unlisted = 0;
 
   constructor(lineOf: (path: Path) => number | null, file?: string) {
     this.#lineOf = lineOf;
@@ -27,7 +28,10 @@ export class Notes {
   }
 
   add(path: Path, message: string): void {
-    if (this.#notes.length >= notesMax) return;
+    if (this.#notes.length >= notesMax) {
+      this.#unlisted += 1;
+      return;
+    }
     this.#notes.push({
       ...(this.#file !== undefined && { file: this.#file }),
       line: this.#lineOf(path),
@@ -39,7 +43,8 @@ export class Notes {
   /** Ordered as in the file, then what no file has. */
   list(): readonly ImportNote[] {
     const place = ({ line }: ImportNote) => line ?? Number.MAX_SAFE_INTEGER;
-    return this.#notes.toSorted((a, b) => place(a) - place(b));
+    const rest = { line: 1, path: 'all', message: `${this.#unlisted} more notes are not listed` };
+    return [...(this.#unlisted > 0 ? [rest] : []), ...this.#notes.toSorted((a, b) => place(a) - place(b))];
   }
 }
 

@@ -71,11 +71,16 @@ export function isWritable(text: string): boolean {
 }
 
 /** A number above 0; texts that are one count too. */
-export function numberOf({ notes }: Values, value: unknown, path: Path): number | null {
+export function numberOf(values: Values, value: unknown, path: Path): number | null {
+  return amountOf(values, value, path) || null;
+}
+
+/** Like `numberOf`, but 0 counts: it is the price of what is free. */
+export function amountOf({ notes }: Values, value: unknown, path: Path): number | null {
   if (value === undefined || value === null) return null;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  if (typeof number === 'number' && Number.isFinite(number) && number > 0) return number;
-  if (number !== 0) notes.add(path, 'not carried over: it is not a number');
+  if (typeof number === 'number' && Number.isFinite(number) && number >= 0) return number;
+  notes.add(path, 'not carried over: it is not a number');
   return null;
 }
 

@@ -5,7 +5,7 @@ import { directMember } from '../../kernel/known-entry.ts';
 import type { Place } from './foreign-sources.ts';
 import { filled } from './import-fields.ts';
 import { placeInCloud } from './litellm-clouds.ts';
-import { baseUrlOf, isModelName, type ProviderFacts } from './litellm-deployment.ts';
+import { baseUrlOf, headersOf, isModelName, type ProviderFacts } from './litellm-deployment.ts';
 import type { Path } from './notes.ts';
 import { plain, reference, textOf } from './plain-values.ts';
 import type { Config } from './portkey-fields.ts';
@@ -96,6 +96,7 @@ export function providerOf(
   if (service.baseUrl === null && cloud !== 'aws' && baseUrl === null) {
     return drop(`${name} needs an address, as custom_host or resource_name`);
   }
+  const project = { 'OpenAI-Project': settings.openai_project ?? null };
   const version = cloud === 'azure' ? textIn(settings.api_version) : null;
   // Portkey does not give the secrets of virtual keys away.
   const variable = slug === null ? service.envKey : `${variableName(slug)}_API_KEY`;
@@ -112,7 +113,7 @@ export function providerOf(
       key: place.keyless ? null : apiKey(),
       ...(key?.rpm != null && { rpm: key.rpm }),
       place: place.members,
-      headers: {},
+      headers: headersOf(values, { organization: settings.openai_organization ?? null, headers: project }, path),
     },
   };
 }

@@ -10,7 +10,9 @@ export interface Leaf extends Config {
 }
 
 /** Settings that targets have of what surrounds them. */
-const inherited = ['request_timeout', 'custom_host', 'provider', 'virtual_key', 'api_key', 'override_params'];
+const inherited = ['request_timeout', 'custom_host'];
+/** Those that a target has too, unless it names a provider itself: a key must not go to another one. */
+const credentials = ['provider', 'virtual_key', 'api_key'];
 
 /** Weights below it are as good as none. */
 const weightMin = 1e-6;
@@ -102,6 +104,9 @@ export function leavesOf(at: Leaf): { leaves: Leaf[]; next: number } {
   if (mode === 'conditional') {
     notes.add([...path, 'strategy'], 'a condition inside another strategy is not carried over: its default is taken');
   }
+  if (mode === 'sample') {
+    notes.add([...path, 'strategy'], 'changed: its targets are asked one after the other, and not all at once');
+  }
   const taken = mode === 'conditional' ? targets.filter(({ fields: { name } }) => name === otherwise) : targets;
   for (const target of mode === undefined || mode === 'single' ? taken.slice(0, 1) : taken) {
     const inner = leavesOf({ ...target, priority: next, weight });
@@ -112,10 +117,13 @@ export function leavesOf(at: Leaf): { leaves: Leaf[]; next: number } {
 }
 
 function targetsOf(config: Config): Config[] {
-  const from = Object.fromEntries(Object.entries(config.fields).filter(([name]) => inherited.includes(name)));
-  return listIn(config.fields.targets).flatMap((target, index) =>
-    isObject(target)
-      ? [{ ...config, fields: { ...from, ...withSnakeCase(target) }, path: [...config.path, 'targets', index] }]
-      : [],
-  );
+  const { fields: outer, path } = config;
+  return listIn(outer.targets).flatMap((target, index) => {
+    if (!isObject(target)) return [];
+    const inner = withSnakeCase(target);
+    const names = credentials.some((name) => inner[name] != null) ? inherited : [...inherited, ...credentials];
+    const from = Object.fromEntries(Object.entries(outer).filter(([name]) => names.includes(name)));
+    const params = { ...objectIn(outer.override_params), ...objectIn(inner.override_params) };
+    return [{ ...config, fields: { ...from, ...inner, override_params: params }, path: [...path, 'targets', index] }];
+  });
 }
