@@ -27,9 +27,13 @@ export interface StoredAccount {
   name: string;
   plan: string;
   status: 'active' | 'suspended';
+  /** Names of guards. */
   guards: readonly string[];
+  /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
+  /** By end user, tag and model. Absent or null: none. */
   budgets?: readonly PartBudgetConfig[] | null;
+  /** Which providers may get its requests. Absent or null: all. */
   data?: DataRuleConfig | null;
 }
 

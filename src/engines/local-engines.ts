@@ -23,9 +23,6 @@ export interface Engines {
   transcription: ReadonlyMap<string, TranscriptionEngine>;
 }
 
-/** Abilities of this machine itself. Nothing is loaded or started before an engine is asked. */
-export type LocalEngines = ReturnType<typeof createLocalEngines>;
-
 export interface LocalEnginesOptions {
   dataDir: string;
   clock: Clock;
@@ -42,6 +39,7 @@ export interface LocalEnginesOptions {
 const retryAfterMaxMs = 60_000;
 const retryAfterMinMs = 2_000;
 
+/** Abilities of this machine itself. Nothing is loaded or started before an engine is asked. */
 export function createLocalEngines(options: LocalEnginesOptions) {
   const { clock } = options;
   const searchPath = options.searchPath ?? process.env.PATH ?? '';

@@ -1,5 +1,4 @@
-import type { ExtraBudget } from '../../config/declared.ts';
-import type { DataRuleConfig, PartBudgetConfig } from '../../config/schema.ts';
+import type { StoredAccount } from '../../config/export-config.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Operator } from './operator.ts';
 
@@ -125,19 +124,7 @@ export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'accoun
 export type AccountFacts = Pick<AccountRow, 'name' | 'plan' | 'status' | 'guards' | 'extraBudget' | 'budgets' | 'data'>;
 
 /** The paying account. Times are wall-clock ms, here and below. */
-export interface AccountRow {
-  id: string;
-  name: string;
-  plan: string;
-  status: 'active' | 'suspended';
-  /** Names of guards. */
-  guards: readonly string[];
-  /** Absent or null: none. */
-  extraBudget?: ExtraBudget | null;
-  /** By end user, tag and model. Absent or null: none. */
-  budgets?: readonly PartBudgetConfig[] | null;
-  /** Which providers may get its requests. Absent or null: all. */
-  data?: DataRuleConfig | null;
+export interface AccountRow extends StoredAccount {
   /** Nano-USD ever added to its credit. Absent or null: it has none, and its plan alone counts. */
   creditNano?: number | null;
   createdMs: number;

@@ -1,8 +1,5 @@
 import { cyclicSum } from './cyclic-sum.ts';
 
-/** Writes FLAC of s16 samples of one channel, block by block, so that it streams. */
-export type FlacWriter = ReturnType<typeof createFlacWriter>;
-
 /** Samples of a frame: 170 ms at 24 kHz. */
 export const flacBlockSamples = 4096;
 const sampleBits = 16;
@@ -21,7 +18,7 @@ const orderMax = 4;
 /** With four bits to say it, 15 being an escape. */
 const riceParameterMax = 14;
 
-/** `samples`: the length of the file, 0 where it is not known yet. */
+/** Writes FLAC of s16 samples of one channel, block by block. `samples`: the length of the file, 0 where it is not known yet. */
 export function createFlacWriter(rateHz: number, samples = 0) {
   const bits = createBits();
   const block = new Int16Array(flacBlockSamples);

@@ -2,15 +2,12 @@ import { canonicalUrl, samePageKey } from '../canonical-url.ts';
 import type { CrawlOptions } from './crawl-options.ts';
 import type { FoundUrl } from './crawl-store.ts';
 
-/** Which URLs belong to a crawl, apart from the caller's patterns. Pure. */
-export type CrawlScope = ReturnType<typeof createScope>;
-
 type ScopeOptions = Pick<
   CrawlOptions,
   'crawlEntireDomain' | 'allowSubdomains' | 'allowExternalLinks' | 'ignoreQueryParameters' | 'maxDepth'
 >;
 
-/** `start`: where the crawl began; a redirect of the first page moves it. */
+/** Tells which URLs belong to a crawl, apart from the caller's patterns. `start`: where it began, behind its first redirect. */
 export function createScope(start: string, options: ScopeOptions) {
   const base = new URL(start);
   const host = plainHost(base);

@@ -6,9 +6,6 @@ import type { PageOrder } from '../page-reader.ts';
 import type { PageStore, StoredPage } from '../page-store.ts';
 import type { PageMetadata, ScrapeFormat, ScrapeOptions } from './scraped-page.ts';
 
-/** Cache of read pages. A store that does not answer costs no read. */
-export type PageCache = ReturnType<typeof createPageCache>;
-
 /** `fresh`: given without a fetch. `stale`: given if its server says, asked with `known`, that it is still that. */
 export type CachedPage = { is: 'fresh'; page: StoredPage } | { is: 'stale'; page: StoredPage; known: KnownCopy };
 
@@ -34,6 +31,7 @@ const unkept: readonly ScrapeFormat[] = ['rawHtml', 'images', 'attributes'];
 /** A longer one is not kept: nobody needs it, and it would be sent back every time. */
 const validatorCharsMax = 1_000;
 
+/** Cache of read pages. A store that does not answer costs no read. */
 export function createPageCache({ store, clock, onTrouble }: PageCacheParts) {
   async function put(page: StoredPage): Promise<void> {
     await store?.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));

@@ -8,13 +8,10 @@ export interface SavedLists {
   unused: number;
 }
 
-/** For each slot none, one or several different codes (positive integers below 2^31). */
-export type CodeLists = ReturnType<typeof createCodeLists>;
-
 /** Unused numbers that are not worth a look at all slots. */
 const unusedMin = 4_096;
 
-/** `saved` is copied. */
+/** For each slot none, one or several different codes (positive integers below 2^31). `saved` is copied. */
 export function createCodeLists(saved?: SavedLists) {
   /** A code, 0 for none, or below 0 the place of several in the pool: −1 is its beginning. */
   let entries = saved?.entries.slice() ?? new Int32Array(64);

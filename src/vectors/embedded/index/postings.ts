@@ -1,13 +1,11 @@
-/**
- * For each term (a sparse vector's index) the rows that have it, in the order in which they came, with their values. All
- * lists lie in one pool: an array each would take more than most lists hold.
- */
-export type Postings = ReturnType<typeof createPostings>;
-
 const firstCapacity = 2;
 /** Bytes of a term in the map and in its columns. */
 const termBytes = 64;
 
+/**
+ * For each term (a sparse vector's index) the rows that have it, in the order in which they came, with their values. All
+ * lists lie in one pool: an array each would take more than most lists hold.
+ */
 export function createPostings() {
   const numbers = new Map<number, number>();
   let starts = new Uint32Array(64);

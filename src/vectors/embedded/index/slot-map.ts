@@ -1,6 +1,4 @@
 /** The row of an index for each slot. 4 bytes a slot, outside the arena. */
-export type SlotMap = ReturnType<typeof createSlotMap>;
-
 export function createSlotMap() {
   /** Row + 1; 0 is none. Slots are dense, so an array is the smallest map. */
   let rows = new Uint32Array(256);
