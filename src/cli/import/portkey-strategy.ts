@@ -11,7 +11,7 @@ export interface Leaf extends Config {
 
 /** Settings that targets have of what surrounds them. */
 const inherited = ['request_timeout', 'custom_host'];
-/** Those that a target has too, unless it names a provider itself: a key must not go to another one. */
+/** Settings that it has too, unless it names a provider itself: a key must not go to another one. */
 const credentials = ['provider', 'virtual_key', 'api_key'];
 
 /** Weights below it are as good as none. */
