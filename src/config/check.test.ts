@@ -74,6 +74,23 @@ test('unknown keys say what was meant', () => {
   ]);
 });
 
+test('a key that belongs to another section says which', () => {
+  assert.deepEqual(errorsOf('server: { data_dir: /data }'), [
+    "culvert.yaml:1:11 server.data_dir: unknown key (did you mean 'storage.data_dir'?)",
+  ]);
+  assert.deepEqual(errorsOf('public_url: https://ai.example.org'), [
+    "culvert.yaml:1:1 public_url: unknown key (did you mean 'server.public_url'?)",
+  ]);
+  assert.deepEqual(errorsOf('server: { default_plan: free }'), [
+    "culvert.yaml:1:11 server.default_plan: unknown key (did you mean 'default_plan'?)",
+  ]);
+  // Several sections have one of this name, so none is named.
+  assert.match(
+    errorsOf('plans: { a: { url: "redis://x" } }')[0]!,
+    /^culvert\.yaml:1:15 plans\.a\.url: unknown key; allowed: /,
+  );
+});
+
 test('a file that is a list says what a file holds', () => {
   assert.match(
     errorsOf('- a')[0]!,
@@ -95,7 +112,12 @@ test('a wrong value says what is expected', () => {
       'model_list: []\nlitellm_settings: {}',
       'model_list: this is a configuration of LiteLLM; "culvert import litellm culvert.yaml" makes one for Culvert from it',
     ],
+    [
+      'models: { smart: openai/gpt-5.1 }',
+      'models.smart: expected a mapping (key: value), such as smart: { targets: [openai/gpt-5.1] }',
+    ],
     ['keys: {}', 'keys: expected a list'],
+    ['keys: [sk-cv-12345678]', 'keys[0]: expected a mapping (key: value), such as { key: "${DEV_KEY}", account: dev }'],
     ['keys: [{ name: a }]', 'keys[0].key: is required'],
     ['telemetry: { prometheus: yes }', 'telemetry.prometheus: expected true or false'],
     ['simulator: atuo', "simulator: expected one of auto, off, on (did you mean 'auto'?)"],

@@ -45,7 +45,7 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         path: [...path, key],
-        message: unknownKey([...path, key], knownKeys(schema, path)),
+        message: unknownKey(schema, [...path, key]),
       }));
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
@@ -61,12 +61,21 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
 /** Keys of earlier versions, and what they are called now. */
 const movedKeys: Readonly<Record<string, string>> = { 'telemetry.alerts.smtp': 'server.smtp' };
 
-function unknownKey(path: ConfigPath, known: readonly string[]): string {
+function unknownKey(schema: z.ZodType, path: ConfigPath): string {
   const moved = movedKeys[path.join('.')];
   if (moved !== undefined) return `unknown key; it is ${moved} now`;
   const key = String(path.at(-1));
-  const hint = didYouMean(key, known);
+  const known = knownKeys(schema, path.slice(0, -1));
+  const hint = didYouMean(key, known) || inAnotherSection(schema, key);
   return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
+}
+
+/** The one place where the file may have the key, at its top or in a section: `data_dir` stands in `storage`. */
+function inAnotherSection(schema: z.ZodType, key: string): string {
+  const top = knownKeys(schema, []);
+  const sections = top.filter((section) => knownKeys(schema, [section]).includes(key));
+  const places = [...top.filter((name) => name === key), ...sections.map((section) => `${section}.${key}`)];
+  return places.length === 1 ? ` (did you mean '${places[0]}'?)` : '';
 }
 
 /** Entries of the tables that people name themselves, as the first pages write them. */
@@ -76,13 +85,15 @@ const entryForms: Readonly<Record<string, string>> = {
   models: 'smart: { targets: [openai/gpt-5.1] }',
   plans: 'team: { rpm: 60 }',
   accounts: 'dev: { plan: team }',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: as culvert.yaml has it
+  keys: '{ key: "${DEV_KEY}", account: dev }',
   tiers: 'premium: { rpm: 20 }',
 };
 
 /** The right form of a mapping, where something else was given; '' for other kinds of values. */
 function rightForm(schema: z.ZodType, expected: string, path: ConfigPath): string {
   if (expected !== 'object' && expected !== 'record') return '';
-  const example = path.length === 1 ? entryForms[String(path[0])] : undefined;
+  const example = path.length <= 2 ? entryForms[String(path[0])] : undefined;
   if (example !== undefined) return `, such as ${example}`;
   const known = knownKeys(schema, path);
   return known.length === 0 ? '' : ` with ${known.join(', ')}`;
