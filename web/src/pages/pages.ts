@@ -68,7 +68,7 @@ export const operatorPages: readonly PageGroup[] = [
       { path: 'requests/$id', load: () => import('./requests/request.tsx') },
       { path: 'bodies', load: () => import('./bodies/page.tsx') },
       { path: 'sessions', load: () => import('./sessions/page.tsx') },
-      { path: 'session', load: () => import('./sessions/session.tsx') },
+      { path: 'sessions/timeline', load: () => import('./sessions/session.tsx') },
       {
         path: 'playground',
         load: () => import('./playground/page.tsx'),

@@ -50,7 +50,7 @@ function RunsOf({ id }: { id: string }) {
         columns={columns}
         rows={runs}
         keyOf={({ session }) => session}
-        to={({ session, account }) => `/dashboard/session?${new URLSearchParams({ session, account })}`}
+        to={({ session, account }) => `/dashboard/sessions/timeline?${new URLSearchParams({ session, account })}`}
         empty={null}
       />
     </Section>

@@ -19,6 +19,11 @@ export function Cost({ request }: { request: Charged }) {
   );
 }
 
+/** Whether something was used of a target without a price. */
+export function isUnpriced(request: Charged): boolean {
+  return request.cost_usd === null && whyFree(request) === null;
+}
+
 /** Why a request without a cost used nothing; null: it did, and its target has no price. */
 export function whyFree({ cache, target, usage: { source } }: Charged): string | null {
   if (isHit(cache)) return 'nothing: no provider was called';

@@ -2,7 +2,7 @@ import { SlidersHorizontal, X } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../parts/button.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
-import { FilterInput } from '../../parts/forms/suggest-input.tsx';
+import { FilterInput, KeyFilter } from '../../parts/forms/suggest-input.tsx';
 
 export const filterNames = [
   'text',
@@ -102,7 +102,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
             value={values.agent}
             onValue={(agent) => onValues(agent === '' ? { agent } : { agent, model: '' })}
           />
-          <FilterInput label="Key id" from="/admin/v1/keys" field="id" {...filter('key')} />
+          <KeyFilter {...filter('key')} />
           <FilterInput label="User" from="/admin/v1/usage?group_by=user" field="group" {...filter('user')} />
           <FilterInput label="Tag" from="/admin/v1/usage?group_by=tag" field="group" {...filter('tag')} />
           <FilterInput label="Key tag" from="/admin/v1/usage?group_by=key_tag" field="group" {...filter('key_tag')} />

@@ -193,7 +193,7 @@ function Who({ request }: { request: RequestReply }) {
       {request.session != null && (
         <Fact name="Session">
           <Link
-            to={'/dashboard/session' as never}
+            to={'/dashboard/sessions/timeline' as never}
             search={{ session: request.session, account: request.account } as never}
             className="underline underline-offset-2"
           >

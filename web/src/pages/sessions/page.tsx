@@ -1,36 +1,58 @@
 import { Workflow } from 'lucide-react';
 import type { AgentSessions } from '../../../../src/admin/agent-sessions.ts';
-import { usePages } from '../../api/pages.ts';
+import { pageSize, usePagesOf } from '../../api/pages.ts';
+import { get } from '../../api/request.ts';
 import { Empty } from '../../parts/empty.tsx';
+import { Note } from '../../parts/error-note.tsx';
 import { Ago, Count, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { span } from '../../parts/format.ts';
-import { AccountFilter } from '../../parts/forms/suggest-input.tsx';
+import { instant, span } from '../../parts/format.ts';
+import { AccountFilter, KeyFilter } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
-import { useRange } from '../../parts/ranges/use-range.ts';
+import { type Ranged, useRange } from '../../parts/ranges/use-range.ts';
 import { Spend } from '../../parts/spend.tsx';
 import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx';
 
 type Row = AgentSessions['data'][number];
 
+const path = '/admin/v1/agent-sessions';
+/** The clocks of browser and server may differ so much. */
+const clockSkewMs = 5 * 60_000;
+
 /** Conversations and agent runs, the one with the last request first. */
 export default function SessionsPage() {
   const [{ account, key }, setFilters] = useFilters<'account' | 'key'>();
   const range = useRange('24h');
-  const pages = usePages<Row>('/admin/v1/agent-sessions', { account, key, ...range.query }, { inUrl: true });
+  const query = { account, key, ...range.query };
+  const pages = usePagesOf(
+    [path, query],
+    async (cursor: string | undefined, signal) => {
+      const reply = await get<AgentSessions>(path, { limit: pageSize, ...query, cursor }, signal);
+      return { ...reply, missing: missingIn(reply, range) };
+    },
+    { inUrl: true },
+  );
   return (
     <Page
       title="Sessions"
       actions={<RangePicker range={range} />}
-      bar={<AccountFilter value={account} onValue={(value) => setFilters({ account: value })} />}
+      bar={
+        <>
+          <AccountFilter value={account} onValue={(value) => setFilters({ account: value })} />
+          <KeyFilter value={key} onValue={(value) => setFilters({ key: value })} />
+        </>
+      }
     >
+      {pages.missing !== undefined && <Note tone="warn">{pages.missing}</Note>}
       <PagedTable
         label="Sessions"
         pages={pages}
         columns={columns}
         keyOf={(row) => JSON.stringify([row.account, row.session])}
-        to={(row) => `/dashboard/session?${new URLSearchParams({ session: row.session, account: row.account })}`}
+        to={(row) =>
+          `/dashboard/sessions/timeline?${new URLSearchParams({ session: row.session, account: row.account })}`
+        }
         empty={
           <Empty icon={<Workflow />} title="There are no sessions in this time.">
             Culvert groups requests by the header x-culvert-session, by the headers of coding assistants, by
@@ -40,6 +62,14 @@ export default function SessionsPage() {
       />
     </Page>
   );
+}
+
+/** The API reads the newest requests alone where there are very many. */
+function missingIn({ complete_from }: AgentSessions, { bounds }: Ranged): string | undefined {
+  const fromMs = bounds()?.fromMs ?? 0;
+  const completeMs = Date.parse(complete_from);
+  if (completeMs <= fromMs + clockSkewMs) return undefined;
+  return `There are very many requests: those before ${instant(completeMs)} are not counted. Choose a shorter range.`;
 }
 
 const columns: readonly Column<Row>[] = [

@@ -1,11 +1,13 @@
+import { Navigate } from '@tanstack/react-router';
 import { usePages } from '../../api/pages.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Moment, Money, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { span } from '../../parts/format.ts';
 import { Back, Fact, Facts, Page, Section } from '../../parts/page.tsx';
+import { Spend } from '../../parts/spend.tsx';
 import { type Column, Table } from '../../parts/tables/table.tsx';
-import { Cost } from '../requests/cost.tsx';
+import { Cost, isUnpriced } from '../requests/cost.tsx';
 import { Outcome } from '../requests/outcome.tsx';
 import type { RequestRow } from '../requests/use-requests.ts';
 
@@ -24,6 +26,7 @@ export default function SessionPage() {
   const query = { session, account, class: 'any' };
   const { rows, error, refetch, next } = usePages<RequestRow>('/admin/v1/requests', query, { limit: requestsMax });
   const turns = turnsOf(rows ?? []);
+  if (session === '') return <Navigate to={'/dashboard/sessions' as never} replace />;
   const sum = (of: (turn: Turn) => number) => turns.reduce((total, turn) => total + of(turn), 0);
   const accounts = account ? [account] : [...new Set(turns.map((turn) => turn.account))];
   const fromMs = turns[0]?.startMs ?? 0;
@@ -46,7 +49,13 @@ export default function SessionPage() {
               <Count value={sum(({ usage }) => usage.output_tokens)} />
             </Fact>
             <Fact name="Cost">
-              <Money value={turns.at(-1)?.usdSoFar} />
+              <Spend
+                sum={{
+                  cost_usd: turns.at(-1)?.usdSoFar ?? 0,
+                  unpriced_requests: turns.filter(isUnpriced).length,
+                }}
+                at="models"
+              />
             </Fact>
           </Facts>
         </Section>
@@ -72,7 +81,8 @@ export default function SessionPage() {
 function turnsOf(rows: readonly RequestRow[]): Turn[] {
   let usdSoFar = 0;
   return rows.toReversed().map((row) => {
-    usdSoFar += row.cost_usd ?? 0;
+    // Nano-dollars, as the ledger counts them.
+    usdSoFar = Math.round((usdSoFar + (row.cost_usd ?? 0)) * 1e9) / 1e9;
     return { ...row, startMs: Date.parse(row.created_at), usdSoFar };
   });
 }
@@ -87,7 +97,7 @@ function columnsOf(fromMs: number, lastedMs: number): readonly Column<Turn>[] {
       from: 'md',
       value: ({ ms }) => ms,
       cell: ({ startMs, ms }) => (
-        <div className="h-2 w-40 rounded bg-sunken @4xl:w-72">
+        <div className="h-2 w-40 rounded bg-line @4xl:w-72">
           <div
             className="h-2 min-w-0.5 rounded bg-accent"
             style={{

@@ -1,18 +1,18 @@
 import { Link } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { usePages } from '../../api/pages.ts';
 import { url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
+import { Note } from '../../parts/error-note.tsx';
 import { Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { percent, plural } from '../../parts/format.ts';
 import { saveFrom } from '../../parts/forms/save.ts';
-import { AccountFilter, FilterInput } from '../../parts/forms/suggest-input.tsx';
+import { AccountFilter, FilterInput, KeyFilter } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
 import { useRange } from '../../parts/ranges/use-range.ts';
@@ -22,6 +22,7 @@ import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { Attempts } from '../attempts/attempts.tsx';
 import { type Measure, measures, type UsageRow } from './measures.ts';
 import { Recalculate } from './recalculate.tsx';
+import { useUsage } from './use-usage.ts';
 
 const ByDay = lazy(() => import('./by-day.tsx'));
 
@@ -39,9 +40,6 @@ const groups = [
 const filterNames = ['account', 'model', 'provider', 'key', 'user', 'tag', 'key_tag'] as const;
 type Name = 'group_by' | 'split_by' | 'measure' | (typeof filterNames)[number];
 
-/** Days fit one page, so that they can be shown newest first. */
-const daysMax = 1_000;
-
 /** Sums of usage. */
 export default function UsagePage() {
   const [filters, setFilters] = useFilters<Name>();
@@ -56,11 +54,7 @@ export default function UsagePage() {
   const hasMore = ['user', 'tag', 'key_tag'].some((name) => chosen[name] !== undefined);
   const isByDay = group_by === 'day' || split_by === 'day';
   const query = { ...chosen, ...range.query, group_by, split_by, time_zone: isByDay ? range.zone : undefined };
-  const pages = usePages<UsageRow>('/admin/v1/usage', query, {
-    inUrl: true,
-    ...(group_by === 'day' && { limit: daysMax }),
-  });
-  const rows = group_by === 'day' ? pages.rows?.toReversed() : pages.rows;
+  const pages = useUsage(query, group_by);
   const [recalculating, setRecalculating] = useState(false);
   const mayRecalculate = useMay('usage', 'write');
   return (
@@ -168,16 +162,25 @@ export default function UsagePage() {
             value={filters.tag}
             onValue={(tag) => setFilters({ tag })}
           />
+          <KeyFilter value={filters.key} onValue={(key) => setFilters({ key })} />
+          <FilterInput
+            label="User"
+            from="/admin/v1/usage?group_by=user"
+            field="group"
+            value={filters.user}
+            onValue={(user) => setFilters({ user })}
+          />
         </>
       }
     >
       <Suspense fallback={<Pending className="h-64" />}>
         <ByDay query={chosen} groupBy={group_by} range={range} measure={measure} />
       </Suspense>
+      {pages.missing !== undefined && <Note tone="warn">{pages.missing}</Note>}
       <PagedTable
         label={`Usage by ${group_by}${split_by === undefined ? '' : ` and ${split_by}`}`}
-        pages={{ ...pages, rows }}
-        columns={columnsFor(rows ?? [], measure, group_by, split_by)}
+        pages={pages}
+        columns={columnsFor(pages.rows ?? [], measure, group_by, split_by)}
         keyOf={({ group, split }) => JSON.stringify([group, split])}
         empty={<Empty title="There is no usage.">Choose a longer range or remove a filter.</Empty>}
       />

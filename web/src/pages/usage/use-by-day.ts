@@ -1,16 +1,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { UsageReply } from '../../../../src/admin/usage/usage.ts';
-import { get, type Query } from '../../api/request.ts';
+import type { Query } from '../../api/request.ts';
 import { beginnings, localText } from '../../parts/ranges/range.ts';
 import type { Ranged } from '../../parts/ranges/use-range.ts';
 import { type Measure, measures, type UsageRow } from './measures.ts';
+import { allRows, rowsMax, usagePath } from './use-usage.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** Longer ranges are drawn in days. */
 const byHourMaxMs = 50 * hourMs;
-/** Rows of one answer. */
-const rowsMax = 1_000;
 
 /** Parts that a chart draws apart. */
 export const partsMax = 5;
@@ -55,7 +53,7 @@ export function useByDay(query: Query, groupBy: string, range: Ranged, measure: 
     limit: rowsMax,
   };
   const { data, error, isPlaceholderData } = useQuery({
-    queryKey: ['/admin/v1/usage', usageQuery],
+    queryKey: [usagePath, usageQuery],
     queryFn: ({ signal }) => allRows(usageQuery, signal),
     placeholderData: keepPreviousData,
   });
@@ -67,18 +65,6 @@ export function useByDay(query: Query, groupBy: string, range: Ranged, measure: 
     error,
     waiting: isPlaceholderData,
   };
-}
-
-/** A year has more rows than one answer. */
-async function allRows(query: Query, signal: AbortSignal): Promise<UsageReply> {
-  const reply = await get<UsageReply>('/admin/v1/usage', query, signal);
-  const data = [...reply.data];
-  for (let cursor = reply.next_cursor; cursor !== null; ) {
-    const page = await get<UsageReply>('/admin/v1/usage', { ...query, cursor }, signal);
-    data.push(...page.data);
-    cursor = page.next_cursor;
-  }
-  return { ...reply, data };
 }
 
 function boundsOf(range: Ranged) {

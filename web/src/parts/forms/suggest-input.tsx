@@ -65,6 +65,11 @@ export function AccountFilter({ value, onValue }: Pick<FilterInputProps, 'value'
   return <FilterInput label="Account" value={value} onValue={onValue} from="/admin/v1/accounts" field="id" />;
 }
 
+/** Filters by the key whose id is typed. */
+export function KeyFilter({ value, onValue }: Pick<FilterInputProps, 'value' | 'onValue'>) {
+  return <FilterInput label="Key id" value={value} onValue={onValue} from="/admin/v1/keys" field="id" />;
+}
+
 interface FilterSelectProps {
   label: string;
   value: string | undefined;

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { openPage, settled } from './open-page.ts';
+import { everyPage } from './pages.ts';
+import { startSeededGateway } from './seeded-gateway.ts';
+
+/* Pages of what was used: sessions, usage and statements. */
+
+const skip = chromiumMissing;
+const gateway = skip ? null! : await startSeededGateway({ after: after as never }, { days: 5, perDay: 60 });
+
+test('the address of each page is a page, also where a browser loads it again', { skip }, async () => {
+  const others: string[] = [];
+  for (const [name, path] of Object.entries(everyPage)) {
+    const address = typeof path === 'string' ? path : await path(gateway);
+    const answer = await fetch(gateway.url + address, { headers: { accept: 'text/html' } });
+    if (answer.headers.get('content-type')?.startsWith('text/html') !== true) others.push(name);
+    await answer.body?.cancel();
+  }
+  assert.deepEqual(others, []);
+});
+
+test('a session is shown after a reload, with a cost to the nano-dollar', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/sessions?range=7d');
+  await page.getByRole('link', { name: 'refactoring-the-billing-service-0' }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'refactoring-the-billing-service-0' }).waitFor();
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: 'refactoring-the-billing-service-0' }).waitFor();
+  await settled(page);
+  const cost = page.locator('dl dd').last().locator('[title]');
+  assert.match((await cost.getAttribute('title')) ?? '', /^\$\d+(\.\d{1,9})?$/);
+  await page.goto('/dashboard/sessions/timeline');
+  await page.getByRole('heading', { level: 1, name: 'Sessions' }).waitFor();
+});
+
+test('a filter of the address is in its field, and can be cleared there', { skip }, async (t) => {
+  const { data } = (await (await gateway.admin('/keys?account=northwind')).json()) as { data: { id: string }[] };
+  const key = data[0]!.id;
+  const page = await openPage(t, gateway, `/dashboard/sessions?range=7d&key=${encodeURIComponent(key)}`);
+  for (const [path, fields] of [
+    [null, { 'Key id': key }],
+    [`/dashboard/usage?range=7d&key=${encodeURIComponent(key)}&user=user-1`, { 'Key id': key, User: 'user-1' }],
+  ] as const) {
+    if (path !== null) await page.goto(path);
+    await settled(page);
+    for (const [label, value] of Object.entries(fields)) {
+      const field = page.getByRole('combobox', { name: label, exact: true });
+      assert.equal(await field.inputValue(), value);
+      await field.fill('');
+      await page.waitForURL((url) => !url.search.includes(encodeURIComponent(value)));
+    }
+  }
+});
+
+test('sessions say where very many requests leave some uncounted', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard');
+  await page.route('**/admin/v1/agent-sessions*', async (route) => {
+    const json = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...json, complete_from: new Date(Date.now() - 3_600_000).toISOString() } });
+  });
+  await page.goto('/dashboard/sessions?range=1h');
+  await settled(page);
+  assert.equal(await page.getByText('are not counted').count(), 0, 'the whole hour was counted');
+  await page.goto('/dashboard/sessions?range=7d');
+  await page.getByText('are not counted').waitFor();
+});
+
+test('usage of more days and groups than one answer begins with the newest day', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard');
+  const zeros = { units: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, errors: 0, unpriced_requests: 0 };
+  const more = { counted_tokens: 0, estimated_tokens: 0, counted_cost_usd: 0, estimated_cost_usd: 0 };
+  const rows = Array.from({ length: 2_400 }, (_, at) => {
+    const day = new Date(Date.UTC(2026, 9, 1 + Math.floor(at / 100))).toISOString().slice(0, 10);
+    return { group: day, split: `model-${at % 100}`, requests: 100 - (at % 100), ...zeros, ...more };
+  });
+  await page.route('**/admin/v1/usage?*', async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    if (query.get('parts') !== null) return route.continue();
+    const from = Number(query.get('cursor') ?? 0);
+    const to = from + Number(query.get('limit'));
+    const data = rows.slice(from, to);
+    const next_cursor = to < rows.length ? String(to) : null;
+    await route.fulfill({ json: { group_by: 'day', split_by: 'model', truncated: true, data, next_cursor } });
+  });
+  await page.goto('/dashboard/usage?group_by=day&split_by=model&range=90d');
+  const table = page.getByRole('region', { name: 'Usage by day and model' });
+  const first = table.locator('tbody tr').first();
+  await first.getByText('2026-10-24').waitFor();
+  assert.match(await first.innerText(), /model-0/, 'the largest part of a day comes first');
+  await page.getByText('The 10,000 rows with the most units are shown').waitFor();
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await first.getByText('2026-10-14').waitFor();
+});
