@@ -92,3 +92,21 @@ test('usage of more days and groups than one answer begins with the newest day',
   await page.getByRole('button', { name: 'Next page' }).click();
   await first.getByText('2026-10-14').waitFor();
 });
+
+test('a month is typed by the keyboard, and its year digit by digit', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/statements?month=2026-08');
+  await settled(page);
+  const month = page.getByLabel('Month', { exact: true });
+  await month.focus();
+  await page.keyboard.type('10', { delay: 50 });
+  await page.waitForURL(/month=2026-10/);
+  assert.equal(await month.inputValue(), '2026-10');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('2025', { delay: 50 });
+  await page.waitForURL(/month=2025-10/);
+  assert.equal(await page.getByRole('alert').count(), 0);
+  await page.keyboard.press('Backspace');
+  assert.equal(await month.inputValue(), '', 'it can be emptied');
+  await page.getByRole('heading', { level: 1 }).click();
+  assert.equal(await month.inputValue(), '2025-10', 'what is no month is given up');
+});

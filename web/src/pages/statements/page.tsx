@@ -12,17 +12,24 @@ import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { instant } from '../../parts/format.ts';
 import { saveFrom } from '../../parts/forms/save.ts';
+import { useTyped } from '../../parts/forms/use-typed.ts';
 import { Back, Page } from '../../parts/page.tsx';
+import { localText } from '../../parts/ranges/range.ts';
 import { useZone } from '../../parts/ranges/zone.ts';
 import { Spend } from '../../parts/spend.tsx';
 import { type Column, Table } from '../../parts/tables/table.tsx';
 
 const path = '/admin/v1/statements';
+/** Months that the API has. */
+const monthPattern = /^20\d\d-(0[1-9]|1[0-2])$/;
 
 /** Page of what each account used in a calendar month. */
 export default function StatementsPage() {
-  const [{ month = lastMonth() }, setFilters] = useFilters<'month'>();
+  const [filters, setFilters] = useFilters<'month'>();
   const time_zone = useZone();
+  const month = filters.month ?? lastMonth(time_zone);
+  // A year is typed digit by digit.
+  const { text, setText, take } = useTyped(month, (value) => setFilters({ month: value }));
   const query = { month, time_zone };
   const { data, error, refetch } = useQuery({
     queryKey: [path, query],
@@ -51,8 +58,12 @@ export default function StatementsPage() {
           type="month"
           aria-label="Month"
           className="w-full sm:w-48"
-          value={month}
-          onChange={({ target: { value } }) => setFilters({ month: value })}
+          value={text}
+          onChange={({ target: { value } }) => {
+            setText(value);
+            if (monthPattern.test(value)) take(value);
+          }}
+          onBlur={() => setText(month)}
         />
       }
     >
@@ -127,7 +138,8 @@ function Close({ statement: { month, time_zone } }: { statement: Statement }) {
   );
 }
 
-function lastMonth(): string {
-  const now = new Date();
-  return new Date(Date.UTC(now.getFullYear(), now.getMonth() - 1, 1)).toISOString().slice(0, 7);
+/** The month before that of now in a zone. */
+function lastMonth(zone: string): string {
+  const [year = 0, number = 1] = localText(Date.now(), zone).split('-').map(Number);
+  return new Date(Date.UTC(year, number - 2, 1)).toISOString().slice(0, 7);
 }
