@@ -98,6 +98,10 @@ suite('the settings', { skip }, () => {
     const another = await openPage(t, gateway, '/account', { login: { key: gateway.keys['lumen/reader'] } });
     const page = await openPage(t, gateway, '/dashboard/settings?tab=sessions');
     await settled(page);
+    const here = page.getByRole('row').filter({ hasText: 'this browser' });
+    assert.equal(await here.count(), 1);
+    await here.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('dialog', { name: 'Log yourself out?' }).getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('row').filter({ hasText: 'lumen/reader' }).getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
     await page.getByRole('row').filter({ hasText: 'lumen/reader' }).waitFor({ state: 'detached' });

@@ -163,8 +163,8 @@ async function presentedIn(exchange: Exchange): Promise<Presented | Failure | nu
 }
 
 /** A session as its page sees it; `csrf` goes in `x-culvert-csrf`. */
-export function shownSession({ login, who, csrf, endsMs }: Session, version: string): JsonObject {
-  const rest = { login, csrf, expires_at: new Date(endsMs).toISOString(), version };
+export function shownSession({ id, login, who, csrf, endsMs }: Session, version: string): JsonObject {
+  const rest = { id, login, csrf, expires_at: new Date(endsMs).toISOString(), version };
   if (who.to === 'admin') {
     const { name, role, accounts } = who.operator;
     return { kind: 'operator', name, role, accounts: accounts === null ? null : [...accounts], ...rest };

@@ -5,6 +5,7 @@ import { call, setCsrf } from './request.ts';
 export type Role = 'owner' | 'admin' | 'member' | 'viewer' | 'billing';
 
 interface SessionFacts {
+  id: string;
   csrf: string;
   expires_at: string;
   version: string;

@@ -5,12 +5,13 @@ import type { SessionReply } from '../../../../src/admin/sessions.ts';
 import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
-import { providerLoginNames } from '../../api/session.ts';
+import { providerLoginNames, useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago } from '../../parts/figures.tsx';
+import { Badge } from '../../parts/status.tsx';
 import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { Secret } from '../keys/secret.tsx';
@@ -27,15 +28,17 @@ const ways: Readonly<Record<string, string>> = {
 export function Sessions() {
   const client = useQueryClient();
   const may = useMay('operators', 'write');
+  const { id: ownId } = useSession();
   const pages = usePages<SessionReply>('/admin/v1/sessions', {}, { inUrl: true });
   const [ending, setEnding] = useState<SessionReply | null>(null);
   const columns: Column<SessionReply>[] = [
     {
       head: 'Name',
       value: ({ name }) => name,
-      cell: ({ name, kind }) => (
+      cell: ({ id, name, kind }) => (
         <>
-          {name} {kind === 'key' && <span className="text-muted">(API key)</span>}
+          {name} {kind === 'key' && <span className="text-muted">(API key)</span>}{' '}
+          {id === ownId && <Badge tone="accent">this browser</Badge>}
         </>
       ),
     },
@@ -72,7 +75,7 @@ export function Sessions() {
         <Confirm
           open
           onClose={() => setEnding(null)}
-          title={`Log ${ending.name} out?`}
+          title={ending.id === ownId ? 'Log yourself out?' : `Log ${ending.name} out?`}
           action="Log out"
           onConfirm={async () => {
             await call('DELETE', `/admin/v1/sessions/${ending.id}`);
@@ -80,7 +83,9 @@ export function Sessions() {
             await client.invalidateQueries({ queryKey: ['/admin/v1/sessions'] });
           }}
         >
-          Every replica refuses the next request of that browser.
+          {ending.id === ownId
+            ? 'This is your browser: you must log in again.'
+            : 'Every replica refuses the next request of that browser.'}
         </Confirm>
       )}
     </>
