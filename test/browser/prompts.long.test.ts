@@ -177,3 +177,32 @@ test('the playground offers the stored prompts, as another operator leaves them'
   await choice.selectOption('');
   assert.equal(await page.getByLabel('Other fields, as JSON').inputValue(), '');
 });
+
+test('labels that another operator moves meanwhile are not moved unseen', { skip }, async (t) => {
+  const { gateway, admin } = await start(t);
+  const post = (path: string, body: object) => admin(path, { method: 'POST', body: JSON.stringify(body) });
+  const version = (text: string) => ({ messages: [{ role: 'system', content: text }] });
+  await post('/prompts', { name: 'reply', ...version('One.'), labels: { production: 1 } });
+  for (const text of ['Two.', 'Three.']) await post('/prompts/reply/versions', version(text));
+  const labels = async () => (await admin<PromptReply>('/prompts/reply')).body.labels;
+  const page = await openPage(t, gateway, '/dashboard/prompts/reply');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Move production' }).click();
+  await post('/prompts/reply/labels', { label: 'production', version: 3 });
+  await dialog.getByLabel('Version').selectOption('2');
+  await dialog.getByRole('button', { name: 'Move label' }).click();
+  await dialog.getByRole('row', { name: 'production 3 2' }).waitFor();
+  assert.deepEqual(await labels(), { production: 3 });
+  await dialog.getByRole('button', { name: 'Keep my changes' }).click();
+  await dialog.getByRole('button', { name: 'Move label' }).click();
+  await page.getByText('production is now version 2.').waitFor();
+
+  await page.getByRole('button', { name: 'Roll production back to 1' }).click();
+  await post('/prompts/reply/labels', { label: 'production', version: 3 });
+  await dialog.getByRole('button', { name: 'Roll back' }).click();
+  await dialog.getByText('production is version 3 now.').waitFor();
+  assert.deepEqual(await labels(), { production: 3 });
+  await dialog.getByRole('button', { name: 'Roll back' }).click();
+  await page.getByText('production is now version 1.').waitFor();
+  assert.deepEqual(await labels(), { production: 1 });
+});

@@ -2,12 +2,14 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { History, Tag, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
+import { formatPath } from '../../../../src/config/problem.ts';
 import { prompts } from '../../api/entries.ts';
 import { call } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -15,8 +17,10 @@ import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { answering } from './versions.ts';
 
-/** Move that is confirmed first: to an earlier version, or to none. */
-interface PendingMove {
+/** Move to a version, or to none: the label is removed. */
+interface LabelMove {
+  /** The prompt as the reader saw it: another person may move labels meanwhile. */
+  seen: PromptReply;
   label: string;
   to: number | null;
 }
@@ -26,11 +30,24 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
   const { name, labels, versions } = prompt;
   const client = useQueryClient();
   const [moving, setMoving] = useState<string | null>(null);
-  const [pending, setPending] = useState<PendingMove | null>(null);
-  const move = async (label: string, version: number | null) => {
-    await call('POST', `${prompts.addressOf(name)}/labels`, { body: { label, version } });
-    toast(version === null ? `The label ${label} was removed.` : `${label} is now version ${version}.`);
+  const [pending, setPending] = useState<LabelMove | null>(null);
+  const move = async ({ seen, label, to }: LabelMove) => {
+    await call('PATCH', prompts.addressOf(name), { body: { version: seen.version, labels: { [label]: to } } });
+    toast(to === null ? `The label ${label} was removed.` : `${label} is now version ${to}.`);
     await prompts.refresh(client);
+  };
+  const tryMove = async (wanted: LabelMove) => {
+    try {
+      await move(wanted);
+    } catch (error) {
+      const current = currentOf<PromptReply>(error as Error);
+      if (current === null) throw error;
+      setPending({ ...wanted, seen: current });
+      void prompts.refresh(client);
+      const to = current.labels[wanted.label];
+      const now = `${wanted.label} is ${to === undefined ? 'removed' : `version ${to}`} now.`;
+      throw new Error(`Another person has changed this prompt, and nothing was done here. ${now}`);
+    }
   };
   const before = (version: number) => versions.find(({ number }) => number < version)?.number ?? null;
   return (
@@ -62,7 +79,7 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
                   {earlier !== null && (
                     <Button
                       icon={<History className="size-4" />}
-                      onClick={() => setPending({ label, to: earlier })}
+                      onClick={() => setPending({ seen: prompt, label, to: earlier })}
                       aria-label={`Roll ${label} back to ${earlier}`}
                     >
                       Roll back to {earlier}
@@ -71,7 +88,10 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
                   <Button onClick={() => setMoving(label)} aria-label={`Move ${label}`}>
                     Move
                   </Button>
-                  <IconButton label={`Remove the label ${label}`} onClick={() => setPending({ label, to: null })}>
+                  <IconButton
+                    label={`Remove the label ${label}`}
+                    onClick={() => setPending({ seen: prompt, label, to: null })}
+                  >
                     <Trash2 />
                   </IconButton>
                 </>
@@ -97,7 +117,7 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
             : `Roll ${pending.label} back to version ${pending.to}?`
         }
         action={pending?.to == null ? 'Remove label' : 'Roll back'}
-        onConfirm={() => (pending === null ? Promise.resolve() : move(pending.label, pending.to))}
+        onConfirm={() => (pending === null ? Promise.resolve() : tryMove(pending))}
       >
         {pending?.to == null
           ? 'Requests that name this label then get a 404. The versions stay.'
@@ -111,17 +131,43 @@ interface LabelFormProps {
   prompt: PromptReply;
   /** '': it is typed here. */
   label: string;
-  move: (label: string, version: number) => Promise<void>;
+  move: (wanted: LabelMove) => Promise<void>;
   onDone: () => void;
 }
 
-function LabelForm({ prompt: { labels, versions }, label, move, onDone }: LabelFormProps) {
+function LabelForm({ prompt, label, move, onDone }: LabelFormProps) {
+  const [seen, setSeen] = useState(prompt);
+  const { labels, versions } = seen;
   const usual = label === '' && labels.production === undefined ? 'production' : label;
-  const [fields, field] = useFields({ label: usual, version: String(labels[label] ?? versions[0]?.number ?? '') });
-  const save = useMutation({ mutationFn: () => move(fields.label.trim(), Number(fields.version)), onSuccess: onDone });
+  const [fields, field, change] = useFields({
+    label: usual,
+    version: String(labels[label] ?? versions[0]?.number ?? ''),
+  });
+  const typed = fields.label.trim();
+  const to = Number(fields.version);
+  const save = useMutation({ mutationFn: () => move({ seen, label: typed, to }), onSuccess: onDone });
+  const current = currentOf<PromptReply>(save.error);
   return (
-    <ActionForm by={save} action={label === '' ? 'Set label' : 'Move label'} disabled={fields.label.trim() === ''}>
-      <Field name="label" label="Label" hint="Requests that name no version get production.">
+    <ActionForm
+      by={save}
+      action={label === '' ? 'Set label' : 'Move label'}
+      disabled={typed === ''}
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={labels}
+            theirs={current.labels}
+            yours={{ ...labels, [typed]: to }}
+            onGoOn={(next) => {
+              setSeen(current);
+              change({ version: String(next[typed] ?? to) });
+              save.reset();
+            }}
+          />
+        )
+      }
+    >
+      <Field name={formatPath(['labels', typed])} label="Label" hint="Requests that name no version get production.">
         <Input spellCheck={false} disabled={label !== ''} {...field('label')} />
       </Field>
       <Field name="version" label="Version">
