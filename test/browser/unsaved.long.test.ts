@@ -36,6 +36,29 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  test('a dialog asks before it discards rows that were taken away or added, and switches', async () => {
+    const budgets = [{ by: 'user', usd: 5, window: 'month' }];
+    await gateway.admin('/accounts', { method: 'POST', body: { id: 'rows' } });
+    await gateway.admin('/accounts/rows', { method: 'PATCH', body: { budgets } });
+    await gateway.admin('/routes', { method: 'POST', body: { name: 'rows', tag: 'a' } });
+    for (const [path, open, change] of [
+      ['/dashboard/accounts/rows', 'Edit budgets', 'Remove budget 1'],
+      ['/dashboard/accounts/rows', 'Edit budgets', 'Add a budget'],
+      ['/dashboard/prompts', 'Add prompt', 'Add message'],
+      ['/dashboard/prompts', 'Add prompt', 'Add variable'],
+      ['/dashboard/routes/rows', 'Edit', 'In force'],
+    ] as const) {
+      await followTo(page, path);
+      await page.getByRole('button', { name: open }).last().click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole(change === 'In force' ? 'switch' : 'button', { name: change, exact: true }).click();
+      await page.keyboard.press('Escape');
+      await dialog.getByText('Your changes are not saved.').waitFor();
+      await dialog.getByRole('button', { name: 'Discard them' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+  });
+
   test('the page of a plan asks before it is left with changes', async () => {
     await followTo(page, '/dashboard/plans/fresh');
     const field = page.getByLabel('Requests per minute');

@@ -44,6 +44,7 @@ export function Select({ className = 'w-full', children, ...rest }: ComponentPro
 export function Switch(props: ComponentProps<typeof RadixSwitch.Root>) {
   return (
     <RadixSwitch.Root
+      data-changes
       className="inline-flex h-5 w-9 shrink-0 items-center rounded-full border border-line-strong bg-hover p-0.5 data-[state=checked]:border-accent data-[state=checked]:bg-accent"
       {...useControl()}
       {...props}

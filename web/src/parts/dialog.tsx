@@ -113,6 +113,7 @@ export function Dialog({
           <div
             ref={body}
             onInput={({ target }) => unsaved === 'none' && isInForm(target) && setUnsaved('some')}
+            onClickCapture={({ target }) => unsaved === 'none' && isChanging(target) && setUnsaved('some')}
             className="relative min-h-0 flex-1 overflow-y-auto p-4"
           >
             {children}
@@ -125,6 +126,11 @@ export function Dialog({
 
 function isInForm(target: EventTarget): boolean {
   return target instanceof Element && target.closest('form') !== null;
+}
+
+/** Buttons with `data-changes` change the form around them, such as one that takes a row away. */
+function isChanging(target: EventTarget): boolean {
+  return target instanceof Element && target.closest('form [data-changes]') !== null;
 }
 
 interface ConfirmProps {

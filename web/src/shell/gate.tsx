@@ -79,7 +79,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
       {ended && (
         <Dialog
           open
-          onClose={() => {}}
+          onClose={null}
           title="Your session has ended"
           description="Log in to continue. What you typed is kept."
         >

@@ -145,7 +145,7 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
         />
       ))}
       <div>
-        <Button icon={<Plus className="size-4" aria-hidden />} onClick={add}>
+        <Button data-changes icon={<Plus className="size-4" aria-hidden />} onClick={add}>
           Add a budget
         </Button>
       </div>
@@ -221,6 +221,7 @@ function Row({ row: { kind, name, usd, time, time_zone }, at, onChange, onRemove
             />
           )}
           <Button
+            data-changes
             icon={<Trash2 className="size-4" aria-hidden />}
             aria-label={`Remove budget ${at + 1}`}
             onClick={onRemove}

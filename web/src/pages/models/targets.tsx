@@ -54,6 +54,7 @@ export function Targets({ targets, onTargets }: TargetsProps) {
             </Field>
             {targets.length > 1 && (
               <IconButton
+                data-changes
                 label={`Remove target ${at + 1}`}
                 onClick={() => onTargets(targets.filter(({ row }) => row !== target.row))}
               >
@@ -80,6 +81,7 @@ export function Targets({ targets, onTargets }: TargetsProps) {
         Prices are USD per 1M tokens. Leave them empty for the list price, if Culvert knows it.
       </p>
       <Button
+        data-changes
         className="self-start"
         icon={<Plus className="size-4" />}
         onClick={() => onTargets([...targets, blankTarget()])}

@@ -43,6 +43,7 @@ export function Variants(props: VariantsProps) {
                 <Input {...text('weight')} inputMode="decimal" placeholder="1" />
               </Field>
               <IconButton
+                data-changes
                 label={`Remove variant ${at + 1}`}
                 onClick={() => onVariants(variants.filter(({ row }) => row !== variant.row))}
               >
@@ -71,7 +72,11 @@ export function Variants(props: VariantsProps) {
         Each caller stays with one variant. Shares are of callers, and the results are on the page of the model.
       </p>
       <div className="flex flex-wrap items-end gap-3">
-        <Button icon={<Plus className="size-4" />} onClick={() => onVariants([...variants, blankVariant()])}>
+        <Button
+          data-changes
+          icon={<Plus className="size-4" />}
+          onClick={() => onVariants([...variants, blankVariant()])}
+        >
           Add variant
         </Button>
         {variants.length > 0 && (

@@ -137,6 +137,7 @@ function Messages({ messages, onMessages }: MessagesProps) {
             </Field>
             {messages.length > 1 && (
               <IconButton
+                data-changes
                 label={`Remove message ${at + 1}`}
                 onClick={() => onMessages(messages.filter((message) => message.row !== row))}
               >
@@ -156,6 +157,7 @@ function Messages({ messages, onMessages }: MessagesProps) {
         </div>
       ))}
       <Button
+        data-changes
         className="self-start"
         icon={<Plus className="size-4" />}
         onClick={() => onMessages([...messages, blankMessage('user')])}
@@ -182,6 +184,7 @@ function Unnamed({
       {missing.map((name) => (
         <Button
           key={name}
+          data-changes
           icon={<Plus className="size-4" />}
           onClick={() => onVariables([...variables, blankVariable(name)])}
         >

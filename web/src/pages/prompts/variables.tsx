@@ -31,6 +31,7 @@ export function Variables({ variables, onVariables }: VariablesProps) {
               />
             </Field>
             <IconButton
+              data-changes
               label={`Remove variable ${at + 1}`}
               onClick={() => onVariables(variables.filter((variable) => variable.row !== row))}
             >
@@ -67,6 +68,7 @@ export function Variables({ variables, onVariables }: VariablesProps) {
         </div>
       ))}
       <Button
+        data-changes
         className="self-start"
         icon={<Plus className="size-4" />}
         onClick={() => onVariables([...variables, blankVariable()])}

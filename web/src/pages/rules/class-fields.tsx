@@ -43,6 +43,7 @@ export function ClassFields({ draft, onChange }: ClassFieldsProps) {
                   onChange={({ target }) => change(at, { model: target.value })}
                 />
                 <IconButton
+                  data-changes
                   label={`Remove class ${at + 1}`}
                   disabled={classes.length <= 2}
                   onClick={() => set({ classes: classes.filter((_, place) => place !== at) })}
@@ -52,7 +53,7 @@ export function ClassFields({ draft, onChange }: ClassFieldsProps) {
               </div>
               <TextArea
                 aria-label={`Examples, class ${at + 1}`}
-                placeholder="Examples, one per line"
+                placeholder="Examples, one per line. ⏎ is a line break in one"
                 rows={4}
                 className="field-sizing-content max-h-80 min-h-20 w-full text-xs"
                 value={examples}
@@ -61,6 +62,7 @@ export function ClassFields({ draft, onChange }: ClassFieldsProps) {
             </div>
           ))}
           <Button
+            data-changes
             size="row"
             className="self-start"
             icon={<Plus className="size-3.5" aria-hidden />}

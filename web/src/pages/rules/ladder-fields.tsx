@@ -60,6 +60,7 @@ export function LadderFields({ draft: { by, steps }, onChange }: LadderFieldsPro
                 onChange={({ target }) => change(at, { model: target.value })}
               />
               <IconButton
+                data-changes
                 label={`Remove step ${at + 1}`}
                 disabled={steps.length === 1}
                 onClick={() => onChange({ steps: steps.filter((_, place) => place !== at) })}
@@ -69,6 +70,7 @@ export function LadderFields({ draft: { by, steps }, onChange }: LadderFieldsPro
             </div>
           ))}
           <Button
+            data-changes
             size="row"
             className="self-start"
             icon={<Plus className="size-3.5" aria-hidden />}

@@ -82,7 +82,8 @@ export function NamesInput({ value, onChange, from, field = 'name', placeholder 
             event.preventDefault();
             setTyped('');
           }
-          if (event.key === 'Backspace' && typing === '' && picked.length > 0) change(picked.slice(0, -1));
+          const last = picked.at(-1);
+          if (event.key === 'Backspace' && typing === '' && last !== undefined) remove(last);
         }}
       />
       {from !== undefined && (
