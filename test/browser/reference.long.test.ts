@@ -79,6 +79,8 @@ test('what changes something asks first, and what only asks does not', { skip },
     ['POST /v1/vectors/collections/{collection}/points/search/batch', false],
     ['POST /v1/tools/batch/scrape', true],
     ['POST /v1/tools/search', false],
+    ['POST /v1/messages/batches', true],
+    ['POST /v1/responses/{id}/cancel', true],
     ['PATCH /admin/v1/accounts/{id}', true],
     ['POST /admin/v1/keys', true],
     ['POST /admin/v1/plans/{name}/preview', false],
@@ -126,4 +128,21 @@ test('a form is sent with its files, and sound that comes back can be saved', { 
   await page.getByRole('button', { name: 'Send' }).click();
   await answer.getByText('400', { exact: true }).waitFor();
   assert.match(await answer.innerText(), /'image' is not a known picture/);
+});
+
+test('Back returns to the list of operations, and a parameter in the header is sent', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/replicas');
+  await page.getByRole('link', { name: 'API reference' }).click();
+  await page.getByRole('searchbox').fill('get files');
+  await page.waitForURL(/text=get/);
+  await page.getByRole('button', { name: 'GET /v1/files', exact: true }).click();
+  await page.getByLabel('anthropic-version').fill('2023-06-01');
+  const [request] = await Promise.all([
+    page.waitForRequest((one) => new URL(one.url()).pathname === '/v1/files'),
+    page.getByRole('button', { name: 'Send' }).click(),
+  ]);
+  assert.equal(request.headers()['anthropic-version'], '2023-06-01');
+  await page.goBack();
+  await page.getByText('Choose an operation').waitFor();
+  assert.match(page.url(), /reference\?text=get/);
 });

@@ -112,7 +112,7 @@ export function bodyOf({ requestBody }: Operation): { type: string; schema: Sche
 
 /** POSTs that only ask, and change no stored data. */
 const asking = [
-  /^\/v1(beta)?\/(chat|messages|responses|(?:fim\/)?completions|models|embeddings|moderations|rerank|audio|images)\b/,
+  /^\/v1(beta)?\/(chat|messages(?!\/batches)|responses(?!.*\/cancel$)|(?:fim\/)?completions|models|embeddings|moderations|rerank|audio|images)\b(?!\/completions\/)/,
   /\/points\/(search|recommend|discover|query|scroll|count)\b/,
   /\/facet$/,
   /^(?!.*\/batch\/).*\/(scrape|map|search)$/,

@@ -46,7 +46,7 @@ export default function ReferencePage() {
                 operations={found}
                 chosen={operation?.id}
                 open={text !== ''}
-                onChoose={(id) => setFilters({ operation: id })}
+                onChoose={(id) => setFilters({ operation: id }, 'step')}
               />
             </div>
             {operation === undefined ? (
@@ -58,7 +58,7 @@ export default function ReferencePage() {
             ) : (
               <div className="flex min-w-0 flex-col gap-3">
                 <div className="lg:hidden">
-                  <Button onClick={() => setFilters({ operation: '' })}>All operations</Button>
+                  <Button onClick={() => setFilters({ operation: '' }, 'step')}>All operations</Button>
                 </div>
                 <OperationView key={operation.id} document={document} operation={operation} callers={callers} />
               </div>

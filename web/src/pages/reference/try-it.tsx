@@ -18,7 +18,7 @@ import { Badge } from '../../parts/status.tsx';
 import { examples } from './examples.ts';
 import { exampleOf } from './fields-of.ts';
 import { FormFields, type FormValues, formDataOf, missingIn } from './form-fields.tsx';
-import { bodyOf, changesSomething, type Document, type Operation } from './open-api.ts';
+import { bodyOf, changesSomething, type Document, type Operation, type Parameter } from './open-api.ts';
 import { sendTrial, type TrialAnswer } from './send-trial.ts';
 
 interface TryItProps {
@@ -54,6 +54,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
       sendTrial(path, {
         method,
         headers: {
+          ...headersOf(parameters, values),
           ...(byKey ? caller?.headers : { 'x-culvert-csrf': session.csrf }),
           // That of a form has a boundary, which the browser makes.
           ...(body !== null && !isForm && text !== '' && { 'content-type': body.type }),
@@ -154,6 +155,15 @@ function Save({ blob }: { blob: Blob }) {
       </a>
     </div>
   );
+}
+
+/** Those that have a value. */
+function headersOf(parameters: readonly Parameter[], values: Readonly<Record<string, string>>): Record<string, string> {
+  const filled = parameters.flatMap(({ name, in: place }) => {
+    const value = values[name]?.trim();
+    return place === 'header' && value ? [[name, value]] : [];
+  });
+  return Object.fromEntries(filled);
 }
 
 function pathOf({ path, parameters = [] }: Operation, values: Readonly<Record<string, string>>): string {
