@@ -72,6 +72,15 @@ test('files stand in the order of the form, whichever the disk has room for firs
   await upload.release();
 });
 
+test('a file that cannot be kept for an unforeseen reason is an error for the log, with its cause', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-spool-'));
+  const place = async () => Promise.reject(new Error('EMFILE: too many open files'));
+  const world = await receiver(t, { bodyBytes: oneMb, files: 1 }, { ...(await openSpool(folder)), place }, folder);
+  const form = new FormData();
+  form.append('file', new Blob(['x']), 'x.wav');
+  await assert.rejects(receivedForm(world, form), /EMFILE/);
+});
+
 test('a form cut anywhere by the network is read the same', async (t) => {
   const world = await receiver(t);
   const body = [
@@ -187,14 +196,15 @@ async function receiver(
 ): Promise<Receiver> {
   const folder = at ?? mkdtempSync(join(tmpdir(), 'culvert-spool-'));
   const spool = given ?? (await openSpool(join(folder)));
-  const waiting: ((result: Multipart | Failure | null) => void)[] = [];
+  const waiting: ((result: Promise<Multipart | Failure | null>) => void)[] = [];
   const server = createServer((request, response) => {
-    void readMultipart({ request, response, principal: null, held: null } as unknown as Exchange, spool, bounds).then(
-      (result) => {
-        response.end();
-        waiting.shift()!(result);
-      },
-    );
+    const exchange = { request, response, principal: null, held: null } as unknown as Exchange;
+    const result = readMultipart(exchange, spool, bounds);
+    const end = () => {
+      response.end();
+      waiting.shift()!(result);
+    };
+    void result.then(end, end);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -214,6 +224,7 @@ async function receiver(
 
 async function receivedForm(world: Receiver, form: FormData): Promise<Multipart | Failure | null> {
   const next = world.next();
+  next.catch(() => undefined);
   await fetch(world.url, { method: 'POST', body: form }).catch(() => undefined);
   return next;
 }

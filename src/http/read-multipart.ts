@@ -81,6 +81,7 @@ export async function readMultipart(
     await upload.release();
     // What is left is read for nobody: the connection would serve no other request before.
     setImmediate(() => exchange.request.resume());
+    if (ended instanceof Error) throw ended;
     return ended;
   }
   return upload;
@@ -104,8 +105,8 @@ function createParser(contentType: string, bounds: MultipartBounds): BusboyInsta
   }
 }
 
-/** How reading a form ended; null: the caller left. */
-type Received = 'complete' | Failure | null;
+/** How reading a form ended; null: the caller left, an Error: for the log. */
+type Received = 'complete' | Failure | Error | null;
 
 /** Feeds the body to the parser until both are at their end, or something is wrong. */
 function receive(
@@ -188,20 +189,17 @@ function takeParts(
       stream.resume();
       return refuse(null, 'A part of the form has no name.');
     }
-    upload.take({ name, fileName: fileName ?? '', mediaType: declaredType(type) }, stream).catch((error: unknown) => {
+    upload.take({ name, fileName: fileName ?? '', mediaType: declaredType(type) }, stream).catch((error: Error) => {
       // A file that breaks off is the form's fault, which the parser tells in words.
       if (error instanceof FailureError) settle(error.failure);
-      else if (!stream.errored) settle({ kind: 'internal' });
+      else if (!stream.errored) settle(error);
     });
   });
   parser.on('partsLimit', () => refuse(null, `The form has more than ${partsMax} parts.`));
   parser.on('filesLimit', () => refuse(null, `The form has more than ${filesMax} file${filesMax === 1 ? '' : 's'}.`));
   parser.on('error', () => refuse(null, 'The body is not a whole multipart form: its last boundary is missing.'));
   parser.on('finish', () => {
-    upload.written().then(
-      () => settle('complete'),
-      () => settle({ kind: 'internal' }),
-    );
+    upload.written().then(() => settle('complete'), settle);
   });
 }
 

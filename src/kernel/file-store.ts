@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { FailureError } from './failure.ts';
 
 /**
  * Keeps files that callers may fetch for a while. Names are made here, never by a caller; a driver accepts those of
@@ -38,7 +39,11 @@ export function isFileName(name: string): boolean {
   return /^[A-Za-z0-9]{16,64}\.[a-z0-9]{2,5}$/.test(name);
 }
 
-/** Whether the disk, or a user's share of it, is full. */
-export function isNoRoom(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+/**
+ * Throws a `FailureError` (503) with `message` where the disk takes nothing: it is full, it failed or is read-only (for
+ * which mkdir says ENOENT), or the folder is gone. Throws any other error as it is.
+ */
+export function refuseWithoutRoom(error: unknown, message: string): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  throw /^(ENOSPC|EDQUOT|EROFS|EIO|ENOENT)$/.test(code) ? new FailureError({ kind: 'overloaded', message }) : error;
 }

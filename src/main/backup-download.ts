@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { FailureError } from '../kernel/failure.ts';
 import { removeLeftBehind } from '../kernel/sharing/left-behind.ts';
-import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { type DataFolder, whyUnusable } from '../stores/sqlite/data-folder.ts';
 import type { BackupOrder } from './backup-worker.ts';
 
 const prefix = 'backup-download-';
@@ -36,7 +36,9 @@ export function createBackupDownload(folder: DataFolder) {
       if (code !== 0) throw new Error(`the thread of the backup ended with ${code}`);
     } catch (error) {
       end();
-      throw error;
+      // Of the thread's `CommandFailed` only its members come here.
+      const message = error instanceof Error && 'exitCode' in error ? error.message : whyUnusable(error);
+      throw message === null ? error : new FailureError({ kind: 'overloaded', message });
     }
     return (async function* () {
       try {

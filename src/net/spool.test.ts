@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,13 +45,25 @@ test('an upload that fills the disk is refused for now, and leaves nothing behin
   if (disk === null) return t.skip('no small disk can be mounted here');
   const spool = await openSpool(join(disk, 'spool'));
   const file = await spool.place('dev');
-  const message = 'This server has no room for another upload right now. Retry shortly.';
-  await assert.rejects(file.fill(Readable.from([Buffer.alloc(mb), Buffer.alloc(4 * mb)])), (error) => {
-    assert.ok(error instanceof FailureError);
-    assert.deepEqual(error.failure, { kind: 'overloaded', message });
-    return true;
-  });
+  await assert.rejects(file.fill(Readable.from([Buffer.alloc(mb), Buffer.alloc(4 * mb)])), isRefusedForNow);
   await file.remove();
   assert.equal(spool.bytes, 0);
   assert.deepEqual(await readdir(join(disk, 'spool')), []);
 });
+
+test('an upload to a disk that has become read-only is refused for now', async (t) => {
+  const disk = mountSmallDisk(t, 2);
+  if (disk === null) return t.skip('no small disk can be mounted here');
+  const spool = await openSpool(join(disk, 'spool'));
+  const file = await spool.place('dev');
+  assert.equal(spawnSync('mount', ['-o', 'remount,ro', disk]).status, 0);
+  await assert.rejects(file.fill(Readable.from([Buffer.alloc(1)])), isRefusedForNow);
+  await assert.rejects((await openSpool(join(disk, 'other'))).place('dev'), isRefusedForNow);
+});
+
+function isRefusedForNow(error: unknown): true {
+  assert.ok(error instanceof FailureError);
+  const message = 'This server cannot keep another upload on its disk right now. Retry shortly.';
+  assert.deepEqual(error.failure, { kind: 'overloaded', message });
+  return true;
+}

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { FailureError } from '../kernel/failure.ts';
-import { isNoRoom } from '../kernel/file-store.ts';
+import { refuseWithoutRoom } from '../kernel/file-store.ts';
 import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type RoomHold } from '../kernel/sharing/room.ts';
 
@@ -65,7 +65,8 @@ export async function openSpool(
   };
 
   async function place(account: string): Promise<SpooledFile> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // A recursive one calls a read-only disk ENOENT.
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error) => refuseWithoutRoom(error, noRoom));
     return fileAt(join(folder, randomBytes(16).toString('hex')), room.hold(account), () => place(account));
   }
 }
@@ -88,7 +89,7 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
           await file.close();
         }
       } catch (error) {
-        throw isNoRoom(error) ? diskFull() : error;
+        refuseWithoutRoom(error, noRoom);
       }
     },
     async *read() {
@@ -117,8 +118,8 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
 
   async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {
-      const noRoom = held.take(chunk.length);
-      if (noRoom !== null) throw new FailureError(noRoom);
+      const full = held.take(chunk.length);
+      if (full !== null) throw new FailureError(full);
       fileBytes += chunk.length;
       yield chunk;
       bytesPassed(chunk.length);
@@ -126,12 +127,7 @@ function fileAt(path: string, held: RoomHold, beside: SpooledFile['beside']): Sp
   }
 }
 
-function diskFull(): FailureError {
-  return new FailureError({
-    kind: 'overloaded',
-    message: 'This server has no room for another upload right now. Retry shortly.',
-  });
-}
+const noRoom = 'This server cannot keep another upload on its disk right now. Retry shortly.';
 
 /** Buffers of files that may lie about as garbage, over all files of this process. */
 const garbageBytesMax = 8 * 1024 * 1024;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { FailureError } from '../../src/kernel/failure.ts';
 import { createBackupDownload } from '../../src/main/backup-download.ts';
 import type { DataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
@@ -48,6 +49,21 @@ test('a backup is downloaded while requests are served: whole, and nothing of it
     data.map(({ actor }) => actor),
     isOneAtATime ? ['admin'] : ['admin', 'admin'],
   );
+});
+
+test('a backup for which the disk takes nothing is refused for now, in words', async (t) => {
+  const gateway = await startGateway(t);
+  const path = join(temporaryFolder(t), 'gone');
+  mkdirSync(path);
+  const storage = { database: 'sqlite', data_dir: gateway.dataDir };
+  const making = createBackupDownload({ path } as DataFolder)({ config: { storage } } as never);
+  rmSync(path, { recursive: true });
+  await assert.rejects(making, (error) => {
+    assert.ok(error instanceof FailureError);
+    assert.equal(error.failure.kind, 'overloaded');
+    assert.match(error.message, /gone\/backup-download-\S+ cannot be written/);
+    return true;
+  });
 });
 
 test('a look at the headers of a backup leaves the way free, and so does a process that died', async (t) => {

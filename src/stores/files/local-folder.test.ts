@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { mountSmallDisk } from '../../../test/faults/small-disk.ts';
+import { FailureError } from '../../kernel/failure.ts';
 import { fileName, isFileName } from '../../kernel/file-store.ts';
 import { createLocalFiles } from './local-folder.ts';
 
@@ -57,4 +60,16 @@ test('above its bound the oldest make room', async (t) => {
   assert.equal(await contentOf(files, nameOf('a')), null);
   assert.equal(await contentOf(files, nameOf('b')), '1234');
   assert.equal(await contentOf(files, nameOf('c')), '1234');
+});
+
+test('a disk that has become read-only takes no file for now, whether its folder was made or not', async (t) => {
+  const disk = mountSmallDisk(t, 2);
+  if (disk === null) return t.skip('no small disk can be mounted here');
+  const used = createLocalFiles(join(disk, 'used'));
+  await used.put(fileName('a'.repeat(16), 'png'), Buffer.alloc(1), 1);
+  assert.equal(spawnSync('mount', ['-o', 'remount,ro', disk]).status, 0);
+  for (const files of [used, createLocalFiles(join(disk, 'new'))]) {
+    const put = files.put(fileName('b'.repeat(16), 'png'), Buffer.alloc(1), 2);
+    await assert.rejects(put, (error) => error instanceof FailureError && error.failure.kind === 'overloaded');
+  }
 });

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { FailureError } from '../../kernel/failure.ts';
-import { type FileStore, isFileName, isNoRoom } from '../../kernel/file-store.ts';
+import { type FileStore, isFileName, refuseWithoutRoom } from '../../kernel/file-store.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
 
 /** Bytes of all files. Above it the oldest make room: their links end before their time. */
@@ -45,7 +44,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
   return {
     async put(name, bytes, atMs) {
       if (!isFileName(name)) throw new Error('not a name for a file');
-      const files = await known.open();
+      const files = await known.open().catch((error) => refuseWithoutRoom(error, noRoom));
       files.set(name, { bytes: bytes.length, atMs });
       const part = join(folder, `${randomBytes(8).toString('hex')}${unfinished}`);
       try {
@@ -56,7 +55,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
       } catch (error) {
         files.delete(name);
         await rm(part, { force: true }).catch(() => undefined);
-        throw isNoRoom(error) ? full() : error;
+        refuseWithoutRoom(error, noRoom);
       }
     },
     async open(name) {
@@ -100,10 +99,4 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
   };
 }
 
-function full(): FailureError {
-  return new FailureError({
-    kind: 'overloaded',
-    message:
-      "There is no room on this server to keep files right now. Ask for 'response_format' b64_json, or retry later.",
-  });
-}
+const noRoom = "The disk of this server takes no files right now. Ask for 'response_format' b64_json, or retry later.";

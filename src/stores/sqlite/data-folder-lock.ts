@@ -59,7 +59,11 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
       if (!held.delete(holder)) return;
       // Another server may have taken the folder's place, where ours was removed.
       const owner = readOwner(folder);
-      if (owner?.pid === process.pid && owner.url === announced) rmSync(file, { force: true });
+      try {
+        if (owner?.pid === process.pid && owner.url === announced) rmSync(file, { force: true });
+      } catch {
+        // The disk is read-only: the file names a server that is gone, as after a kill.
+      }
       holder.close();
     },
   };

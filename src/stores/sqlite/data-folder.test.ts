@@ -147,6 +147,20 @@ test('a second server is refused with pid and URL; a killed one leaves the folde
   assert.equal(lockOwner(folder), null);
 });
 
+test('a server whose disk has become read-only ends, and leaves the lock to the next', (t) => {
+  const folder = openDataFolder(place(t));
+  const mine = lockDataFolder(folder, 'http://127.0.0.1:5000');
+  assert.ok(mine.kind === 'locked');
+  const file = join(folder.path, 'lock');
+  if (spawnSync('mount', ['--bind', '-o', 'ro', file, file]).status !== 0) return t.skip('nothing can be mounted here');
+  try {
+    mine.release();
+  } finally {
+    spawnSync('umount', [file]);
+  }
+  assert.equal(lockOwner(folder), null);
+});
+
 test('a half-written lock file of a dead process is no owner', (t) => {
   const folder = openDataFolder(place(t));
   writeFileSync(join(folder.path, 'lock'), '{"pid": 1');
