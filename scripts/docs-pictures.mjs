@@ -2,12 +2,11 @@
 // CULVERT_SCREENSHOTS=FOLDER npm test -- test/browser/: FFmpeg makes them small. test/browser/pages.ts names them.
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const shots = process.env.CULVERT_SCREENSHOTS ?? join(tmpdir(), 'culvert-screenshots');
+const shots = process.env.CULVERT_SCREENSHOTS ?? '';
 const pictures = join(root, 'docs/pictures');
 const { docsPictures } = await import(pathToFileURL(join(root, 'test/browser/pages.ts')));
 

@@ -9,8 +9,10 @@ import { findChromium } from '../../src/tools/render/find-chromium.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, type TestGateway } from '../start-gateway.ts';
 
-/** Outside the repository: pictures for people to look at, and recordings. */
-const shots = process.env.CULVERT_SCREENSHOTS ?? join(tmpdir(), 'culvert-screenshots');
+/** Folder of the pictures for people to look at; undefined: none are made, which takes a third of the time of these tests. */
+const pictures = process.env.CULVERT_SCREENSHOTS;
+/** Outside the repository. */
+const recordings = pictures ?? join(tmpdir(), 'culvert-screenshots');
 const axeSource = () => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 // Every gateway of these tests serves web/dist: it is built before the first one starts.
@@ -52,7 +54,7 @@ interface Opening {
   scheme?: 'light' | 'dark';
   /** Whether an answer of 4xx or 5xx, or none, fails the test as an error of a script does. */
   refusals?: 'expected' | 'faults';
-  /** The actions are recorded beside the screenshots, under this name: `playwright show-trace FILE`. */
+  /** The actions are recorded beside the pictures, under this name: `playwright show-trace FILE`. */
   record?: string;
 }
 
@@ -70,7 +72,7 @@ export async function openPage(
   const faults: string[] = [];
   const page = await context.newPage();
   t.after(async () => {
-    if (record !== undefined) await context.tracing.stop({ path: join(shots, `${record}.zip`) });
+    if (record !== undefined) await context.tracing.stop({ path: join(recordings, `${record}.zip`) });
     await leave(page, gateway.url, size);
     assert.deepEqual(faults, []);
   });
@@ -203,15 +205,16 @@ export async function assertTablesFit(page: Page, what = page.url()): Promise<vo
   assert.deepEqual(covered, [], `${what} has heads of columns below the menu of the table`);
 }
 
-/** A picture for people to look at, in `CULVERT_SCREENSHOTS` or the system's temporary folder. */
+/** A picture for people to look at, where `CULVERT_SCREENSHOTS` names a folder for it. */
 export async function shoot(page: Page, name: string): Promise<void> {
-  mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+  if (pictures === undefined) return;
+  mkdirSync(pictures, { recursive: true });
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
 }
 
 /**
  * Shows what a page shows on a desktop and a phone, light and dark, without loading it again: it fits, people with
- * impairments can use it, and there is a picture of each.
+ * impairments can use it, and `shoot` takes a picture of each.
  */
 export async function assertLooksRight(page: Page, name: string): Promise<void> {
   for (const [size, scheme] of looks) {
