@@ -22,20 +22,25 @@ export interface AwsSource {
 
 const chainPackage = '@aws-sdk/credential-providers';
 
-type Found = AwsKeys & { expiration?: Date };
+/** `$source`: the SDK's marks of the steps that gave them. */
+type Found = AwsKeys & { expiration?: Date; $source?: object };
 type Step = readonly [name: string, find: () => Promise<Found>];
+
+/** Keys that stand in a file are read again after this time: whoever renews them does not say when. */
+const fileServesMs = 5_000;
 
 /**
  * The first keys that a step of AWS's chain gives: the configuration, else the environment, SSO and profiles, a process,
  * a web identity, and the container or the machine. Rejects with `NotAuthorized`, which names each step that was tried.
  */
-export async function findAwsKeys(source: AwsSource): Promise<Perishable<AwsKeys>> {
+export async function findAwsKeys(source: AwsSource, nowMs: number): Promise<Perishable<AwsKeys>> {
   const { roleArn, externalId, region } = source;
   const found = roleArn === undefined ? await sourceKeys(source) : await assumed(roleArn, externalId, region, source);
-  const { accessKeyId, secretAccessKey, sessionToken, expiration } = found;
+  const { accessKeyId, secretAccessKey, sessionToken, expiration, $source = {} } = found;
+  const unlimited = 'CREDENTIALS_PROFILE' in $source ? nowMs + fileServesMs : null;
   return {
     value: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
-    expiresAtMs: expiration === undefined ? null : expiration.getTime(),
+    expiresAtMs: expiration === undefined ? unlimited : expiration.getTime(),
   };
 }
 
@@ -64,7 +69,8 @@ async function sourceKeys({ keys, profile }: AwsSource): Promise<Found> {
   const fromEnvironment = profile === undefined && process.env.AWS_PROFILE === undefined ? environmentKeys() : null;
   if (fromEnvironment !== null) return fromEnvironment;
   const chain = await loadChain();
-  const named = profile === undefined ? {} : { profile };
+  // The SDK reads each file once otherwise, and a missing one never again.
+  const named = { ignoreCache: true, ...(profile !== undefined && { profile }) };
   const shown = profile ?? process.env.AWS_PROFILE ?? 'default';
   const ofProfile: Step[] = [
     [`profile ${shown}`, chain.fromIni(named)],

@@ -12,7 +12,7 @@ import { createRenewed } from './expiring-credential.ts';
 
 /** Signs each request (Signature Version 4) with keys of AWS's chain, which are renewed before they expire. */
 export function awsAuthorizer(source: AwsSource, service: string, clock: Clock): Authorizer {
-  const keys = createRenewed(() => findAwsKeys(source), clock);
+  const keys = createRenewed(() => findAwsKeys(source, clock.wallMs()), clock);
   let signer: { of: AwsKeys; signature: SignatureV4 } | null = null;
 
   async function signerFor(current: AwsKeys): Promise<SignatureV4> {
