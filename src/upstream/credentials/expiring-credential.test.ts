@@ -83,3 +83,25 @@ test('a token that lasts for less than five minutes is fetched at most once in f
   assert.equal(renewed.get(), 'token 2');
   assert.equal(fetches.length, 2);
 });
+
+test('a fetch that never settles is given up after 30 seconds, and the next call fetches again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { fetches, renewed, give } = scripted();
+  const refused = assert.rejects(Promise.resolve(renewed.get()), /no credential came within 30 s/);
+  t.mock.timers.tick(30_000);
+  await refused;
+  const next = renewed.get();
+  assert.equal(fetches.length, 2);
+  await give();
+  assert.equal(await next, 'token 2');
+});
+
+test('a token that comes after it was given up serves later calls', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { renewed, give } = scripted();
+  const refused = assert.rejects(Promise.resolve(renewed.get()));
+  t.mock.timers.tick(30_000);
+  await refused;
+  await give();
+  assert.equal(renewed.get(), 'token 1');
+});

@@ -1,4 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
+import { NotAuthorized } from '../transport/upstream-call.ts';
 
 /** A value that is good until a time on the wall clock; null: for ever. */
 export interface Perishable<T> {
@@ -9,7 +11,7 @@ export interface Perishable<T> {
 export interface Renewed<T> {
   /**
    * The held value while it is good, without a wait; else the next fetch's, which all who ask meanwhile share. Rejects
-   * as that fetch does, and the next call fetches again.
+   * as that fetch does, or with `NotAuthorized` after 30 s, and the next call fetches again.
    */
   get(): T | Promise<T>;
 }
@@ -18,6 +20,8 @@ export interface Renewed<T> {
 const renewAheadMs = 5 * 60_000;
 /** Between two fetches ahead of time: the first may have failed, or given the same value again. */
 const retryPauseMs = 5_000;
+/** For a fetch: SDKs and programs of an operator may hang for good. Azure's CLI may take half of it. */
+const fetchMaxMs = 30_000;
 
 /** A credential that expires: fetched when a caller asks for it, and again in the background before it expires. */
 export function createRenewed<T>(fetch: () => Promise<Perishable<T>>, clock: Clock): Renewed<T> {
@@ -25,10 +29,15 @@ export function createRenewed<T>(fetch: () => Promise<Perishable<T>>, clock: Clo
   let fetching: Promise<T> | null = null;
   let quietUntilMs = Number.NEGATIVE_INFINITY;
 
+  async function fetched(): Promise<Perishable<T>> {
+    held = await fetch();
+    return held;
+  }
+
   function renew(): Promise<T> {
-    fetching ??= fetch()
+    fetching ??= withinMs(fetchMaxMs, fetched(), null)
       .then((next) => {
-        held = next;
+        if (next === null) throw new NotAuthorized(`no credential came within ${fetchMaxMs / 1_000} s`);
         return next.value;
       })
       .finally(() => {

@@ -9,8 +9,9 @@ import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { type JsonObject, objectIn, parsedData } from '../../kernel/json.ts';
 import { installCommand, isInstalled } from '../../kernel/optional-package.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { type Authorizer, NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
-import { createRenewed } from './expiring-credential.ts';
+import { createRenewed, type Perishable } from './expiring-credential.ts';
 
 /** Identity at Google; empty: Google's Application Default Credentials. */
 export interface GoogleFacts {
@@ -25,6 +26,7 @@ export const unknownProject = '-';
 
 const name = 'google-auth-library';
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
+const answerMaxMs = 20_000;
 
 /**
  * Tokens of Google Cloud by its own library: Application Default Credentials (a file, gcloud's login, the metadata server),
@@ -40,11 +42,15 @@ export function googleAuthorizer(facts: GoogleFacts, clock: Clock = systemClock)
     });
     return opened;
   };
-  const proof = createRenewed(() => tried(facts, 'token', async () => headersNow(await auth())), clock);
-  const project = createRenewed(
-    () => tried(facts, 'project', async () => ({ value: await (await auth()).getProjectId(), expiresAtMs: null })),
-    clock,
-  );
+  async function answered<T>(ask: (auth: GoogleAuth) => Promise<Perishable<T>>): Promise<Perishable<T>> {
+    const answer = await withinMs(answerMaxMs, auth().then(ask), null);
+    if (answer !== null) return answer;
+    // The library lets all later calls wait for a request that hangs.
+    opened = null;
+    throw new Error(`no answer came within ${answerMaxMs / 1_000} s`);
+  }
+  const proof = createRenewed(() => tried(facts, 'token', () => answered(headersNow)), clock);
+  const project = createRenewed(() => tried(facts, 'project', () => answered(projectOf)), clock);
   return (request) => {
     const headers = proof.get();
     const id = leavesProjectOpen(request) ? project.get() : '';
@@ -132,6 +138,10 @@ async function headersNow(auth: GoogleAuth) {
   const headers = await client.getRequestHeaders();
   // Of a token that a service account signs, the library says 1, and keeps it while it is good: it is always requested.
   return { value: [...headers].flat(), expiresAtMs: client.credentials.expiry_date ?? 1 };
+}
+
+async function projectOf(auth: GoogleAuth) {
+  return { value: await auth.getProjectId(), expiresAtMs: null };
 }
 
 /** Members of the credentials that are secret. */
