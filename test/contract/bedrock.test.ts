@@ -145,6 +145,35 @@ test("Claude Code's call reaches InvokeModel: no model and stream in the body, v
   assert.equal(eventsIn(text).length, claudeStream(['', '', '']).length);
 });
 
+/* What AWS's people and LiteLLM saw of Bedrock in October 2026: each beta opens members that are 400 without it. */
+test('betas that Bedrock takes go there with the members that they open, and neither goes alone', async (t) => {
+  const world = await open(t);
+  const passed = [
+    'context-management-2025-06-27',
+    'mid-conversation-system-2026-04-07',
+    'per-turn-control-2026-07-01',
+    'mid-conversation-tool-changes-2026-07-01',
+    'inline-tools-2026-09-15',
+    'dangerous-tool-use-2026-09-03',
+    'thinking-binding-controls-2026-08-01',
+    'thinking-display-updates-2026-08-18',
+  ];
+  const opened = {
+    context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+    safeguards: [{ type: 'dangerous_tool_use' }],
+  };
+  const plain = { max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
+  const json = { model: 'claude', ...plain, ...opened };
+  const headers = { 'anthropic-beta': [...passed, 'redact-thinking-2026-02-12', 'advisor-tool-2026-03-01'].join(',') };
+  const answer = await world.gateway.fetch('/v1/messages', { json, headers });
+  assert.equal(answer.status, 200, await answer.text());
+  const version = { anthropic_version: 'bedrock-2023-05-31' };
+  assert.deepEqual(asked(world).body, { ...version, anthropic_beta: passed, ...plain, ...opened });
+  assert.equal(answer.headers.get('x-culvert-dropped'), 'anthropic-beta');
+  await world.gateway.fetch('/v1/messages', { json });
+  assert.deepEqual(asked(world).body, { ...version, ...plain });
+});
+
 /* What the AI SDK and Anthropic's own clients write, and Bedrock answers 400 to: "Extra inputs are not permitted". */
 test("members that Anthropic alone takes stay away from Bedrock, or become Bedrock's", async (t) => {
   const world = await open(t);

@@ -110,13 +110,22 @@ test("Claude Code's request reaches a Claude of Vertex as it was, but for what V
   const { path, headers, body } = sent();
   assert.equal(path, `${parent}/publishers/anthropic/models/claude-opus-4-8:streamRawPredict`);
   assert.ok(betas.includes('advanced-tool-use-2025-11-20'));
-  const passed = 'claude-code-20250219,interleaved-thinking-2025-05-14,per-turn-control-2026-07-01';
+  const passed =
+    'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,per-turn-control-2026-07-01';
   assert.equal(headers['anthropic-beta'], `${passed},tool-search-tool-2025-10-19`);
   assert.equal(headers['anthropic-version'], undefined);
-  const { model: _, context_management: managed, ...rest } = first;
-  assert.ok(managed !== undefined);
+  const { model: _, ...rest } = first;
+  assert.ok(rest.context_management !== undefined);
   assert.deepEqual(body, { ...rest, anthropic_version: 'vertex-2023-10-16' });
   assert.equal(response.headers.get('x-culvert-dropped'), null);
+});
+
+test('without its beta, which the header must have, context_management stays away from Vertex', async () => {
+  const first = firstRequest('hi');
+  await (await gateway.fetch('/v1/messages?beta=true', { json: first })).text();
+  const { model: _, context_management: managed, ...rest } = first;
+  assert.ok(managed !== undefined);
+  assert.deepEqual(sent().body, { ...rest, anthropic_version: 'vertex-2023-10-16' });
 });
 
 test("members that Anthropic alone takes stay away from Vertex, and the whole body's cache mark is its last block's", async () => {

@@ -36,6 +36,9 @@ export function inCloud(eagerBeta?: string): FitMembers {
   };
 }
 
+/** Members that clouds answer 400 to without one of these betas, which Claude Code may be told not to send. */
+export const openedByBeta = { context_management: /^(context-management|compact)-/ };
+
 /** Anthropic refuses more. */
 const marksMax = 4;
 

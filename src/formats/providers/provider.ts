@@ -180,6 +180,8 @@ export interface BodyMembers {
   betas?: RegExp;
   /** Betas of the header that it knows: it answers 400 to others. Absent: it takes any. */
   headerBetas?: RegExp;
+  /** Members that go with a known beta alone: left out elsewhere, as without it. */
+  opened?: Readonly<Record<string, RegExp>>;
   /** Members as it takes them; absent: it takes any. */
   fits?: FitMembers;
 }

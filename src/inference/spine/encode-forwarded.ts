@@ -111,16 +111,24 @@ function membersAdded({ body, child }: ForwardOrder, members: BodyMembers | unde
   return { ...members?.with, ...body, ...(child !== null && childFields(child)) };
 }
 
-/** Members of a body with its betas, if they are in the body. */
+/** Members of a body with its betas, if they are in the body, and without those that no beta opens. */
 export function membersFor(
   members: BodyMembers | undefined,
-  betas: string | undefined,
+  betas = '',
 ): { members: BodyMembers | undefined; losses: Loss[] } {
-  if (members?.betas === undefined || betas === undefined) return { members, losses: [] };
-  const { names, known } = knownBetas(betas, members.betas);
-  const losses: Loss[] = known.length < names.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [];
-  if (known.length === 0) return { members, losses };
-  return { members: { ...members, with: { ...members.with, anthropic_beta: [...known] } }, losses };
+  const pattern = members?.betas ?? members?.headerBetas;
+  if (members === undefined || pattern === undefined) return { members, losses: [] };
+  const { names, known } = knownBetas(betas, pattern);
+  const shut = Object.entries(members.opened ?? {}).filter(([, beta]) => !known.some((name) => beta.test(name)));
+  const inBody = members.betas !== undefined;
+  return {
+    members: {
+      ...members,
+      without: [...members.without, ...shut.map(([name]) => name)],
+      ...(inBody && known.length > 0 && { with: { ...members.with, anthropic_beta: [...known] } }),
+    },
+    losses: inBody && known.length < names.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [],
+  };
 }
 
 const usageOption = { stream_options: { include_usage: true } };

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { isCohere } from '../../dialects/embeddings/bedrock.ts';
-import { inCloud } from '../claude-in-clouds.ts';
+import { inCloud, openedByBeta } from '../claude-in-clouds.ts';
 import { imagesOfBedrock } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
@@ -41,9 +41,10 @@ export const bedrock: Provider = {
       without: ['model', 'stream', 'metadata', 'service_tier', 'inference_geo'],
       with: { anthropic_version: 'bedrock-2023-05-31' },
       fits: inCloud('fine-grained-tool-streaming-2025-05-14'),
-      // Bedrock answers 400 "invalid beta flag" to any other.
+      // Bedrock answers 400 "invalid beta flag" to any other. AWS's page stops in 2025: the last ones were tried there.
       betas:
-        /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact)-20\d\d-/,
+        /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact|dangerous-tool-use|per-turn-control|inline-tools|mid-conversation-(system|tool-changes|output-config)|thinking-(binding-controls|display-updates))-20\d\d-/,
+      opened: { ...openedByBeta, safeguards: /^dangerous-tool-use-/ },
     },
   },
   promptCaching: bedrockCaching,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { DialectId } from '../../dialects/dialect.ts';
 import { usesContentMethod } from '../../dialects/embeddings/vertex.ts';
-import { inCloud } from '../claude-in-clouds.ts';
+import { inCloud, openedByBeta } from '../claude-in-clouds.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';
 import { claudeCaching } from '../prompt-caching.ts';
@@ -37,12 +37,12 @@ export const vertex: Provider = {
   ],
   bodies: {
     'anthropic-messages': {
-      // Claude Code sends the second, which Vertex refuses, as it does betas that it does not know.
-      without: ['model', 'context_management'],
+      without: ['model'],
       with: { anthropic_version: 'vertex-2023-10-16' },
       fits: inCloud(),
+      opened: openedByBeta,
       headerBetas:
-        /^(claude-code|interleaved-thinking|context-1m|computer-use|compact|tool-search-tool|web-search|fine-grained-tool-streaming|per-turn-control|dangerous-tool-use|thinking-binding-controls|thinking-display-updates)-20\d\d/,
+        /^(claude-code|interleaved-thinking|context-1m|context-management|computer-use|compact|tool-search-tool|web-search|fine-grained-tool-streaming|per-turn-control|dangerous-tool-use|thinking-binding-controls|thinking-display-updates)-20\d\d/,
     },
   },
   baseUrl: 'https://aiplatform.googleapis.com/v1',
