@@ -28,7 +28,9 @@ const frameBytesMin = 16;
 class EventStreamSplitter implements SseSplitter {
   tooLarge = false;
   readonly #eventBytesMax: number;
+  /** The unfinished frame in its first `pendingBytes` bytes, with room to grow: short chunks are not joined anew. */
   #pending: Buffer = noBytes;
+  pendingBytes = 0;
   #framed: readonly SplitEvent[] = noEvents;
   #bytes: Buffer | null = null;
   #broken = false;
@@ -41,10 +43,6 @@ class EventStreamSplitter implements SseSplitter {
     this.#createInside = createInside;
   }
 
-  get pendingBytes(): number {
-    return this.#pending.length;
-  }
-
   /** Written when the events are forwarded: a conversion needs none. */
   get bytes(): Buffer {
     this.#bytes ??= Buffer.from(this.#framed.map(frameOf).join(''));
@@ -53,7 +51,7 @@ class EventStreamSplitter implements SseSplitter {
 
   push(chunk: Buffer): readonly SplitEvent[] {
     if (this.tooLarge || this.#broken) return noEvents;
-    const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    const bytes = this.pendingBytes === 0 ? chunk : this.#joined(chunk);
     const events: SseEvent[] = [];
     let at = 0;
     while (bytes.length - at >= 4 && !this.#broken) {
@@ -67,8 +65,22 @@ class EventStreamSplitter implements SseSplitter {
       else this.#decode(bytes.subarray(at, at + length), events);
       at += length;
     }
-    this.#pending = this.tooLarge || this.#broken ? noBytes : bytes.subarray(at);
+    const rest = this.tooLarge || this.#broken ? noBytes : bytes.subarray(at);
+    // What was read may be held by others: its room is not written again.
+    if (at > 0 || this.pendingBytes === 0 || rest.length === 0) this.#pending = rest;
+    this.pendingBytes = rest.length;
     return this.#placed(events);
+  }
+
+  #joined(chunk: Buffer): Buffer {
+    const bytes = this.pendingBytes + chunk.length;
+    if (bytes > this.#pending.length) {
+      const grown = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#pending.length));
+      this.#pending.copy(grown, 0, 0, this.pendingBytes);
+      this.#pending = grown;
+    }
+    chunk.copy(this.#pending, this.pendingBytes);
+    return this.#pending.subarray(0, bytes);
   }
 
   /** A message that was cut is none. */
