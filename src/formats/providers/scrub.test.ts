@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { scrub, scrubbedCharsMax } from './scrub.ts';
+import { scrub, scrubbedCharsMax, scrubbedWord, withoutKnown } from './scrub.ts';
 import { scrubMembers } from './scrub-members.ts';
 
 const nothing = { secrets: [], hosts: [] };
@@ -42,6 +42,25 @@ test('S19 what is configured never comes through, whatever it looks like and wha
   const known = { secrets: ['plain-words-as-secret'], hosts: ['gpu-box:8000', 'gpu-box'] };
   const scrubbed = scrub('call to gpu-box failed: xplain-words-as-secretx (gpu-box:8000)', known);
   assert.equal(scrubbed, 'call to [address] failed: x[redacted]x ([address])');
+});
+
+test('a host that is named by a plain word goes where it is an address, and the word stays elsewhere', () => {
+  for (const host of ['model', 'vllm']) {
+    const known = { secrets: [], hosts: [`${host}:8000`, host] };
+    for (const message of [
+      'The model `llama` does not exist, see vllm serve --help',
+      "Invalid value for parameter 'model'",
+      '/model/x is no path of vllm',
+    ]) {
+      assert.equal(scrub(message, known), message);
+      assert.equal(withoutKnown(message, known), message);
+    }
+    assert.equal(scrubbedWord(host, known), host);
+    for (const address of [`http://${host}/v1`, `${host}:8000`, `${host}:80`, `ENOTFOUND ${host}`, `host "${host}"`]) {
+      assert.doesNotMatch(scrub(`cannot reach ${address} now`, known), new RegExp(host));
+      assert.doesNotMatch(withoutKnown(`cannot reach ${address} now`, known), new RegExp(host));
+    }
+  }
 });
 
 const addresses = [

@@ -45,7 +45,21 @@ function withoutSecrets(text: string, { secrets }: ScrubKnown): string {
 }
 
 function withoutHosts(text: string, { hosts }: ScrubKnown): string {
-  return hosts.reduce((left, host) => (host === '' ? left : left.replaceAll(host, '[address]')), text);
+  return hosts.reduce(
+    (left, host) => (host === '' ? left : left.replaceAll(plainWord.test(host) ? asAddress(host) : host, '[address]')),
+    text,
+  );
+}
+
+/** Names such as `model` or `vllm`, which services in containers have, are words of messages too. */
+const plainWord = /^[a-z]+$/;
+
+/** Such a name where it is no other word: with a port, in a URL, or where a resolver complains of it. */
+function asAddress(name: string): RegExp {
+  return new RegExp(
+    `\\b${name}:\\d{2,5}\\b|(?<=//|@|\\b(?:ENOTFOUND|EAI_AGAIN|host|hostname)\\b\\W{1,3})${name}\\b`,
+    'gi',
+  );
 }
 
 function boundedPiece(message: string): string {
