@@ -190,6 +190,11 @@ test('Google: model and streaming stand in the path, the key in its own header',
     });
     assert.equal(encoded.path, '/v1beta/models/g:generateContent', baseUrl);
   }
+  const alpha = connect({ provider: gemini, baseUrl: 'https://generativelanguage.googleapis.com/v1alpha' });
+  assert.equal(
+    encodeUpstream(alpha, { ...call, model: 'g', answer: 'whole' }).path,
+    '/v1alpha/models/g:generateContent',
+  );
 });
 
 test("S2 a model name cannot leave Google's models", () => {

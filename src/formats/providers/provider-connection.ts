@@ -292,7 +292,8 @@ function readBaseUrl(
   if (suffix !== undefined) path = path.slice(0, -suffix.length);
   // `http://gpu-box:11434` is how people write a local server; the API is under the preset's path.
   if (path === '' && provider.local && provider.baseUrl !== null) path = withoutEndSlash(new URL(provider.baseUrl));
-  if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
+  // One that names another version, such as Google's /v1alpha, stays.
+  if (provider.baseEnd !== undefined && !/\/v\d\w*$/.test(path)) path += provider.baseEnd;
   return { ok: true, origin: url.origin, path };
 }
 

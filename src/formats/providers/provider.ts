@@ -47,7 +47,7 @@ export interface Provider {
   regional?: RegionalAddresses;
   /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
   baseSuffixes?: readonly string[];
-  /** How the path of every base URL of this service ends: added where people leave it out, as its own SDK does. */
+  /** Version at which base URLs of this service end: added where people leave out any, as its own SDK does. */
   baseEnd?: string;
   auth: ProviderAuth;
   /** How a caller's own credential proves who asks, where the operator lets callers bring it; absent: it cannot. */
