@@ -39,7 +39,10 @@ test('the admin key opens a session, which opens the admin API until it is ended
   assert.deepEqual(await (await browser.fetch('/dashboard/session')).json(), browser.session);
   assert.equal((await browser.fetch('/admin/v1/accounts')).status, 200);
   const listed = (await (await browser.fetch('/admin/v1/sessions')).json()) as { data: { id: string }[] };
-  assert.ok(listed.data.some((session) => session.id === id), 'a page can mark it in the list of sessions');
+  assert.ok(
+    listed.data.some((session) => session.id === id),
+    'a page can mark it in the list of sessions',
+  );
   assert.equal((await browser.fetch('/dashboard/session', { method: 'DELETE' })).status, 200);
   assert.equal((await browser.fetch('/admin/v1/accounts')).status, 401);
   const { kind } = (await (await browser.fetch('/dashboard/session')).json()) as { kind: string };

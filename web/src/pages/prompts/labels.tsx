@@ -36,16 +36,16 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
     toast(to === null ? `The label ${label} was removed.` : `${label} is now version ${to}.`);
     await prompts.refresh(client);
   };
-  const tryMove = async (wanted: LabelMove) => {
+  const tryMove = async (labelMove: LabelMove) => {
     try {
-      await move(wanted);
+      await move(labelMove);
     } catch (error) {
       const current = currentOf<PromptReply>(error as Error);
       if (current === null) throw error;
-      setPending({ ...wanted, seen: current });
+      setPending({ ...labelMove, seen: current });
       void prompts.refresh(client);
-      const to = current.labels[wanted.label];
-      const now = `${wanted.label} is ${to === undefined ? 'removed' : `version ${to}`} now.`;
+      const to = current.labels[labelMove.label];
+      const now = `${labelMove.label} is ${to === undefined ? 'removed' : `version ${to}`} now.`;
       throw new Error(`Another person has changed this prompt, and nothing was done here. ${now}`);
     }
   };
@@ -131,7 +131,7 @@ interface LabelFormProps {
   prompt: PromptReply;
   /** '': it is typed here. */
   label: string;
-  move: (wanted: LabelMove) => Promise<void>;
+  move: (labelMove: LabelMove) => Promise<void>;
   onDone: () => void;
 }
 
