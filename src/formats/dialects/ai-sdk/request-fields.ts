@@ -1,129 +1,115 @@
 import { isObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  byType,
-  type Check,
-  complain,
-  integerIn,
-  members,
-  needed,
-  numberIn,
-  object,
-  oneOf,
-  string,
-  stringOf,
-  textOr,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { plainTable, questionsOf } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const partsMax = 10_000;
 const toolsMax = 512;
 
-const text = members("an object with 'text'", { text: needed(string, 'a text') });
-const fileData = textOr(
-  byType("an object such as {'type': 'data', 'data': '…'}", "'data', 'url', 'text' or 'reference'", {
-    data: members("an object with 'data'", { data: needed(string, 'base64') }),
-    url: members("an object with 'url'", { url: needed(string, 'an address') }),
+const text = v.members("an object with 'text'", { text: v.needed(v.string, 'a text') });
+const fileData = v.textOr(
+  v.byType("an object such as {'type': 'data', 'data': '…'}", "'data', 'url', 'text' or 'reference'", {
+    data: v.members("an object with 'data'", { data: v.needed(v.string, 'base64') }),
+    url: v.members("an object with 'url'", { url: v.needed(v.string, 'an address') }),
     text,
-    reference: members("an object with 'reference'", { reference: needed(object, 'ids by provider') }),
+    reference: v.members("an object with 'reference'", { reference: v.needed(v.object, 'ids by provider') }),
   }),
 );
-const file = members("an object with 'data' and 'mediaType'", {
-  data: needed(fileData, 'base64, an address, or an object with one of them'),
-  mediaType: needed(string, 'the media type'),
-  filename: string,
+const file = v.members("an object with 'data' and 'mediaType'", {
+  data: v.needed(fileData, 'base64, an address, or an object with one of them'),
+  mediaType: v.needed(v.string, 'the media type'),
+  filename: v.string,
 });
 
-const resultPart = byType("an object with 'type'", "'text', 'file' or 'media'", { text, file }, 'pass');
-const output = byType("an object with 'type' and 'value'", 'a type of output', {
-  text: members("an object with 'value'", { value: needed(string, 'a text') }),
-  json: members("an object with 'value'", { value: anyJson }),
-  'error-text': members("an object with 'value'", { value: needed(string, 'a text') }),
-  'error-json': members("an object with 'value'", { value: anyJson }),
-  'execution-denied': members('an object', { reason: string }),
-  content: members("an object with 'value'", { value: needed(arrayOf(resultPart, 0, partsMax, 'parts'), 'an array') }),
+const resultPart = v.byType("an object with 'type'", "'text', 'file' or 'media'", { text, file }, 'pass');
+const output = v.byType("an object with 'type' and 'value'", 'a type of output', {
+  text: v.members("an object with 'value'", { value: v.needed(v.string, 'a text') }),
+  json: v.members("an object with 'value'", { value: v.anyJson }),
+  'error-text': v.members("an object with 'value'", { value: v.needed(v.string, 'a text') }),
+  'error-json': v.members("an object with 'value'", { value: v.anyJson }),
+  'execution-denied': v.members('an object', { reason: v.string }),
+  content: v.members("an object with 'value'", {
+    value: v.needed(v.arrayOf(resultPart, 0, partsMax, 'parts'), 'an array'),
+  }),
 });
 
-const callId = needed(stringOf(1, 65_536), 'the id of the call');
-const part = byType(
+const callId = v.needed(v.stringOf(1, 65_536), 'the id of the call');
+const part = v.byType(
   "an object such as {'type': 'text', 'text': '…'}",
   'a type of part',
   {
     text,
     reasoning: text,
     file,
-    'tool-call': members("an object with 'toolCallId', 'toolName' and 'input'", {
+    'tool-call': v.members("an object with 'toolCallId', 'toolName' and 'input'", {
       toolCallId: callId,
-      toolName: needed(stringOf(1, 256), 'the name of the tool'),
-      input: anyJson,
+      toolName: v.needed(v.stringOf(1, 256), 'the name of the tool'),
+      input: v.anyJson,
     }),
-    'tool-result': members("an object with 'toolCallId' and 'output'", {
+    'tool-result': v.members("an object with 'toolCallId' and 'output'", {
       toolCallId: callId,
-      output: needed(output, "an object with 'type' and 'value'"),
+      output: v.needed(output, "an object with 'type' and 'value'"),
     }),
   },
   'pass',
 );
 
-const content: Check = (value) => {
+const content: v.Check = (value) => {
   if (typeof value === 'string') return null;
-  return Array.isArray(value) ? parts(value) : complain('', value, 'a text or an array of parts');
+  return Array.isArray(value) ? parts(value) : v.complain('', value, 'a text or an array of parts');
 };
-const parts = arrayOf(part, 0, partsMax, 'parts');
+const parts = v.arrayOf(part, 0, partsMax, 'parts');
 
-const message = members("an object with 'role' and 'content'", {
-  role: needed(oneOf('system', 'user', 'assistant', 'tool'), "'system', 'user', 'assistant' or 'tool'"),
-  content: needed(content, 'a text or an array of parts'),
-  providerOptions: object,
+const message = v.members("an object with 'role' and 'content'", {
+  role: v.needed(v.oneOf('system', 'user', 'assistant', 'tool'), "'system', 'user', 'assistant' or 'tool'"),
+  content: v.needed(content, 'a text or an array of parts'),
+  providerOptions: v.object,
 });
 
-const tool: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'type'");
+const tool: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'type'");
   return value.type === 'function' ? functionTool(value) : providerTool(value);
 };
-const functionTool = members("an object with 'name' and 'inputSchema'", {
-  name: needed(stringOf(1, 256), 'the name of the tool'),
-  description: string,
-  inputSchema: object,
-  strict: boolean,
+const functionTool = v.members("an object with 'name' and 'inputSchema'", {
+  name: v.needed(v.stringOf(1, 256), 'the name of the tool'),
+  description: v.string,
+  inputSchema: v.object,
+  strict: v.boolean,
 });
-const providerTool = members("an object with 'type'", {
-  type: needed(string, "'function', or a tool of a provider"),
-  id: string,
+const providerTool = v.members("an object with 'type'", {
+  type: v.needed(v.string, "'function', or a tool of a provider"),
+  id: v.string,
 });
 
 const fields = plainTable({
-  model: string,
-  stream: boolean,
-  specification: integerIn(2, 4),
-  prompt: arrayOf(message, 1, messagesMax, 'messages'),
-  maxOutputTokens: integerIn(1, Number.MAX_SAFE_INTEGER),
-  temperature: numberIn(0, 2),
-  topP: numberIn(0, 1),
-  topK: integerIn(0, Number.MAX_SAFE_INTEGER),
-  presencePenalty: numberIn(-2, 2),
-  frequencyPenalty: numberIn(-2, 2),
-  stopSequences: arrayOf(string, 0, 2_500, 'texts'),
-  seed: integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-  responseFormat: byType("an object with 'type'", "'text' or 'json'", {
+  model: v.string,
+  stream: v.boolean,
+  specification: v.integerIn(2, 4),
+  prompt: v.arrayOf(message, 1, messagesMax, 'messages'),
+  maxOutputTokens: v.integerIn(1, Number.MAX_SAFE_INTEGER),
+  temperature: v.numberIn(0, 2),
+  topP: v.numberIn(0, 1),
+  topK: v.integerIn(0, Number.MAX_SAFE_INTEGER),
+  presencePenalty: v.numberIn(-2, 2),
+  frequencyPenalty: v.numberIn(-2, 2),
+  stopSequences: v.arrayOf(v.string, 0, 2_500, 'texts'),
+  seed: v.integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  responseFormat: v.byType("an object with 'type'", "'text' or 'json'", {
     text: null,
-    json: members('an object', { schema: object, name: string, description: string }),
+    json: v.members('an object', { schema: v.object, name: v.string, description: v.string }),
   }),
-  tools: arrayOf(tool, 0, toolsMax, 'tools'),
-  toolChoice: byType("an object with 'type'", "'auto', 'none', 'required' or 'tool'", {
+  tools: v.arrayOf(tool, 0, toolsMax, 'tools'),
+  toolChoice: v.byType("an object with 'type'", "'auto', 'none', 'required' or 'tool'", {
     auto: null,
     none: null,
     required: null,
-    tool: members("an object with 'toolName'", { toolName: needed(string, 'the name of a tool') }),
+    tool: v.members("an object with 'toolName'", { toolName: v.needed(v.string, 'the name of a tool') }),
   }),
-  reasoning: string,
-  includeRawChunks: boolean,
-  headers: object,
-  providerOptions: object,
+  reasoning: v.string,
+  includeRawChunks: v.boolean,
+  headers: v.object,
+  providerOptions: v.object,
 });
 
 const required = new Map([['prompt', 'an array of at least one message']]);

@@ -2,19 +2,7 @@ import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../ke
 import { type Complaint, described } from '../../neutral/described-check.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
-import {
-  base64,
-  boolean,
-  type Check,
-  complain,
-  eachOf,
-  object,
-  optional,
-  required,
-  string,
-  stringOf,
-  within,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { thoughtItself, unseal, withoutProof } from './sealed-proof.ts';
 import { type CallerBlock, type CallerMessage, vendor } from './wire.ts';
 
@@ -34,20 +22,20 @@ export const messages = described(
     },
   },
   (value) => {
-    if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
-    return eachOf(value, message);
+    if (!Array.isArray(value) || value.length === 0) return v.complain('', value, 'an array of at least one message');
+    return v.eachOf(value, message);
   },
 );
 
 function message(value: JsonValue): Complaint | null {
-  if (!isObject(value)) return complain('', value, "an object with 'role' and 'content'");
+  if (!isObject(value)) return v.complain('', value, "an object with 'role' and 'content'");
   switch (value.role) {
     case 'user':
     case 'assistant':
     case 'system':
       return content(value, value.role);
     default:
-      return complain('role', value.role, rolesSend);
+      return v.complain('role', value.role, rolesSend);
   }
 }
 
@@ -61,15 +49,15 @@ const foreign: Readonly<Record<CallerMessage['role'], ReadonlySet<string>>> = {
 function content(holder: JsonObject, role: CallerMessage['role']): Complaint | null {
   const value = holder.content;
   if (typeof value === 'string') return null;
-  if (!Array.isArray(value)) return complain('content', value, 'a string or an array of content blocks');
+  if (!Array.isArray(value)) return v.complain('content', value, 'a string or an array of content blocks');
   const complaint = blocks(value, foreign[role], `a block that '${role}' may send`);
-  return complaint === null ? null : within('content', complaint);
+  return complaint === null ? null : v.within('content', complaint);
 }
 
 /** The `system` of a request. */
 export const systemContent = described(contentSchema, (value) => {
   if (typeof value === 'string') return null;
-  if (!Array.isArray(value)) return complain('', value, 'a string or an array of text blocks');
+  if (!Array.isArray(value)) return v.complain('', value, 'a string or an array of text blocks');
   return blocks(value, foreign.system, "a block that 'system' may send");
 });
 
@@ -77,9 +65,9 @@ function blocks(list: readonly JsonValue[], refused: ReadonlySet<string>, send: 
   for (const [i, value] of list.entries()) {
     const complaint =
       isObject(value) && typeof value.type === 'string' && refused.has(value.type)
-        ? complain('type', value.type, `a block that is ${send}`)
+        ? v.complain('type', value.type, `a block that is ${send}`)
         : block(value);
-    if (complaint !== null) return within(`[${i}]`, complaint);
+    if (complaint !== null) return v.within(`[${i}]`, complaint);
   }
   return null;
 }
@@ -88,37 +76,37 @@ const nothing: ReadonlySet<string> = new Set();
 const insideResult: ReadonlySet<string> = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking']);
 
 function block(value: JsonValue): Complaint | null {
-  if (!isObject(value)) return complain('', value, "an object with 'type'");
-  if (typeof value.type !== 'string') return complain('type', value.type, "the block's type, such as 'text'");
-  const fault = optional(value, 'cache_control', object);
+  if (!isObject(value)) return v.complain('', value, "an object with 'type'");
+  if (typeof value.type !== 'string') return v.complain('type', value.type, "the block's type, such as 'text'");
+  const fault = v.optional(value, 'cache_control', v.object);
   if (fault !== null) return fault;
   switch (value.type) {
     case 'text':
-      return required(value, 'text', string, 'a string');
+      return v.required(value, 'text', v.string, 'a string');
     case 'image':
-      return required(value, 'source', source, 'the picture');
+      return v.required(value, 'source', source, 'the picture');
     case 'document':
-      return required(value, 'source', source, 'the document') ?? optional(value, 'title', string);
+      return v.required(value, 'source', source, 'the document') ?? v.optional(value, 'title', v.string);
     case 'thinking':
-      return required(value, 'thinking', string, 'a string') ?? optional(value, 'signature', string);
+      return v.required(value, 'thinking', v.string, 'a string') ?? v.optional(value, 'signature', v.string);
     case 'redacted_thinking':
-      return required(value, 'data', string, 'a string');
+      return v.required(value, 'data', v.string, 'a string');
     case 'tool_use':
       return (
-        required(value, 'id', stringOf(1, idCharsMax), 'the id of the call') ??
-        required(value, 'name', stringOf(1, 256), 'the name of the tool') ??
-        required(value, 'input', object, 'the input of the call, an object')
+        v.required(value, 'id', v.stringOf(1, idCharsMax), 'the id of the call') ??
+        v.required(value, 'name', v.stringOf(1, 256), 'the name of the tool') ??
+        v.required(value, 'input', v.object, 'the input of the call, an object')
       );
     case 'tool_result':
       return (
-        required(value, 'tool_use_id', stringOf(1, idCharsMax), 'the id of the call that this answers') ??
-        optional(value, 'is_error', boolean) ??
-        optional(value, 'content', resultContent)
+        v.required(value, 'tool_use_id', v.stringOf(1, idCharsMax), 'the id of the call that this answers') ??
+        v.optional(value, 'is_error', v.boolean) ??
+        v.optional(value, 'content', resultContent)
       );
     case 'search_result':
       return Array.isArray(value.content)
         ? inContent(blocks(value.content, insideResult, 'text'))
-        : complain('content', value.content, 'an array of text blocks');
+        : v.complain('content', value.content, 'an array of text blocks');
     default:
       return null;
   }
@@ -127,43 +115,45 @@ function block(value: JsonValue): Complaint | null {
 /** Ids may carry the proof over a thought; see sealed-proof.ts. */
 const idCharsMax = 65_536;
 
-const resultContent: Check = (value) => {
+const resultContent: v.Check = (value) => {
   if (typeof value === 'string') return null;
-  if (!Array.isArray(value)) return complain('', value, 'a string or an array of content blocks');
+  if (!Array.isArray(value)) return v.complain('', value, 'a string or an array of content blocks');
   return blocks(value, insideResult, 'a block that a tool may answer with');
 };
 
-const source: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'type'");
+const source: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'type'");
   switch (value.type) {
     case 'base64':
       return (
-        required(value, 'media_type', stringOf(1, 128), "its media type, such as 'image/png'") ??
-        required(value, 'data', base64, 'its bytes as base64')
+        v.required(value, 'media_type', v.stringOf(1, 128), "its media type, such as 'image/png'") ??
+        v.required(value, 'data', v.base64, 'its bytes as base64')
       );
     case 'url':
-      return required(value, 'url', url, 'an https: URL');
+      return v.required(value, 'url', url, 'an https: URL');
     case 'text':
-      return required(value, 'data', string, 'its text');
+      return v.required(value, 'data', v.string, 'its text');
     case 'file':
-      return required(value, 'file_id', stringOf(1, 512), 'the id of the file');
+      return v.required(value, 'file_id', v.stringOf(1, 512), 'the id of the file');
     case 'content':
       if (typeof value.content === 'string') return null;
       return Array.isArray(value.content)
         ? inContent(blocks(value.content, nothing, ''))
-        : complain('content', value.content, 'a string or an array of content blocks');
+        : v.complain('content', value.content, 'a string or an array of content blocks');
     default:
-      return typeof value.type === 'string' ? null : complain('type', value.type, "'base64', 'url', 'text' or 'file'");
+      return typeof value.type === 'string'
+        ? null
+        : v.complain('type', value.type, "'base64', 'url', 'text' or 'file'");
   }
 };
 
-const url: Check = (value) =>
+const url: v.Check = (value) =>
   typeof value === 'string' && /^https?:\/\//i.test(value.slice(0, 8)) && URL.canParse(value)
     ? null
-    : complain('', value, 'an https: URL');
+    : v.complain('', value, 'an https: URL');
 
 function inContent(complaint: Complaint | null): Complaint | null {
-  return complaint === null ? null : within('content', complaint);
+  return complaint === null ? null : v.within('content', complaint);
 }
 
 /** Parts of checked content; a part that no other dialect has is a loss. */

@@ -3,21 +3,7 @@ import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../ke
 import { bodySchema, described, schemaOf } from '../../neutral/described-check.ts';
 import { markMessage } from '../../neutral/mark-message.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  byType,
-  cleanUser,
-  integerIn,
-  members,
-  needed,
-  numberIn,
-  object,
-  string,
-  stringOf,
-  turnsOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import type { EncodeTarget } from '../dialect.ts';
 import { fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
@@ -26,52 +12,52 @@ import { cacheOf, type Losses, messages, systemContent } from './decode-messages
 import type { ModelRules } from './model-rules.ts';
 import { type CallerBody, type CustomTool, isCustomTool, type MessagesBody } from './wire.ts';
 
-const functionTool = members("an object with 'name' and 'input_schema'", {
-  type: stringOf(1, 128),
-  cache_control: object,
-  name: needed(stringOf(1, 256), 'the name of the tool'),
-  description: string,
-  input_schema: needed(object, 'a JSON Schema of the input, an object'),
+const functionTool = v.members("an object with 'name' and 'input_schema'", {
+  type: v.stringOf(1, 128),
+  cache_control: v.object,
+  name: v.needed(v.stringOf(1, 256), 'the name of the tool'),
+  description: v.string,
+  input_schema: v.needed(v.object, 'a JSON Schema of the input, an object'),
 });
 /** Tools that Anthropic defines have whatever members they have. */
-const vendorTool = members("an object with 'type'", {
-  type: needed(stringOf(1, 128), 'the type of the tool'),
-  cache_control: object,
-  name: string,
+const vendorTool = v.members("an object with 'type'", {
+  type: v.needed(v.stringOf(1, 128), 'the type of the tool'),
+  cache_control: v.object,
+  name: v.string,
 });
 const tool = described({ anyOf: [schemaOf(functionTool), schemaOf(vendorTool)] }, (value) =>
   (isObject(value) && typeof value.type === 'string' && value.type !== 'custom' ? vendorTool : functionTool)(value),
 );
 
 const choiceSend = 'an object such as {"type":"auto"}';
-const parallel = members(choiceSend, { disable_parallel_tool_use: boolean });
-const toolChoice = byType(choiceSend, "'auto', 'any', 'tool' or 'none'", {
+const parallel = v.members(choiceSend, { disable_parallel_tool_use: v.boolean });
+const toolChoice = v.byType(choiceSend, "'auto', 'any', 'tool' or 'none'", {
   auto: parallel,
   any: parallel,
   none: parallel,
-  tool: members(choiceSend, {
-    disable_parallel_tool_use: boolean,
-    name: needed(stringOf(1, 256), 'the name of the tool to call'),
+  tool: v.members(choiceSend, {
+    disable_parallel_tool_use: v.boolean,
+    name: v.needed(v.stringOf(1, 256), 'the name of the tool to call'),
   }),
 });
 
 const thinkingSend = 'an object such as {"type":"adaptive"}';
-const thinking = byType(
+const thinking = v.byType(
   thinkingSend,
   "'enabled', 'adaptive' or 'disabled'",
   {
     adaptive: null,
     disabled: null,
-    enabled: members(thinkingSend, {
-      budget_tokens: needed(integerIn(1, Number.MAX_SAFE_INTEGER), 'how many tokens it may think'),
+    enabled: v.members(thinkingSend, {
+      budget_tokens: v.needed(v.integerIn(1, Number.MAX_SAFE_INTEGER), 'how many tokens it may think'),
     }),
   },
   'pass',
 );
 
-const metadata = members('an object such as {"user_id":"…"}', { user_id: string });
+const metadata = v.members('an object such as {"user_id":"…"}', { user_id: v.string });
 
-const outputConfig = members('an object such as {"effort":"high"}', { effort: string, format: object });
+const outputConfig = v.members('an object such as {"effort":"high"}', { effort: v.string, format: v.object });
 
 /** Placeholder of Claude Code for the tools that it loads later: it cannot be called. */
 const placeholderName = 'DeferredToolPlaceholder';
@@ -140,16 +126,16 @@ function putFormat(
   request.responseFormat = { type: 'json-schema', name: 'answer', schema: format.schema };
 }
 
-const modelName = stringOf(1, 256);
+const modelName = v.stringOf(1, 256);
 /** Anthropic's are objects, for which it asks its models; names are LiteLLM's. */
 const fallbacks = described({}, (value) => (isNames(value) ? fallbackNames(value) : null));
 
 /** If it is unknown how a conversation goes on, none of it must be lost in silence. */
 const threadForm = "{type: 'create'}, or {type: 'continue', previous_message_id}";
-const thread = byType(threadForm, "'create' or 'continue'", {
+const thread = v.byType(threadForm, "'create' or 'continue'", {
   create: null,
-  continue: members(threadForm, {
-    previous_message_id: needed(stringOf(1, 256), 'the id of the last answer of the thread'),
+  continue: v.members(threadForm, {
+    previous_message_id: v.needed(v.stringOf(1, 256), 'the id of the last answer of the thread'),
   }),
 });
 
@@ -157,7 +143,7 @@ export function isNames(fallbacks: JsonValue | undefined): fallbacks is string[]
   return Array.isArray(fallbacks) && fallbacks.every((one) => typeof one === 'string');
 }
 // 0 fills the prompt cache and answers nothing.
-const outputLimit = integerIn(0, Number.MAX_SAFE_INTEGER);
+const outputLimit = v.integerIn(0, Number.MAX_SAFE_INTEGER);
 
 /** Facts that decide how a field is written: the target, its rules, and the body as far as it is made. */
 export interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
@@ -181,7 +167,7 @@ const personal = /@|^\+?[\d\s().-]{7,}$/;
 /** Other fields are kept and forwarded unchanged: one 400 costs Claude Code six requests (clients.md §1). */
 export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
   model: [modelName, 'read', null, modelName],
-  messages: [messages, 'read', null, turnsOf('content', 1)],
+  messages: [messages, 'read', null, v.turnsOf('content', 1)],
   max_tokens: [
     outputLimit,
     (request, body) => {
@@ -190,21 +176,21 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
     tokenLimit(),
     outputLimit,
   ],
-  stream: [boolean, 'read', null, boolean],
+  stream: [v.boolean, 'read', null, v.boolean],
   system: [systemContent, 'read'],
-  cache_control: [object, putCacheMark],
+  cache_control: [v.object, putCacheMark],
   // Anthropic's bound is 1; models behind other dialects take up to 2.
-  temperature: [numberIn(0, 2), 'temperature', when(takesSampling, clamp(0, 1))],
-  top_p: [numberIn(0, 1), 'topP', when(takesTopP)],
+  temperature: [v.numberIn(0, 2), 'temperature', when(takesSampling, clamp(0, 1))],
+  top_p: [v.numberIn(0, 1), 'topP', when(takesTopP)],
   top_k: [
-    integerIn(0, Number.MAX_SAFE_INTEGER),
+    v.integerIn(0, Number.MAX_SAFE_INTEGER),
     (request, body) => {
       if (body.top_k) request.topK = body.top_k;
     },
     from('topK', when(takesSampling)),
   ],
   stop_sequences: [
-    arrayOf(string, 0, Number.POSITIVE_INFINITY, 'strings'),
+    v.arrayOf(v.string, 0, Number.POSITIVE_INFINITY, 'strings'),
     (request, body) => {
       if (body.stop_sequences?.length) request.stop = body.stop_sequences;
     },
@@ -214,12 +200,12 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
       firstTexts(Number.POSITIVE_INFINITY, (text) => text.trim() !== ''),
     ),
   ],
-  tools: [arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'), putTools],
+  tools: [v.arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'), putTools],
   tool_choice: [toolChoice, putToolChoice],
   // With output_config, which says how hard: by decodeReasoning.
   thinking: [thinking, 'read'],
   output_config: [outputConfig, putFormat],
-  output_format: [anyJson, putFormat],
+  output_format: [v.anyJson, putFormat],
   thread: [thread, 'vendor'],
   metadata: [
     metadata,
@@ -265,7 +251,7 @@ const endUserCharsMax = 256;
  */
 export function endUserOf({ metadata }: CallerBody): string | null {
   const id = isObject(metadata) ? metadata.user_id : undefined;
-  return typeof id === 'string' ? (cleanUser(named(id))?.slice(0, endUserCharsMax) ?? null) : null;
+  return typeof id === 'string' ? (v.cleanUser(named(id))?.slice(0, endUserCharsMax) ?? null) : null;
 }
 
 const joined = /^user_([0-9a-f]{16,})_account_([\w-]*?)_session_/;

@@ -1,57 +1,44 @@
 import { isObject } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  type Check,
-  complain,
-  eachOf,
-  integerIn,
-  members,
-  needed,
-  numberIn,
-  object,
-  oneOf,
-  optional,
-  string,
-  stringOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { plainTable, questionsOf } from '../field-table.ts';
 
 const messagesMax = 100_000;
 const blocksMax = 10_000;
 const toolsMax = 512;
 
-const textObject = members("an object with 'text'", { text: needed(string, 'a text') });
-const source = members("an object with 'bytes' in base64", {
-  bytes: string,
-  text: string,
-  content: arrayOf(textObject, 0, blocksMax, 'texts'),
-  s3Location: members("an object with 'uri'", { uri: needed(string, 'an address of S3') }),
+const textObject = v.members("an object with 'text'", { text: v.needed(v.string, 'a text') });
+const source = v.members("an object with 'bytes' in base64", {
+  bytes: v.string,
+  text: v.string,
+  content: v.arrayOf(textObject, 0, blocksMax, 'texts'),
+  s3Location: v.members("an object with 'uri'", { uri: v.needed(v.string, 'an address of S3') }),
 });
-const media = members("an object with 'format' and 'source'", {
-  format: string,
-  name: string,
-  source: needed(source, "an object with 'bytes' in base64"),
-  citations: members("an object with 'enabled'", { enabled: boolean }),
+const media = v.members("an object with 'format' and 'source'", {
+  format: v.string,
+  name: v.string,
+  source: v.needed(source, "an object with 'bytes' in base64"),
+  citations: v.members("an object with 'enabled'", { enabled: v.boolean }),
 });
-const cachePoint = members("an object with 'type'", { type: needed(oneOf('default'), "'default'"), ttl: string });
-const reasoning = members("an object with 'reasoningText' or 'redactedContent'", {
-  reasoningText: members("an object with 'text'", { text: needed(string, 'a text'), signature: string }),
-  redactedContent: string,
+const cachePoint = v.members("an object with 'type'", {
+  type: v.needed(v.oneOf('default'), "'default'"),
+  ttl: v.string,
 });
-const guarded = members("an object with 'text'", { text: textObject });
-const searched = members("an object with 'source', 'title' and 'content'", {
-  source: string,
-  title: string,
-  content: needed(arrayOf(textObject, 0, blocksMax, 'texts'), 'an array of texts'),
+const reasoning = v.members("an object with 'reasoningText' or 'redactedContent'", {
+  reasoningText: v.members("an object with 'text'", { text: v.needed(v.string, 'a text'), signature: v.string }),
+  redactedContent: v.string,
+});
+const guarded = v.members("an object with 'text'", { text: textObject });
+const searched = v.members("an object with 'source', 'title' and 'content'", {
+  source: v.string,
+  title: v.string,
+  content: v.needed(v.arrayOf(textObject, 0, blocksMax, 'texts'), 'an array of texts'),
 });
 
 /** Kinds of blocks by their only member; a block of another kind goes to Bedrock alone. */
-const kinds = new Map<string, Check>(
+const kinds = new Map<string, v.Check>(
   Object.entries({
-    text: string,
+    text: v.string,
     image: media,
     document: media,
     video: media,
@@ -60,91 +47,91 @@ const kinds = new Map<string, Check>(
     guardContent: guarded,
     searchResult: searched,
     reasoningContent: reasoning,
-    citationsContent: members("an object with 'content'", { content: arrayOf(textObject, 0, blocksMax, 'texts') }),
-    json: anyJson,
-    toolUse: members("an object with 'toolUseId', 'name' and 'input'", {
-      toolUseId: needed(stringOf(1, 65_536), 'the id of the call'),
-      name: needed(stringOf(1, 256), 'the name of the tool'),
-      input: anyJson,
+    citationsContent: v.members("an object with 'content'", { content: v.arrayOf(textObject, 0, blocksMax, 'texts') }),
+    json: v.anyJson,
+    toolUse: v.members("an object with 'toolUseId', 'name' and 'input'", {
+      toolUseId: v.needed(v.stringOf(1, 65_536), 'the id of the call'),
+      name: v.needed(v.stringOf(1, 256), 'the name of the tool'),
+      input: v.anyJson,
     }),
   }),
 );
 
-const block: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object such as {'text': '…'}");
+const block: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object such as {'text': '…'}");
   for (const name in value) {
     const check = name === 'toolResult' ? toolResult : kinds.get(name);
-    const complaint = check === undefined ? null : optional(value, name, check);
+    const complaint = check === undefined ? null : v.optional(value, name, check);
     if (complaint !== null) return complaint;
   }
   return null;
 };
 
-const toolResult = members("an object with 'toolUseId' and 'content'", {
-  toolUseId: needed(stringOf(1, 65_536), 'the id of the call that it answers'),
-  content: needed(
-    arrayOf((value) => innerBlock(value), 0, blocksMax, 'blocks'),
+const toolResult = v.members("an object with 'toolUseId' and 'content'", {
+  toolUseId: v.needed(v.stringOf(1, 65_536), 'the id of the call that it answers'),
+  content: v.needed(
+    v.arrayOf((value) => innerBlock(value), 0, blocksMax, 'blocks'),
     'an array of blocks',
   ),
-  status: oneOf('success', 'error'),
+  status: v.oneOf('success', 'error'),
 });
 
 /** Block of a result, which holds no results. */
-const innerBlock: Check = (value) =>
+const innerBlock: v.Check = (value) =>
   isObject(value) && value.toolResult !== undefined
-    ? complain('toolResult', value.toolResult, "a block such as {'text': '…'}")
+    ? v.complain('toolResult', value.toolResult, "a block such as {'text': '…'}")
     : block(value);
 
-const message = members("an object with 'role' and 'content'", {
-  role: needed(oneOf('user', 'assistant', 'system'), "'user' or 'assistant'"),
-  content: needed(arrayOf(block, 0, blocksMax, 'blocks'), 'an array of blocks'),
+const message = v.members("an object with 'role' and 'content'", {
+  role: v.needed(v.oneOf('user', 'assistant', 'system'), "'user' or 'assistant'"),
+  content: v.needed(v.arrayOf(block, 0, blocksMax, 'blocks'), 'an array of blocks'),
 });
 
-const tool: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'toolSpec'");
-  return optional(value, 'toolSpec', toolSpec) ?? optional(value, 'cachePoint', cachePoint);
+const tool: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'toolSpec'");
+  return v.optional(value, 'toolSpec', toolSpec) ?? v.optional(value, 'cachePoint', cachePoint);
 };
 
-const toolSpec = members("an object with 'name' and 'inputSchema'", {
-  name: needed(stringOf(1, 256), 'the name of the tool'),
-  description: string,
-  inputSchema: needed(members("an object with 'json'", { json: object }), "an object with 'json'"),
-  strict: boolean,
+const toolSpec = v.members("an object with 'name' and 'inputSchema'", {
+  name: v.needed(v.stringOf(1, 256), 'the name of the tool'),
+  description: v.string,
+  inputSchema: v.needed(v.members("an object with 'json'", { json: v.object }), "an object with 'json'"),
+  strict: v.boolean,
 });
 
 /** Fields that every provider has some form of. Bedrock itself judges those of its callers more closely. */
 const fields = plainTable({
-  model: string,
-  stream: boolean,
-  messages: arrayOf(message, 1, messagesMax, 'messages'),
-  system: (value) => (Array.isArray(value) ? eachOf(value, block) : complain('', value, 'an array of blocks')),
-  inferenceConfig: members('an object', {
-    maxTokens: integerIn(1, Number.MAX_SAFE_INTEGER),
-    temperature: numberIn(0, 2),
-    topP: numberIn(0, 1),
-    stopSequences: arrayOf(string, 0, 2_500, 'texts'),
-    topK: integerIn(1, Number.MAX_SAFE_INTEGER),
+  model: v.string,
+  stream: v.boolean,
+  messages: v.arrayOf(message, 1, messagesMax, 'messages'),
+  system: (value) => (Array.isArray(value) ? v.eachOf(value, block) : v.complain('', value, 'an array of blocks')),
+  inferenceConfig: v.members('an object', {
+    maxTokens: v.integerIn(1, Number.MAX_SAFE_INTEGER),
+    temperature: v.numberIn(0, 2),
+    topP: v.numberIn(0, 1),
+    stopSequences: v.arrayOf(v.string, 0, 2_500, 'texts'),
+    topK: v.integerIn(1, Number.MAX_SAFE_INTEGER),
   }),
-  toolConfig: members("an object with 'tools'", {
-    tools: needed(arrayOf(tool, 0, toolsMax, 'tools'), 'an array of tools'),
-    toolChoice: members("an object such as {'auto': {}}", {
-      auto: object,
-      any: object,
-      tool: members("an object with 'name'", { name: needed(string, 'the name of a tool') }),
+  toolConfig: v.members("an object with 'tools'", {
+    tools: v.needed(v.arrayOf(tool, 0, toolsMax, 'tools'), 'an array of tools'),
+    toolChoice: v.members("an object such as {'auto': {}}", {
+      auto: v.object,
+      any: v.object,
+      tool: v.members("an object with 'name'", { name: v.needed(v.string, 'the name of a tool') }),
     }),
   }),
-  additionalModelRequestFields: object,
-  additionalModelResponseFieldPaths: arrayOf(string, 0, 10, 'paths'),
-  outputConfig: members("an object with 'textFormat'", {
-    textFormat: members("an object with 'type' and 'structure'", {
-      type: needed(oneOf('json_schema'), "'json_schema'"),
-      structure: needed(
-        members("an object with 'jsonSchema'", {
-          jsonSchema: needed(
-            members("an object with 'schema'", {
-              schema: needed(string, 'a JSON Schema as a text'),
-              name: string,
-              description: string,
+  additionalModelRequestFields: v.object,
+  additionalModelResponseFieldPaths: v.arrayOf(v.string, 0, 10, 'paths'),
+  outputConfig: v.members("an object with 'textFormat'", {
+    textFormat: v.members("an object with 'type' and 'structure'", {
+      type: v.needed(v.oneOf('json_schema'), "'json_schema'"),
+      structure: v.needed(
+        v.members("an object with 'jsonSchema'", {
+          jsonSchema: v.needed(
+            v.members("an object with 'schema'", {
+              schema: v.needed(v.string, 'a JSON Schema as a text'),
+              name: v.string,
+              description: v.string,
             }),
             "an object with 'schema'",
           ),
@@ -153,7 +140,7 @@ const fields = plainTable({
       ),
     }),
   }),
-  serviceTier: members("an object with 'type'", { type: string }),
+  serviceTier: v.members("an object with 'type'", { type: v.string }),
 });
 
 /** `model` and `stream` are of the path. */
@@ -168,8 +155,8 @@ export function requestSchema(): JsonSchema {
 }
 
 const ofBedrockAlone = plainTable({
-  guardrailConfig: object,
-  performanceConfig: object,
-  promptVariables: object,
-  requestMetadata: object,
+  guardrailConfig: v.object,
+  performanceConfig: v.object,
+  promptVariables: v.object,
+  requestMetadata: v.object,
 });

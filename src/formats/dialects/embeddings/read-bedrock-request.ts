@@ -2,46 +2,35 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import type { AnswerForm, EmbeddingRequest } from '../../neutral/embedding.ts';
-import {
-  anyJson,
-  arrayOf,
-  asFailure,
-  boolean,
-  integerIn,
-  members,
-  needed,
-  oneOf,
-  string,
-  stringOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { checkFields, plainTable } from '../field-table.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
-const dimensions = integerIn(1, dimensionsMax);
+const dimensions = v.integerIn(1, dimensionsMax);
 
 /** Members of Amazon Titan, Amazon Nova and Cohere, of which a body has those of one. */
 const fields = plainTable({
-  model: string,
-  inputText: string,
+  model: v.string,
+  inputText: v.string,
   dimensions,
-  normalize: boolean,
-  embeddingTypes: arrayOf(oneOf('float'), 1, 1, "form: 'float'"),
-  embeddingConfig: members('an object', { outputEmbeddingLength: dimensions }),
-  texts: arrayOf(string, 1, inputsMax, 'texts'),
-  input_type: stringOf(1, 64),
-  truncate: oneOf('NONE', 'START', 'END', 'LEFT', 'RIGHT'),
-  embedding_types: arrayOf(oneOf('float'), 1, 1, "form: 'float'"),
+  normalize: v.boolean,
+  embeddingTypes: v.arrayOf(v.oneOf('float'), 1, 1, "form: 'float'"),
+  embeddingConfig: v.members('an object', { outputEmbeddingLength: dimensions }),
+  texts: v.arrayOf(v.string, 1, inputsMax, 'texts'),
+  input_type: v.stringOf(1, 64),
+  truncate: v.oneOf('NONE', 'START', 'END', 'LEFT', 'RIGHT'),
+  embedding_types: v.arrayOf(v.oneOf('float'), 1, 1, "form: 'float'"),
   output_dimension: dimensions,
-  taskType: oneOf('SINGLE_EMBEDDING'),
-  singleEmbeddingParams: members("an object with 'text'", {
-    embeddingPurpose: string,
+  taskType: v.oneOf('SINGLE_EMBEDDING'),
+  singleEmbeddingParams: v.members("an object with 'text'", {
+    embeddingPurpose: v.string,
     embeddingDimension: dimensions,
-    text: needed(
-      members("an object with 'value'", { value: needed(string, 'a text'), truncationMode: string }),
+    text: v.needed(
+      v.members("an object with 'value'", { value: v.needed(v.string, 'a text'), truncationMode: v.string }),
       "an object with 'value': only texts are embedded here",
     ),
   }),
-  schemaVersion: anyJson,
+  schemaVersion: v.anyJson,
 });
 
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
@@ -49,7 +38,7 @@ const required = new Map([['model', 'the name of an embedding model (GET /v1/mod
 /** A body of InvokeModel with texts to embed, and the model of its path. */
 export function readBedrockRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, required);
-  if (complaint !== null) return asFailure(complaint);
+  if (complaint !== null) return v.asFailure(complaint);
   const { model, images, inputImage } = body;
   if ((images ?? inputImage ?? null) !== null) {
     return invalid(images == null ? 'inputImage' : 'images', 'Only texts are embedded here.');

@@ -2,39 +2,32 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import { type EmbeddingRequest, vectorTypes } from '../../neutral/embedding.ts';
-import {
-  anyJson,
-  arrayOf,
-  asFailure,
-  byType,
-  integerIn,
-  members,
-  needed,
-  oneOf,
-  string,
-  stringOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { checkFields, plainTable } from '../field-table.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
-const textPart = byType("an object such as {'type': 'text', 'text': '…'}", "'text': pictures cannot be embedded here", {
-  text: members("an object with 'text'", { text: needed(string, 'a text') }),
-});
+const textPart = v.byType(
+  "an object such as {'type': 'text', 'text': '…'}",
+  "'text': pictures cannot be embedded here",
+  {
+    text: v.members("an object with 'text'", { text: v.needed(v.string, 'a text') }),
+  },
+);
 
-const inputItem = members("an object with 'content'", {
-  content: needed(arrayOf(textPart, 1, 100, 'parts'), 'an array of parts'),
+const inputItem = v.members("an object with 'content'", {
+  content: v.needed(v.arrayOf(textPart, 1, 100, 'parts'), 'an array of parts'),
 });
 
 const fields = plainTable({
-  model: string,
-  texts: arrayOf(string, 1, inputsMax, 'texts'),
-  inputs: arrayOf(inputItem, 1, inputsMax, 'inputs'),
-  input_type: stringOf(1, 64),
-  output_dimension: integerIn(1, dimensionsMax),
-  embedding_types: arrayOf(oneOf(...vectorTypes), 1, vectorTypes.length, 'types'),
-  truncate: oneOf('NONE', 'START', 'END'),
-  max_tokens: anyJson,
-  priority: anyJson,
+  model: v.string,
+  texts: v.arrayOf(v.string, 1, inputsMax, 'texts'),
+  inputs: v.arrayOf(inputItem, 1, inputsMax, 'inputs'),
+  input_type: v.stringOf(1, 64),
+  output_dimension: v.integerIn(1, dimensionsMax),
+  embedding_types: v.arrayOf(v.oneOf(...vectorTypes), 1, vectorTypes.length, 'types'),
+  truncate: v.oneOf('NONE', 'START', 'END'),
+  max_tokens: v.anyJson,
+  priority: v.anyJson,
 });
 
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
@@ -42,7 +35,7 @@ const required = new Map([['model', 'the name of an embedding model (GET /v1/mod
 /** The body of Cohere's `POST /v2/embed`, of texts. */
 export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, required);
-  if (complaint !== null) return asFailure(complaint);
+  if (complaint !== null) return v.asFailure(complaint);
   const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: given } = body;
   if ((images ?? null) !== null) {
     return invalid('images', "'images' cannot be embedded here: send 'texts'.");

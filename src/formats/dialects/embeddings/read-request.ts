@@ -2,17 +2,7 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import {
-  arrayOf,
-  asFailure,
-  cleanUser,
-  complain,
-  integerIn,
-  oneOf,
-  optional,
-  string,
-  stringOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { furtherMembers } from '../forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
 
@@ -23,19 +13,19 @@ const tokenIdMax = 2 ** 31 - 1;
 
 const known = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user', 'input_type']);
 const rules = {
-  dimensions: integerIn(1, dimensionsMax),
-  encoding_format: oneOf('float', 'base64'),
-  input_type: stringOf(1, 64),
+  dimensions: v.integerIn(1, dimensionsMax),
+  encoding_format: v.oneOf('float', 'base64'),
+  input_type: v.stringOf(1, 64),
 };
 
 const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
 
 /** Schema of such a body for `/openapi.json`. */
 export function embeddingSchema(): JsonSchema {
-  const tokens = arrayOf(integerIn(0, tokenIdMax), 1, Number.POSITIVE_INFINITY, 'tokens');
-  const listOf = (item: typeof string) => schemaOf(arrayOf(item, 1, inputsMax, 'inputs'));
+  const tokens = v.arrayOf(v.integerIn(0, tokenIdMax), 1, Number.POSITIVE_INFINITY, 'tokens');
+  const listOf = (item: typeof v.string) => schemaOf(v.arrayOf(item, 1, inputsMax, 'inputs'));
   const input = described(
-    { anyOf: [{ type: 'string' }, listOf(string), schemaOf(tokens), listOf(tokens)] },
+    { anyOf: [{ type: 'string' }, listOf(v.string), schemaOf(tokens), listOf(tokens)] },
     () => null,
   );
   return schemaBesideModel({ input, ...rules }, { input: whatToSend });
@@ -46,8 +36,8 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
   const wrong = invalidFieldIn(body, null);
   if (wrong !== null) return wrong;
   for (const [name, rule] of Object.entries(rules)) {
-    const complaint = optional(body, name, rule);
-    if (complaint !== null) return asFailure(complaint);
+    const complaint = v.optional(body, name, rule);
+    if (complaint !== null) return v.asFailure(complaint);
   }
   const inputs = readInputs(body.input);
   if (isFailure(inputs)) return inputs;
@@ -62,7 +52,7 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
     encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
     purpose: 'query',
     answerForm: 'openai',
-    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+    user: typeof body.user === 'string' ? v.cleanUser(body.user) : null,
     extra: furtherMembers(body, known),
   };
 }
@@ -71,11 +61,11 @@ function readInputs(input: JsonValue | undefined): EmbeddingInputs | Failure {
   if (typeof input === 'string') {
     return { kind: 'texts', texts: [input] };
   }
-  if (!Array.isArray(input)) return asFailure(complain('input', input, whatToSend));
+  if (!Array.isArray(input)) return v.asFailure(v.complain('input', input, whatToSend));
   if (input.length === 0) return empty('input');
   if (typeof input[0] === 'number') {
     const complaint = wrongToken(input, 'input');
-    return complaint === null ? { kind: 'tokens', tokens: [input as number[]] } : asFailure(complaint);
+    return complaint === null ? { kind: 'tokens', tokens: [input as number[]] } : v.asFailure(complaint);
   }
   if (input.length > inputsMax) {
     return invalid('input', `'input' has ${input.length} inputs. Send at most ${inputsMax} in one request.`);
@@ -93,7 +83,7 @@ function readTexts(input: readonly JsonValue[]): EmbeddingInputs | Failure {
   for (let i = 0; i < input.length; i++) {
     const text = input[i];
     if (typeof text !== 'string') {
-      return asFailure(complain(`input[${i}]`, text, 'a text, as the inputs before it are'));
+      return v.asFailure(v.complain(`input[${i}]`, text, 'a text, as the inputs before it are'));
     }
   }
   return { kind: 'texts', texts: input as string[] };
@@ -103,11 +93,11 @@ function readTokens(input: readonly JsonValue[]): EmbeddingInputs | Failure {
   for (let i = 0; i < input.length; i++) {
     const tokens = input[i];
     if (!Array.isArray(tokens)) {
-      return asFailure(complain(`input[${i}]`, tokens, i === 0 ? 'a text or tokens' : 'an array of tokens'));
+      return v.asFailure(v.complain(`input[${i}]`, tokens, i === 0 ? 'a text or tokens' : 'an array of tokens'));
     }
     if (tokens.length === 0) return empty(`input[${i}]`);
     const complaint = wrongToken(tokens, `input[${i}]`);
-    if (complaint !== null) return asFailure(complaint);
+    if (complaint !== null) return v.asFailure(complaint);
   }
   return { kind: 'tokens', tokens: input as number[][] };
 }
@@ -116,7 +106,7 @@ function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | nul
   const at = tokens.findIndex(
     (token) => typeof token !== 'number' || !Number.isInteger(token) || token < 0 || token > tokenIdMax,
   );
-  return at === -1 ? null : complain(`${path}[${at}]`, tokens[at], 'a token, which is an integer of 0 or more');
+  return at === -1 ? null : v.complain(`${path}[${at}]`, tokens[at], 'a token, which is an integer of 0 or more');
 }
 
 /** The 400 for an input without anything in it. */

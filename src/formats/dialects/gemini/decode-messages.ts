@@ -9,76 +9,63 @@ import {
 } from '../../../kernel/json.ts';
 import type { Complaint } from '../../neutral/described-check.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import {
-  arrayOf,
-  boolean,
-  type Check,
-  complain,
-  members,
-  needed,
-  object,
-  oneOf,
-  optional,
-  base64 as plainBase64,
-  required,
-  string,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { createRepeats } from './tool-turns.ts';
 import { noSignature, vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
 
-const blob: Check = (value) =>
+const blob: v.Check = (value) =>
   isObject(value)
-    ? (required(value, 'mimeType', string, 'the media type') ?? required(value, 'data', plainBase64, 'base64'))
-    : complain('', value, "an object with 'mimeType' and 'data'");
+    ? (v.required(value, 'mimeType', v.string, 'the media type') ?? v.required(value, 'data', v.base64, 'base64'))
+    : v.complain('', value, "an object with 'mimeType' and 'data'");
 
-const fileData: Check = (value) =>
+const fileData: v.Check = (value) =>
   isObject(value)
-    ? (required(value, 'fileUri', string, 'where the file is') ?? optional(value, 'mimeType', string))
-    : complain('', value, "an object with 'fileUri'");
+    ? (v.required(value, 'fileUri', v.string, 'where the file is') ?? v.optional(value, 'mimeType', v.string))
+    : v.complain('', value, "an object with 'fileUri'");
 
-const functionCall: Check = (value) =>
+const functionCall: v.Check = (value) =>
   isObject(value)
-    ? (required(value, 'name', string, 'the name of the function') ??
-      optional(value, 'args', object) ??
-      optional(value, 'id', string))
-    : complain('', value, "an object with 'name' and 'args'");
+    ? (v.required(value, 'name', v.string, 'the name of the function') ??
+      v.optional(value, 'args', v.object) ??
+      v.optional(value, 'id', v.string))
+    : v.complain('', value, "an object with 'name' and 'args'");
 
-const nestedPart: Check = (value) =>
-  isObject(value) ? optional(value, 'inlineData', blob) : complain('', value, "an object with 'inlineData'");
+const nestedPart: v.Check = (value) =>
+  isObject(value) ? v.optional(value, 'inlineData', blob) : v.complain('', value, "an object with 'inlineData'");
 
-const functionResponse: Check = (value) =>
+const functionResponse: v.Check = (value) =>
   isObject(value)
-    ? (required(value, 'name', string, 'the name of the function') ??
-      required(value, 'response', object, 'an object') ??
-      optional(value, 'id', string) ??
-      optional(value, 'parts', arrayOf(nestedPart, 0, anyLength, 'parts')))
-    : complain('', value, "an object with 'name' and 'response'");
+    ? (v.required(value, 'name', v.string, 'the name of the function') ??
+      v.required(value, 'response', v.object, 'an object') ??
+      v.optional(value, 'id', v.string) ??
+      v.optional(value, 'parts', v.arrayOf(nestedPart, 0, anyLength, 'parts')))
+    : v.complain('', value, "an object with 'name' and 'response'");
 
 /** A part of an unknown kind goes to Google unchanged. */
-const part: Check = (value) =>
+const part: v.Check = (value) =>
   isObject(value)
-    ? (optional(value, 'text', string) ??
-      optional(value, 'thought', boolean) ??
-      optional(value, 'thoughtSignature', string) ??
-      optional(value, 'inlineData', blob) ??
-      optional(value, 'fileData', fileData) ??
-      optional(value, 'functionCall', functionCall) ??
-      optional(value, 'functionResponse', functionResponse))
-    : complain('', value, 'an object such as {"text":"…"}');
+    ? (v.optional(value, 'text', v.string) ??
+      v.optional(value, 'thought', v.boolean) ??
+      v.optional(value, 'thoughtSignature', v.string) ??
+      v.optional(value, 'inlineData', blob) ??
+      v.optional(value, 'fileData', fileData) ??
+      v.optional(value, 'functionCall', functionCall) ??
+      v.optional(value, 'functionResponse', functionResponse))
+    : v.complain('', value, 'an object such as {"text":"…"}');
 
-const content: Check = (value) =>
+const content: v.Check = (value) =>
   isObject(value)
-    ? (optional(value, 'role', oneOf('user', 'model', 'function')) ??
-      required(value, 'parts', arrayOf(part, 1, anyLength, 'parts'), 'an array of at least one part'))
-    : complain('', value, "an object with 'role' and 'parts'");
+    ? (v.optional(value, 'role', v.oneOf('user', 'model', 'function')) ??
+      v.required(value, 'parts', v.arrayOf(part, 1, anyLength, 'parts'), 'an array of at least one part'))
+    : v.complain('', value, "an object with 'role' and 'parts'");
 
-export const contents = arrayOf(content, 1, anyLength, 'contents');
+export const contents = v.arrayOf(content, 1, anyLength, 'contents');
 
 /** The system instruction. */
-export const system = members("an object with 'parts'", {
-  parts: needed(arrayOf(part, 0, anyLength, 'parts'), 'an array of parts'),
+export const system = v.members("an object with 'parts'", {
+  parts: v.needed(v.arrayOf(part, 0, anyLength, 'parts'), 'an array of parts'),
 });
 
 /** The known kind of a part. */
@@ -111,7 +98,7 @@ export function responsesFollowCalls(contents: readonly JsonObject[]): Complaint
       if (!isObject(response)) continue;
       const left = (open.get(jsonText(response.name)) ?? 0) - 1;
       const send = 'a response after the functionCall of that name that it answers';
-      if (left < 0) return complain(`contents[${c}].parts[${p}].functionResponse`, response, send);
+      if (left < 0) return v.complain(`contents[${c}].parts[${p}].functionResponse`, response, send);
       open.set(jsonText(response.name), left);
     }
   }

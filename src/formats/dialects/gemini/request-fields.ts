@@ -3,22 +3,7 @@ import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '
 import { bodySchema, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  type Check,
-  complain,
-  integerIn,
-  members,
-  needed,
-  numberIn,
-  object,
-  oneOf,
-  optional,
-  string,
-  turnsOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import type { EncodeTarget } from '../dialect.ts';
 import { type Checked, checkFields, fieldTable, judged, placeFields, writtenFields } from '../field-table.ts';
 import { clamp, firstTexts, from, tokenLimit, type Write, when } from '../taken-fields.ts';
@@ -34,36 +19,36 @@ import type { ModelRules } from './model-rules.ts';
 import { vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
-const anyInteger = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+const anyInteger = v.integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
-const declaration = members("an object with 'name'", {
-  name: needed(string, 'the name of the function'),
-  description: string,
-  parameters: object,
-  parametersJsonSchema: object,
+const declaration = v.members("an object with 'name'", {
+  name: v.needed(v.string, 'the name of the function'),
+  description: v.string,
+  parameters: v.object,
+  parametersJsonSchema: v.object,
 });
 
-const tool = members("an object with 'functionDeclarations'", {
-  functionDeclarations: arrayOf(declaration, 0, anyLength, 'declarations'),
+const tool = v.members("an object with 'functionDeclarations'", {
+  functionDeclarations: v.arrayOf(declaration, 0, anyLength, 'declarations'),
 });
 
-const modes = oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED');
+const modes = v.oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED');
 /** Google takes them in small letters too. */
 const mode = described(schemaOf(modes), (value) =>
   typeof value === 'string' && modes(value.toUpperCase()) === null ? null : modes(value),
 );
 
-const toolConfig = members('an object', {
-  functionCallingConfig: members('an object such as {"mode":"AUTO"}', {
+const toolConfig = v.members('an object', {
+  functionCallingConfig: v.members('an object such as {"mode":"AUTO"}', {
     mode,
-    allowedFunctionNames: arrayOf(string, 0, anyLength, 'names'),
+    allowedFunctionNames: v.arrayOf(v.string, 0, anyLength, 'names'),
   }),
 });
 
-const thinkingConfig = members('an object such as {"thinkingBudget":1024}', {
-  includeThoughts: boolean,
+const thinkingConfig = v.members('an object such as {"thinkingBudget":1024}', {
+  includeThoughts: v.boolean,
   thinkingBudget: anyInteger,
-  thinkingLevel: string,
+  thinkingLevel: v.string,
 });
 
 function putFormat(request: NeutralRequest, config: JsonObject): undefined {
@@ -82,8 +67,8 @@ function putReasoning(request: NeutralRequest, config: JsonObject): undefined {
   else if (includeThoughts === true || budget === -1) request.reasoning = { effort: 'medium' };
 }
 
-const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
-const candidates = integerIn(1, 8);
+const outputLimit = v.integerIn(1, Number.MAX_SAFE_INTEGER);
+const candidates = v.integerIn(1, 8);
 
 const int32Max = 2 ** 31 - 1;
 
@@ -97,10 +82,10 @@ const penalty: Write<SentTo> = { ...when(({ rules }, value) => rules.penalties &
 
 /** Members of `generationConfig`. */
 export const generationFields = fieldTable<JsonObject, undefined, SentTo>({
-  temperature: [numberIn(0, 2), 'temperature', clamp(0, 2)],
-  topP: [numberIn(0, 1), 'topP'],
+  temperature: [v.numberIn(0, 2), 'temperature', clamp(0, 2)],
+  topP: [v.numberIn(0, 1), 'topP'],
   topK: [
-    numberIn(0, Number.MAX_SAFE_INTEGER),
+    v.numberIn(0, Number.MAX_SAFE_INTEGER),
     (request, { topK }) => {
       if ((topK as number) >= 1) request.topK = Math.round(topK as number);
     },
@@ -115,7 +100,7 @@ export const generationFields = fieldTable<JsonObject, undefined, SentTo>({
   ],
   candidateCount: [candidates, 'n', null],
   stopSequences: [
-    arrayOf(string, 0, anyLength, 'strings'),
+    v.arrayOf(v.string, 0, anyLength, 'strings'),
     (request, { stopSequences }) => {
       if ((stopSequences as string[]).length > 0) request.stop = stopSequences as string[];
     },
@@ -125,21 +110,21 @@ export const generationFields = fieldTable<JsonObject, undefined, SentTo>({
     ),
   ],
   seed: [anyInteger, 'seed', when((_, seed) => Number.isSafeInteger(seed) && Math.abs(seed) <= int32Max)],
-  presencePenalty: [numberIn(-2, 2), 'presencePenalty', penalty],
-  frequencyPenalty: [numberIn(-2, 2), 'frequencyPenalty', penalty],
-  responseMimeType: [string, putFormat],
-  responseSchema: [object, 'read'],
-  responseJsonSchema: [object, 'read'],
+  presencePenalty: [v.numberIn(-2, 2), 'presencePenalty', penalty],
+  frequencyPenalty: [v.numberIn(-2, 2), 'frequencyPenalty', penalty],
+  responseMimeType: [v.string, putFormat],
+  responseSchema: [v.object, 'read'],
+  responseJsonSchema: [v.object, 'read'],
   responseLogprobs: [
-    boolean,
+    v.boolean,
     (request, { responseLogprobs }) => {
       if (responseLogprobs === true) request.logprobs = true;
     },
   ],
-  logprobs: [integerIn(0, 20), 'topLogprobs', null],
+  logprobs: [v.integerIn(0, 20), 'topLogprobs', null],
   thinkingConfig: [thinkingConfig, putReasoning],
   // Text is what every answer is; anything else only Google gives (`readRequest`).
-  responseModalities: [anyJson, 'read'],
+  responseModalities: [v.anyJson, 'read'],
 });
 
 export const encodedFields = writtenFields(generationFields);
@@ -147,30 +132,30 @@ export const encodedFields = writtenFields(generationFields);
 const noneRequired: ReadonlyMap<string, string> = new Map();
 
 const generationConfig = described(bodySchema(generationFields, noneRequired), (value) =>
-  isObject(value) ? checkFields(generationFields, value, noneRequired) : complain('', value, 'an object'),
+  isObject(value) ? checkFields(generationFields, value, noneRequired) : v.complain('', value, 'an object'),
 );
 
 /** The parts that Culvert reads itself. */
-const configRead: Check = (value) =>
+const configRead: v.Check = (value) =>
   isObject(value)
-    ? (optional(value, 'maxOutputTokens', outputLimit) ?? optional(value, 'candidateCount', candidates))
-    : complain('', value, 'an object');
+    ? (v.optional(value, 'maxOutputTokens', outputLimit) ?? v.optional(value, 'candidateCount', candidates))
+    : v.complain('', value, 'an object');
 
-const systemRead: Check = (value) => turnsOf('parts', 1)([value]);
+const systemRead: v.Check = (value) => v.turnsOf('parts', 1)([value]);
 
 /** `model` and `stream` are put in by the route, which has them from the path. */
 export const requestFields = fieldTable<JsonObject>({
-  model: [string, 'read', null, string],
-  stream: [boolean, 'read', null, boolean],
-  contents: [contents, 'read', null, turnsOf('parts', 1)],
+  model: [v.string, 'read', null, v.string],
+  stream: [v.boolean, 'read', null, v.boolean],
+  contents: [contents, 'read', null, v.turnsOf('parts', 1)],
   systemInstruction: [system, 'read', null, systemRead],
-  tools: [arrayOf(tool, 0, anyLength, 'tools'), 'read'],
+  tools: [v.arrayOf(tool, 0, anyLength, 'tools'), 'read'],
   toolConfig: [toolConfig, 'read'],
   generationConfig: [generationConfig, 'read', null, configRead],
   // Google's alone. OpenAI answers 400 to fields that it does not know.
-  labels: [anyJson, 'vendor'],
-  cachedContent: [anyJson, 'vendor'],
-  safetySettings: [anyJson, 'vendor'],
+  labels: [v.anyJson, 'vendor'],
+  cachedContent: [v.anyJson, 'vendor'],
+  safetySettings: [v.anyJson, 'vendor'],
 });
 
 /** Types and bounds of a request; the first fault found names its field. The body is the one given, not a copy. */

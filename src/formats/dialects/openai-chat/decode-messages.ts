@@ -3,20 +3,7 @@ import { type Complaint, described, type JsonSchema } from '../../neutral/descri
 import { markMessage } from '../../neutral/mark-message.ts';
 import { shownTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import {
-  arrayOf,
-  base64,
-  type Check,
-  complain,
-  eachOf,
-  oneOf,
-  optional,
-  required,
-  string,
-  stringOf,
-  textOr,
-  within,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { signatureIn } from './thought-signature.ts';
 import { provenThoughts, thoughtIn, thoughtsIn } from './thoughts.ts';
@@ -36,8 +23,8 @@ const partTypes: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const messages = described(messagesSchema(), (value) => {
-  if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
-  return eachOf(value, message);
+  if (!Array.isArray(value) || value.length === 0) return v.complain('', value, 'an array of at least one message');
+  return v.eachOf(value, message);
 });
 
 /** The schema does not say which members go with which role. */
@@ -55,8 +42,8 @@ function messagesSchema(): JsonSchema {
 }
 
 function message(value: JsonValue): Complaint | null {
-  if (!isObject(value)) return complain('', value, "an object with 'role' and 'content'");
-  const fault = value.name === undefined ? null : optional(value, 'name', string);
+  if (!isObject(value)) return v.complain('', value, "an object with 'role' and 'content'");
+  const fault = value.name === undefined ? null : v.optional(value, 'name', v.string);
   if (fault !== null) return fault;
   switch (value.role) {
     case 'user':
@@ -67,25 +54,25 @@ function message(value: JsonValue): Complaint | null {
       return assistant(value);
     case 'tool':
       return (
-        required(value, 'tool_call_id', stringOf(1, 512), 'the id of the tool call that this message answers') ??
+        v.required(value, 'tool_call_id', v.stringOf(1, 512), 'the id of the tool call that this message answers') ??
         (value.content === null ? null : content(value, 'tool'))
       );
     case 'function':
       return (
-        required(value, 'name', stringOf(1, 64), 'the name of the function that this message answers') ??
-        optional(value, 'content', string)
+        v.required(value, 'name', v.stringOf(1, 64), 'the name of the function that this message answers') ??
+        v.optional(value, 'content', v.string)
       );
     default:
-      return complain('role', value.role, rolesSend);
+      return v.complain('role', value.role, rolesSend);
   }
 }
 
 function assistant(value: JsonObject): Complaint | null {
   const fault =
-    optional(value, 'tool_calls', toolCalls) ??
-    optional(value, 'function_call', functionCall) ??
-    optional(value, 'refusal', string) ??
-    optional(value, 'reasoning_content', string);
+    v.optional(value, 'tool_calls', toolCalls) ??
+    v.optional(value, 'function_call', functionCall) ??
+    v.optional(value, 'refusal', v.string) ??
+    v.optional(value, 'reasoning_content', v.string);
   if (fault !== null) return fault;
   // A turn without a word: a model ended so, or was stopped before its first, and clients send it back.
   return isFilled(value.content) ? content(value, 'assistant') : null;
@@ -99,110 +86,115 @@ function content(holder: JsonObject, role: string): Complaint | null {
   const value = holder.content;
   if (typeof value === 'string') return null;
   if (!Array.isArray(value) || value.length === 0) {
-    return complain('content', value, 'a string or an array of content parts');
+    return v.complain('content', value, 'a string or an array of content parts');
   }
-  const complaint = eachOf(value, (one) => part(one, partTypes[role]));
-  return complaint && within('content', complaint);
+  const complaint = v.eachOf(value, (one) => part(one, partTypes[role]));
+  return complaint && v.within('content', complaint);
 }
 
-const thoughts: Check = textOr((value) =>
-  Array.isArray(value) ? null : complain('', value, 'a string or a list of texts'),
+const thoughts: v.Check = v.textOr((value) =>
+  Array.isArray(value) ? null : v.complain('', value, 'a string or a list of texts'),
 );
 
 function part(value: JsonValue, types: readonly string[] = []): Complaint | null {
-  if (!isObject(value)) return complain('', value, "an object with 'type'");
+  if (!isObject(value)) return v.complain('', value, "an object with 'type'");
   const { type } = value;
   if (typeof type !== 'string' || !types.includes(type)) {
-    return complain('type', type, `one of ${types.map((word) => `'${word}'`).join(', ')} (what this role may send)`);
+    return v.complain('type', type, `one of ${types.map((word) => `'${word}'`).join(', ')} (what this role may send)`);
   }
   switch (type) {
     case 'text':
     case 'refusal':
-      return required(value, type, string, 'a string');
+      return v.required(value, type, v.string, 'a string');
     case 'thinking':
-      return required(value, 'thinking', thoughts, 'a string or a list of texts');
+      return v.required(value, 'thinking', thoughts, 'a string or a list of texts');
     case 'image_url':
-      return required(value, 'image_url', imageUrl, "an object with 'url'");
+      return v.required(value, 'image_url', imageUrl, "an object with 'url'");
     case 'input_audio':
-      return required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
+      return v.required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
     case 'document_url':
       return (
-        required(value, 'document_url', mediaUrl, 'an https: URL or a data: URL') ??
-        optional(value, 'document_name', string)
+        v.required(value, 'document_url', mediaUrl, 'an https: URL or a data: URL') ??
+        v.optional(value, 'document_name', v.string)
       );
     default:
-      return required(value, 'file', file, "an object with 'file_data' or 'file_id'");
+      return v.required(value, 'file', file, "an object with 'file_data' or 'file_id'");
   }
 }
 
-const detail = oneOf('auto', 'low', 'high', 'original');
+const detail = v.oneOf('auto', 'low', 'high', 'original');
 
-const imageUrl: Check = (value) => {
+const imageUrl: v.Check = (value) => {
   // As clients of Mistral's API write it.
   if (typeof value === 'string') return mediaUrl(value);
-  if (!isObject(value)) return complain('', value, "an object with 'url'");
-  return required(value, 'url', mediaUrl, 'an https: URL or a data: URL') ?? optional(value, 'detail', detail);
+  if (!isObject(value)) return v.complain('', value, "an object with 'url'");
+  return v.required(value, 'url', mediaUrl, 'an https: URL or a data: URL') ?? v.optional(value, 'detail', detail);
 };
 
 /** An address of the web, or a data: URL. */
-export const mediaUrl: Check = (value) => {
+export const mediaUrl: v.Check = (value) => {
   if (typeof value === 'string') {
     if (value.startsWith('data:')) {
       // Only the head is read: the rest is megabytes of base64.
       if (value.slice(0, 200).includes(';base64,')) return null;
     } else if (value.slice(0, 8).toLowerCase() === 'https://' && URL.canParse(value)) return null;
   }
-  return complain('', value, "an https: URL or a data: URL ('data:image/png;base64,…')");
+  return v.complain('', value, "an https: URL or a data: URL ('data:image/png;base64,…')");
 };
 
-const audioFormat = oneOf('wav', 'mp3');
+const audioFormat = v.oneOf('wav', 'mp3');
 
 /** Sound as both of OpenAI's formats have it. */
-export const inputAudio: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'data' and 'format'");
+export const inputAudio: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'data' and 'format'");
   return (
-    required(value, 'data', base64, 'the audio as base64') ?? required(value, 'format', audioFormat, "'wav' or 'mp3'")
+    v.required(value, 'data', v.base64, 'the audio as base64') ??
+    v.required(value, 'format', audioFormat, "'wav' or 'mp3'")
   );
 };
 
-const file: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'file_data' or 'file_id'");
+const file: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'file_data' or 'file_id'");
   const fault =
-    optional(value, 'filename', string) ?? optional(value, 'file_data', string) ?? optional(value, 'file_id', string);
+    v.optional(value, 'filename', v.string) ??
+    v.optional(value, 'file_data', v.string) ??
+    v.optional(value, 'file_id', v.string);
   if (fault !== null) return fault;
   return isFilled(value.file_data) || isFilled(value.file_id)
     ? null
-    : complain('file_data', value.file_data ?? undefined, "the file as a data: URL, or 'file_id' in its place");
+    : v.complain('file_data', value.file_data ?? undefined, "the file as a data: URL, or 'file_id' in its place");
 };
 
-const functionCall: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'name' and 'arguments'");
+const functionCall: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'name' and 'arguments'");
   return (
-    required(value, 'name', stringOf(1, 256), 'the name of the function') ??
-    required(value, 'arguments', string, 'the arguments as a string of JSON')
+    v.required(value, 'name', v.stringOf(1, 256), 'the name of the function') ??
+    v.required(value, 'arguments', v.string, 'the arguments as a string of JSON')
   );
 };
 
-const customCall: Check = (value) => {
-  if (!isObject(value)) return complain('', value, "an object with 'name' and 'input'");
-  return required(value, 'name', string, 'the name of the tool') ?? required(value, 'input', string, 'a string');
+const customCall: v.Check = (value) => {
+  if (!isObject(value)) return v.complain('', value, "an object with 'name' and 'input'");
+  return (
+    v.required(value, 'name', v.string, 'the name of the tool') ?? v.required(value, 'input', v.string, 'a string')
+  );
 };
 
-const toolCalls: Check = arrayOf(
+const toolCalls: v.Check = v.arrayOf(
   (value) => {
-    if (!isObject(value)) return complain('', value, "an object with 'id', 'type' and 'function'");
-    const fault = required(value, 'id', stringOf(1, 512), 'the id of the tool call');
+    if (!isObject(value)) return v.complain('', value, "an object with 'id', 'type' and 'function'");
+    const fault = v.required(value, 'id', v.stringOf(1, 512), 'the id of the tool call');
     if (fault !== null) return fault;
     switch (value.type) {
       case 'custom':
-        return required(value, 'custom', customCall, "an object with 'name' and 'input'");
+        return v.required(value, 'custom', customCall, "an object with 'name' and 'input'");
       // Some providers leave the type out of their answers, and clients send those back.
       case undefined:
       case null:
       case 'function':
-        return required(value, 'function', functionCall, "an object with 'name' and 'arguments'");
+        return v.required(value, 'function', functionCall, "an object with 'name' and 'arguments'");
       default:
-        return complain('type', value.type, "'function' or 'custom'");
+        return v.complain('type', value.type, "'function' or 'custom'");
     }
   },
   0,

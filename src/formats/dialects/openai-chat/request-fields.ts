@@ -17,29 +17,7 @@ import type {
   NeutralTool,
   NeutralToolChoice,
 } from '../../neutral/request.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  byType,
-  cleanUser,
-  complain,
-  functionName,
-  integerIn,
-  isGiven,
-  mapOf,
-  members,
-  needed,
-  numberIn,
-  object,
-  oneOf,
-  string,
-  stringOf,
-  textOr,
-  turnsOf,
-  within,
-  wordOr,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
@@ -49,24 +27,24 @@ import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from
 /** OpenAI takes 128 and refuses more itself; other providers take more. */
 const toolsMax = 1_024;
 
-const functionDefinition = members("an object with 'name'", {
-  name: needed(functionName, 'the name of the function'),
-  description: string,
-  parameters: object,
-  strict: boolean,
+const functionDefinition = v.members("an object with 'name'", {
+  name: v.needed(v.functionName, 'the name of the function'),
+  description: v.string,
+  parameters: v.object,
+  strict: v.boolean,
 });
 
-const customDefinition = members("an object with 'name'", {
-  name: needed(functionName, 'the name of the tool'),
-  description: string,
-  format: object,
+const customDefinition = v.members("an object with 'name'", {
+  name: v.needed(v.functionName, 'the name of the tool'),
+  description: v.string,
+  format: v.object,
 });
 
 const toolSend = "an object with 'type' and 'function'";
 const definitionSend = "an object with 'name', 'description' and 'parameters'";
-const tool = byType(toolSend, "'function', 'custom', 'web_search', 'web_fetch', 'file_search' or 'mcp'", {
-  function: members(toolSend, { function: needed(functionDefinition, definitionSend) }),
-  custom: members(toolSend, { custom: needed(customDefinition, "an object with 'name'") }),
+const tool = v.byType(toolSend, "'function', 'custom', 'web_search', 'web_fetch', 'file_search' or 'mcp'", {
+  function: v.members(toolSend, { function: v.needed(functionDefinition, definitionSend) }),
+  custom: v.members(toolSend, { custom: v.needed(customDefinition, "an object with 'name'") }),
   // Tools of newer formats: the answering server runs them.
   web_search: null,
   web_fetch: null,
@@ -74,75 +52,78 @@ const tool = byType(toolSend, "'function', 'custom', 'web_search', 'web_fetch', 
   mcp: null,
 });
 
-const tools = arrayOf(tool, 0, toolsMax, 'tools');
-const functions = arrayOf(functionDefinition, 1, toolsMax, 'functions');
+const tools = v.arrayOf(tool, 0, toolsMax, 'tools');
+const functions = v.arrayOf(functionDefinition, 1, toolsMax, 'functions');
 
-const named = needed(
-  members("an object with 'name'", { name: needed(functionName, 'the name of a tool') }),
+const named = v.needed(
+  v.members("an object with 'name'", { name: v.needed(v.functionName, 'the name of a tool') }),
   "an object with 'name'",
 );
 
 const allowedSend = "an object with 'mode' and 'tools'";
-const allowedTools = members(allowedSend, {
-  mode: needed(oneOf('auto', 'required'), "'auto' or 'required'"),
-  tools: needed(arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'),
+const allowedTools = v.members(allowedSend, {
+  mode: v.needed(v.oneOf('auto', 'required'), "'auto' or 'required'"),
+  tools: v.needed(v.arrayOf(v.object, 0, toolsMax, 'tools'), 'the tools to choose from'),
 });
 
 const choiceSend = `'none', 'auto', 'required' or {"type":"function","function":{"name":…}}`;
-const toolChoice = wordOr(
+const toolChoice = v.wordOr(
   // Google's `validated`: Copilot CLI sends it to models whose names begin with `gemini`. `any` is Mistral's `required`.
   ['none', 'auto', 'required', 'validated', 'any'],
-  byType(choiceSend, "'function', 'custom' or 'allowed_tools'", {
-    function: members(choiceSend, { function: named }),
-    custom: members(choiceSend, { custom: named }),
-    allowed_tools: members(choiceSend, { allowed_tools: needed(allowedTools, allowedSend) }),
+  v.byType(choiceSend, "'function', 'custom' or 'allowed_tools'", {
+    function: v.members(choiceSend, { function: named }),
+    custom: v.members(choiceSend, { custom: named }),
+    allowed_tools: v.members(choiceSend, { allowed_tools: v.needed(allowedTools, allowedSend) }),
   }),
 );
 
-const functionCallChoice = wordOr(
+const functionCallChoice = v.wordOr(
   ['none', 'auto'],
-  members(`'none', 'auto' or {"name":…}`, { name: needed(functionName, 'the name of a tool') }),
+  v.members(`'none', 'auto' or {"name":…}`, { name: v.needed(v.functionName, 'the name of a tool') }),
 );
 
 const jsonSchemaSend = "an object with 'name' and 'schema'";
-const jsonSchema = members(jsonSchemaSend, {
-  name: needed(functionName, 'a name for the format'),
-  schema: object,
-  description: string,
-  strict: boolean,
+const jsonSchema = v.members(jsonSchemaSend, {
+  name: v.needed(v.functionName, 'a name for the format'),
+  schema: v.object,
+  description: v.string,
+  strict: v.boolean,
 });
 
 const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","json_schema":{…}}`;
-const responseFormat = byType(formatSend, "'text', 'json_object' or 'json_schema'", {
+const responseFormat = v.byType(formatSend, "'text', 'json_object' or 'json_schema'", {
   text: null,
   json_object: null,
-  json_schema: members(formatSend, { json_schema: needed(jsonSchema, jsonSchemaSend) }),
+  json_schema: v.members(formatSend, { json_schema: v.needed(jsonSchema, jsonSchemaSend) }),
 });
 
-const penalty = numberIn(-2, 2);
-const limit = integerIn(1, Number.MAX_SAFE_INTEGER);
+const penalty = v.numberIn(-2, 2);
+const limit = v.integerIn(1, Number.MAX_SAFE_INTEGER);
 /** 0 (watsonx) and -1 (LM Studio, llama.cpp) ask for as many tokens as the model may write. */
-const vendorsLimit = integerIn(-1, Number.MAX_SAFE_INTEGER);
+const vendorsLimit = v.integerIn(-1, Number.MAX_SAFE_INTEGER);
 // The published bounds are those of a 64-bit integer, which a double only comes near to.
-const int64 = integerIn(-(2 ** 63), 2 ** 63);
+const int64 = v.integerIn(-(2 ** 63), 2 ** 63);
 
-const stop = textOr(arrayOf(string, 0, 4, 'strings, or a string'));
+const stop = v.textOr(v.arrayOf(v.string, 0, 4, 'strings, or a string'));
 
-const streamOptions = members('an object such as {"include_usage":true}', {
-  include_usage: boolean,
-  include_obfuscation: boolean,
+const streamOptions = v.members('an object such as {"include_usage":true}', {
+  include_usage: v.boolean,
+  include_obfuscation: v.boolean,
 });
 
-const logitBias = mapOf(numberIn(-100, 100), Number.POSITIVE_INFINITY, 'token id to bias');
+const logitBias = v.mapOf(v.numberIn(-100, 100), Number.POSITIVE_INFINITY, 'token id to bias');
 
-const audio = members("an object with 'voice' and 'format'", {
-  voice: needed(textOr(object), 'the name of a voice'),
-  format: needed(string, "a format such as 'wav' or 'mp3'"),
+const audio = v.members("an object with 'voice' and 'format'", {
+  voice: v.needed(v.textOr(v.object), 'the name of a voice'),
+  format: v.needed(v.string, "a format such as 'wav' or 'mp3'"),
 });
 
-const prediction = byType("an object with 'type' and 'content'", "'content'", {
-  content: members("an object with 'type' and 'content'", {
-    content: needed(textOr(arrayOf(anyJson, 0, Number.POSITIVE_INFINITY, 'text parts')), 'a string or text parts'),
+const prediction = v.byType("an object with 'type' and 'content'", "'content'", {
+  content: v.members("an object with 'type' and 'content'", {
+    content: v.needed(
+      v.textOr(v.arrayOf(v.anyJson, 0, Number.POSITIVE_INFINITY, 'text parts')),
+      'a string or text parts',
+    ),
   }),
 });
 
@@ -150,7 +131,7 @@ const prediction = byType("an object with 'type' and 'content'", "'content'", {
 
 function putMaxOutputTokens(request: NeutralRequest, body: ChatRequest): undefined {
   const limit = body.max_completion_tokens ?? body.max_tokens;
-  if (isGiven(limit)) request.maxOutputTokens = limit;
+  if (v.isGiven(limit)) request.maxOutputTokens = limit;
 }
 
 /** Not a parameter of OpenAI's, but of many that speak its format, and of Anthropic's. */
@@ -187,9 +168,9 @@ function allowedNames(choice: ChatRequest['tool_choice']): string[] | null {
 
 function neutralTool(definition: ChatFunction, cache: JsonObject | undefined): NeutralTool {
   const tool: NeutralTool = { name: definition.name };
-  if (isGiven(definition.description)) tool.description = definition.description;
-  if (isGiven(definition.parameters)) tool.parameters = definition.parameters;
-  if (isGiven(definition.strict)) tool.strict = definition.strict;
+  if (v.isGiven(definition.description)) tool.description = definition.description;
+  if (v.isGiven(definition.parameters)) tool.parameters = definition.parameters;
+  if (v.isGiven(definition.strict)) tool.strict = definition.strict;
   if (isObject(cache)) tool.cache = cache;
   return tool;
 }
@@ -203,7 +184,7 @@ function flatCustomTool({ format, ...custom }: JsonObject & { name: string }): N
 
 function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
   const choice = body.tool_choice ?? body.function_call;
-  if (isGiven(choice)) request.toolChoice = neutralChoice(choice);
+  if (v.isGiven(choice)) request.toolChoice = neutralChoice(choice);
 }
 
 function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
@@ -231,8 +212,8 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
     case 'json_schema': {
       const { name, schema, strict, description } = format.json_schema;
       const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };
-      if (isGiven(strict)) neutral.strict = strict;
-      if (isGiven(description)) neutral.description = description;
+      if (v.isGiven(strict)) neutral.strict = strict;
+      if (v.isGiven(description)) neutral.description = description;
       request.responseFormat = neutral;
     }
   }
@@ -264,7 +245,7 @@ function budgetOf(tokens: JsonValue | undefined): NeutralReasoning | null {
 }
 
 function putUser(request: NeutralRequest, body: ChatRequest): undefined {
-  const user = cleanUser(body.user);
+  const user = v.cleanUser(body.user);
   if (user !== null) request.user = user;
 }
 
@@ -284,53 +265,53 @@ export function customEcho(tools: readonly ChatTool[]): { echo: JsonObject } | n
 }
 
 const efforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
-const modelName = stringOf(1, 256);
-const choices = integerIn(1, 128);
+const modelName = v.stringOf(1, 256);
+const choices = v.integerIn(1, 128);
 
 /** Other fields are kept, and forwarded unchanged to targets of this dialect. */
 export const requestFields = fieldTable<ChatRequest>({
   model: [modelName, 'read', null, modelName],
-  messages: [messages, 'read', null, turnsOf('content', 1)],
-  stream: [boolean, 'read', null, boolean],
+  messages: [messages, 'read', null, v.turnsOf('content', 1)],
+  stream: [v.boolean, 'read', null, v.boolean],
   stream_options: [streamOptions, 'read', null, streamOptions],
   max_tokens: [limit, putMaxOutputTokens, null, vendorsLimit],
   max_completion_tokens: [limit, putMaxOutputTokens, tokenLimit(), vendorsLimit],
-  temperature: [numberIn(0, 2), 'temperature'],
-  top_p: [numberIn(0, 1), 'topP'],
-  top_k: [anyJson, putTopK, from('topK')],
+  temperature: [v.numberIn(0, 2), 'temperature'],
+  top_p: [v.numberIn(0, 1), 'topP'],
+  top_k: [v.anyJson, putTopK, from('topK')],
   frequency_penalty: [penalty, 'frequencyPenalty'],
   presence_penalty: [penalty, 'presencePenalty'],
   stop: [stop, putStop, from('stop', firstTexts(4))],
   n: [choices, 'n', asIs, choices],
   seed: [int64, 'seed'],
-  logprobs: [boolean, 'logprobs'],
-  top_logprobs: [integerIn(0, 20), 'topLogprobs'],
+  logprobs: [v.boolean, 'logprobs'],
+  top_logprobs: [v.integerIn(0, 20), 'topLogprobs'],
   logit_bias: [logitBias, 'logitBias'],
   tools: [tools, putTools],
   tool_choice: [toolChoice, putToolChoice],
   // By the encoder: it is refused where there are no tools.
-  parallel_tool_calls: [boolean, 'parallelToolCalls', null],
+  parallel_tool_calls: [v.boolean, 'parallelToolCalls', null],
   functions: [functions, putTools],
   function_call: [functionCallChoice, putToolChoice],
   response_format: [responseFormat, putResponseFormat],
-  reasoning_effort: [oneOf(...efforts, 'default'), putReasoning],
-  reasoning: [anyJson, putReasoning],
-  thinking: [anyJson, putReasoning],
+  reasoning_effort: [v.oneOf(...efforts, 'default'), putReasoning],
+  reasoning: [v.anyJson, putReasoning],
+  thinking: [v.anyJson, putReasoning],
   // OpenAI refuses a longer one.
-  user: [stringOf(0, 256), putUser, from('user', { fit: (user: string) => (user.length <= 64 ? user : undefined) })],
-  metadata: [object, 'hint'],
-  store: [boolean, 'hint'],
+  user: [v.stringOf(0, 256), putUser, from('user', { fit: (user: string) => (user.length <= 64 ? user : undefined) })],
+  metadata: [v.object, 'hint'],
+  store: [v.boolean, 'hint'],
   // Providers have different tiers, so any word passes.
-  service_tier: [string, 'hint'],
+  service_tier: [v.string, 'hint'],
   prediction: [prediction, 'hint'],
-  prompt_cache_key: [string, 'hint'],
-  prompt_cache_retention: [anyJson, 'hint'],
-  prompt_cache_options: [anyJson, 'hint'],
-  safety_identifier: [stringOf(0, 64), 'hint'],
-  verbosity: [oneOf('low', 'medium', 'high'), 'vendor'],
-  modalities: [arrayOf(string, 0, 8, 'strings'), 'vendor'],
+  prompt_cache_key: [v.string, 'hint'],
+  prompt_cache_retention: [v.anyJson, 'hint'],
+  prompt_cache_options: [v.anyJson, 'hint'],
+  safety_identifier: [v.stringOf(0, 64), 'hint'],
+  verbosity: [v.oneOf('low', 'medium', 'high'), 'vendor'],
+  modalities: [v.arrayOf(v.string, 0, 8, 'strings'), 'vendor'],
   audio: [audio, 'vendor'],
-  web_search_options: [object, 'vendor'],
+  web_search_options: [v.object, 'vendor'],
   models: [fallbackNames, 'read', null, fallbackNames],
   fallbacks: [fallbackEntries, 'read', null, fallbackEntries],
 });
@@ -355,13 +336,13 @@ const requiredFields: ReadonlyMap<string, string> = new Map([
 function combinations(body: JsonObject): Complaint | null {
   const { max_tokens: old, max_completion_tokens: current } = body;
   if (typeof old === 'number' && typeof current === 'number' && old !== current) {
-    return complain('max_tokens', old, `the same as 'max_completion_tokens' (${current}), or only one of the two`);
+    return v.complain('max_tokens', old, `the same as 'max_completion_tokens' (${current}), or only one of the two`);
   }
   if (typeof body.top_logprobs === 'number' && body.logprobs !== true) {
-    return complain('top_logprobs', body.top_logprobs, "'logprobs': true with it, or leave it out");
+    return v.complain('top_logprobs', body.top_logprobs, "'logprobs': true with it, or leave it out");
   }
   if (isObject(body.stream_options) && body.stream !== true) {
-    return complain('stream_options', body.stream_options, "'stream': true with it, or leave it out");
+    return v.complain('stream_options', body.stream_options, "'stream': true with it, or leave it out");
   }
   const { tool_choice: choice } = body;
   return choice === 'required' || isObject(choice) ? choiceFitsTools(choice, body) : null;
@@ -370,13 +351,13 @@ function combinations(body: JsonObject): Complaint | null {
 /** A choice that forces a tool needs that tool: an upstream's complaint would come late and name less. */
 function choiceFitsTools(choice: 'required' | JsonObject, { tools }: JsonObject): Complaint | null {
   const offered = listIn(tools);
-  if (offered.length === 0) return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
+  if (offered.length === 0) return v.complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
   const kind = choice.type;
   const name = nameIn(choice, kind);
   const names = offered.map((offer) => (isObject(offer) ? nameIn(offer, kind) : null));
   if (names.includes(name)) return null;
-  return within('tool_choice', complain(`${kind}.name`, name ?? undefined, "the name of one of 'tools'"));
+  return v.within('tool_choice', v.complain(`${kind}.name`, name ?? undefined, "the name of one of 'tools'"));
 }
 
 function nameIn(holder: JsonObject, kind: string): string | null {

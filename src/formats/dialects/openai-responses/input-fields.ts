@@ -1,28 +1,18 @@
 import { hasText, isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
-import {
-  type Check,
-  complain,
-  eachOf,
-  oneOf,
-  optional,
-  required,
-  string,
-  stringOf,
-  within,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { inputAudio, mediaUrl } from '../openai-chat/decode-messages.ts';
 
 const inputSend = 'a string or an array of input items';
 
 const roles = ['user', 'assistant', 'system', 'developer'];
-const role = oneOf(...roles);
+const role = v.oneOf(...roles);
 
 /** The conversation: text, or items. Items and parts of unknown types are kept: a provider may know them. */
 export const input = described(inputSchema(), (value) => {
   if (typeof value === 'string') return null;
-  if (!Array.isArray(value)) return complain('', value, inputSend);
-  return eachOf(value, item);
+  if (!Array.isArray(value)) return v.complain('', value, inputSend);
+  return v.eachOf(value, item);
 });
 
 function inputSchema(): JsonSchema {
@@ -35,10 +25,10 @@ function inputSchema(): JsonSchema {
   return { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object', properties } }] };
 }
 
-const callId = stringOf(1, 512);
+const callId = v.stringOf(1, 512);
 
 function item(value: JsonValue): Complaint | null {
-  if (!isObject(value)) return complain('', value, "an object with 'type', or 'role' and 'content'");
+  if (!isObject(value)) return v.complain('', value, "an object with 'type', or 'role' and 'content'");
   const { type } = value;
   if (type === undefined || type === null) {
     // Items that only name an earlier one come without a type as well.
@@ -50,34 +40,36 @@ function item(value: JsonValue): Complaint | null {
       return message(value);
     case 'function_call':
       return (
-        required(value, 'call_id', callId, 'the id of the call') ??
-        required(value, 'name', stringOf(1, 256), 'the name of the function') ??
-        required(value, 'arguments', string, 'the arguments as a string of JSON')
+        v.required(value, 'call_id', callId, 'the id of the call') ??
+        v.required(value, 'name', v.stringOf(1, 256), 'the name of the function') ??
+        v.required(value, 'arguments', v.string, 'the arguments as a string of JSON')
       );
     case 'custom_tool_call':
       return (
-        required(value, 'call_id', callId, 'the id of the call') ??
-        required(value, 'name', stringOf(1, 256), 'the name of the tool') ??
-        required(value, 'input', string, 'a string')
+        v.required(value, 'call_id', callId, 'the id of the call') ??
+        v.required(value, 'name', v.stringOf(1, 256), 'the name of the tool') ??
+        v.required(value, 'input', v.string, 'a string')
       );
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return required(value, 'call_id', callId, 'the id of the call that this answers') ?? output(value);
+      return v.required(value, 'call_id', callId, 'the id of the call that this answers') ?? output(value);
     case 'reasoning':
       return (
-        optional(value, 'encrypted_content', string) ??
-        optional(value, 'summary', textParts) ??
-        optional(value, 'content', textParts)
+        v.optional(value, 'encrypted_content', v.string) ??
+        v.optional(value, 'summary', textParts) ??
+        v.optional(value, 'content', textParts)
       );
     case 'item_reference':
-      return required(value, 'id', stringOf(1, 512), 'the id of an item');
+      return v.required(value, 'id', v.stringOf(1, 512), 'the id of an item');
     default:
-      return typeof type === 'string' ? null : complain('type', type, "a string such as 'message' or 'function_call'");
+      return typeof type === 'string'
+        ? null
+        : v.complain('type', type, "a string such as 'message' or 'function_call'");
   }
 }
 
 function message(value: JsonObject): Complaint | null {
-  const fault = required(value, 'role', role, `one of ${roles.map((word) => `'${word}'`).join(', ')}`);
+  const fault = v.required(value, 'role', role, `one of ${roles.map((word) => `'${word}'`).join(', ')}`);
   if (fault !== null) return fault;
   const { content } = value;
   return typeof content === 'string' ? null : checkParts('content', content);
@@ -88,64 +80,64 @@ function output(value: JsonObject): Complaint | null {
 }
 
 function checkParts(name: string, value: JsonValue | undefined): Complaint | null {
-  if (!Array.isArray(value)) return complain(name, value, 'a string or an array of content parts');
-  const complaint = eachOf(value, part);
-  return complaint && within(name, complaint);
+  if (!Array.isArray(value)) return v.complain(name, value, 'a string or an array of content parts');
+  const complaint = v.eachOf(value, part);
+  return complaint && v.within(name, complaint);
 }
 
 function part(value: JsonValue): Complaint | null {
-  if (!isObject(value)) return complain('', value, "an object with 'type'");
+  if (!isObject(value)) return v.complain('', value, "an object with 'type'");
   switch (value.type) {
     case 'input_text':
     case 'output_text':
     case 'text':
-      return required(value, 'text', string, 'a string');
+      return v.required(value, 'text', v.string, 'a string');
     case 'refusal':
-      return required(value, 'refusal', string, 'a string');
+      return v.required(value, 'refusal', v.string, 'a string');
     case 'input_image':
       return image(value);
     case 'input_file':
       return file(value);
     case 'input_audio':
-      return required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
+      return v.required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
     default:
       return typeof value.type === 'string'
         ? null
-        : complain('type', value.type, "a string such as 'input_text' or 'input_image'");
+        : v.complain('type', value.type, "a string such as 'input_text' or 'input_image'");
   }
 }
 
 function image(value: JsonObject): Complaint | null {
-  const fault = optional(value, 'image_url', mediaUrl) ?? optional(value, 'file_id', string);
+  const fault = v.optional(value, 'image_url', mediaUrl) ?? v.optional(value, 'file_id', v.string);
   if (fault !== null) return fault;
   return hasText(value.image_url) || hasText(value.file_id)
     ? null
-    : complain('image_url', value.image_url ?? undefined, "an https: URL or a data: URL, or 'file_id' in its place");
+    : v.complain('image_url', value.image_url ?? undefined, "an https: URL or a data: URL, or 'file_id' in its place");
 }
 
 function file(value: JsonObject): Complaint | null {
   const fault =
-    optional(value, 'filename', string) ??
-    optional(value, 'file_data', string) ??
-    optional(value, 'file_url', fileUrl) ??
-    optional(value, 'file_id', string);
+    v.optional(value, 'filename', v.string) ??
+    v.optional(value, 'file_data', v.string) ??
+    v.optional(value, 'file_url', fileUrl) ??
+    v.optional(value, 'file_id', v.string);
   if (fault !== null) return fault;
   return hasText(value.file_data) || hasText(value.file_url) || hasText(value.file_id)
     ? null
-    : complain('file_data', undefined, "the file as a data: URL, or 'file_url' or 'file_id' in its place");
+    : v.complain('file_data', undefined, "the file as a data: URL, or 'file_url' or 'file_id' in its place");
 }
 
-const fileUrl: Check = (value) => (isWebUrl(value) ? null : complain('', value, 'an https: URL'));
+const fileUrl: v.Check = (value) => (isWebUrl(value) ? null : v.complain('', value, 'an https: URL'));
 
 function isWebUrl(value: JsonValue): boolean {
   return typeof value === 'string' && value.slice(0, 8).toLowerCase() === 'https://' && URL.canParse(value);
 }
 
-const textParts: Check = (value) => {
-  if (!Array.isArray(value)) return complain('', value, 'an array of texts');
+const textParts: v.Check = (value) => {
+  if (!Array.isArray(value)) return v.complain('', value, 'an array of texts');
   for (let i = 0; i < value.length; i += 1) {
     const one = value[i];
-    if (!isObject(one) || typeof one.text !== 'string') return complain(`[${i}]`, one, "an object with 'text'");
+    if (!isObject(one) || typeof one.text !== 'string') return v.complain(`[${i}]`, one, "an object with 'text'");
   }
   return null;
 };

@@ -3,27 +3,7 @@ import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../
 import { customTool, isGrammar } from '../../neutral/custom-tool.ts';
 import { bodySchema, type Complaint, type JsonSchema } from '../../neutral/described-check.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  byType,
-  cleanUser,
-  complain,
-  functionName,
-  integerIn,
-  isGiven,
-  members,
-  needed,
-  numberIn,
-  object,
-  oneOf,
-  string,
-  stringOf,
-  textOr,
-  within,
-  wordOr,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { from, tokenLimit } from '../taken-fields.ts';
@@ -33,43 +13,47 @@ import type { ResponsesRequest, WireTool } from './wire.ts';
 
 /** Codex and its servers bring more than chat's 128. */
 const toolsMax = 1_024;
-const toolName = stringOf(1, 128);
+const toolName = v.stringOf(1, 128);
 
 const typeSend = "a string such as 'function'";
 // The provider's tools have neither a name nor a form in common.
 const callable = {
-  function: members(typeSend, {
-    name: needed(toolName, 'the name of the function'),
-    description: string,
-    parameters: object,
-    strict: boolean,
+  function: v.members(typeSend, {
+    name: v.needed(toolName, 'the name of the function'),
+    description: v.string,
+    parameters: v.object,
+    strict: v.boolean,
   }),
-  custom: members(typeSend, { name: needed(toolName, 'the name of the tool'), description: string, format: object }),
+  custom: v.members(typeSend, {
+    name: v.needed(toolName, 'the name of the tool'),
+    description: v.string,
+    format: v.object,
+  }),
 };
-const toolsWithin = arrayOf(byType(typeSend, typeSend, callable, 'pass'), 0, toolsMax, 'tools');
-const namespace = members(typeSend, {
-  name: needed(toolName, 'the name of the namespace'),
-  description: string,
-  tools: needed(toolsWithin, 'the tools of the namespace'),
+const toolsWithin = v.arrayOf(v.byType(typeSend, typeSend, callable, 'pass'), 0, toolsMax, 'tools');
+const namespace = v.members(typeSend, {
+  name: v.needed(toolName, 'the name of the namespace'),
+  description: v.string,
+  tools: v.needed(toolsWithin, 'the tools of the namespace'),
 });
-const tool = byType(typeSend, typeSend, { ...callable, namespace }, 'pass');
+const tool = v.byType(typeSend, typeSend, { ...callable, namespace }, 'pass');
 
-const tools = arrayOf(tool, 0, toolsMax, 'tools');
+const tools = v.arrayOf(tool, 0, toolsMax, 'tools');
 
 const choiceSend = `'none', 'auto', 'required' or {"type":"function","name":…}`;
-const named = members(choiceSend, { name: needed(toolName, 'the name of a tool'), namespace: string });
-const allowed = byType(choiceSend, typeSend, { function: named, custom: named, namespace: named }, 'pass');
-const toolChoice = wordOr(
+const named = v.members(choiceSend, { name: v.needed(toolName, 'the name of a tool'), namespace: v.string });
+const allowed = v.byType(choiceSend, typeSend, { function: named, custom: named, namespace: named }, 'pass');
+const toolChoice = v.wordOr(
   ['none', 'auto', 'required'],
-  byType(
+  v.byType(
     choiceSend,
     "'function', 'custom', 'allowed_tools' or the type of a provider's tool",
     {
       function: named,
       custom: named,
-      allowed_tools: members(choiceSend, {
-        mode: needed(oneOf('auto', 'required'), "'auto' or 'required'"),
-        tools: needed(arrayOf(allowed, 0, toolsMax, 'tools'), 'the tools to choose from'),
+      allowed_tools: v.members(choiceSend, {
+        mode: v.needed(v.oneOf('auto', 'required'), "'auto' or 'required'"),
+        tools: v.needed(v.arrayOf(allowed, 0, toolsMax, 'tools'), 'the tools to choose from'),
       }),
     },
     'pass',
@@ -77,26 +61,26 @@ const toolChoice = wordOr(
 );
 
 const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","name":…,"schema":{…}}`;
-const textFormat = byType(formatSend, "'text', 'json_object' or 'json_schema'", {
+const textFormat = v.byType(formatSend, "'text', 'json_object' or 'json_schema'", {
   text: null,
   json_object: null,
-  json_schema: members(formatSend, {
-    name: needed(functionName, 'a name for the format'),
-    schema: needed(object, 'a JSON Schema'),
-    strict: boolean,
-    description: string,
+  json_schema: v.members(formatSend, {
+    name: v.needed(v.functionName, 'a name for the format'),
+    schema: v.needed(v.object, 'a JSON Schema'),
+    strict: v.boolean,
+    description: v.string,
   }),
 });
 
-const text = members("an object with 'format' or 'verbosity'", {
+const text = v.members("an object with 'format' or 'verbosity'", {
   format: textFormat,
-  verbosity: oneOf('low', 'medium', 'high'),
+  verbosity: v.oneOf('low', 'medium', 'high'),
 });
 
-const reasoning = members("an object with 'effort' or 'summary'", {
-  effort: oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
-  summary: oneOf('auto', 'concise', 'detailed', 'none'),
-  generate_summary: oneOf('auto', 'concise', 'detailed'),
+const reasoning = v.members("an object with 'effort' or 'summary'", {
+  effort: v.oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+  summary: v.oneOf('auto', 'concise', 'detailed', 'none'),
+  generate_summary: v.oneOf('auto', 'concise', 'detailed'),
 });
 
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
@@ -126,8 +110,8 @@ function neutralFormat({ text }: ResponsesRequest): NeutralResponseFormat | null
       return { type: 'json-object' };
     case 'json_schema': {
       const neutral: NeutralResponseFormat = { type: 'json-schema', name: format.name, schema: format.schema };
-      if (isGiven(format.strict)) neutral.strict = format.strict;
-      if (isGiven(format.description)) neutral.description = format.description;
+      if (v.isGiven(format.strict)) neutral.strict = format.strict;
+      if (v.isGiven(format.description)) neutral.description = format.description;
       return neutral;
     }
     default:
@@ -137,45 +121,45 @@ function neutralFormat({ text }: ResponsesRequest): NeutralResponseFormat | null
 
 function putReasoning(request: NeutralRequest, body: ResponsesRequest): undefined {
   const { effort, generate_summary: earlier, summary = earlier } = body.reasoning ?? {};
-  if (!isGiven(effort) && !isGiven(summary)) return;
-  request.reasoning = { ...(isGiven(effort) && { effort }), ...(isGiven(summary) && { summary }) };
+  if (!v.isGiven(effort) && !v.isGiven(summary)) return;
+  request.reasoning = { ...(v.isGiven(effort) && { effort }), ...(v.isGiven(summary) && { summary }) };
 }
 
-const modelName = stringOf(1, 256);
-const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
-const responseId = stringOf(1, 512);
-const conversationId = textOr(
-  members("an id or an object with 'id'", { id: needed(responseId, 'the id of a conversation') }),
+const modelName = v.stringOf(1, 256);
+const outputLimit = v.integerIn(1, Number.MAX_SAFE_INTEGER);
+const responseId = v.stringOf(1, 512);
+const conversationId = v.textOr(
+  v.members("an id or an object with 'id'", { id: v.needed(responseId, 'the id of a conversation') }),
 );
-const items = arrayOf(object, 0, Number.POSITIVE_INFINITY, 'items');
-const itemsOrText = textOr(items);
+const items = v.arrayOf(v.object, 0, Number.POSITIVE_INFINITY, 'items');
+const itemsOrText = v.textOr(items);
 
 /** Other fields are kept, and forwarded unchanged to targets of this dialect. */
 export const requestFields = fieldTable<ResponsesRequest>({
   model: [modelName, 'read', null, modelName],
   input: [input, 'read', null, itemsOrText],
-  instructions: [string, 'read'],
-  stream: [boolean, 'read', null, boolean],
-  stream_options: [anyJson, 'read'],
+  instructions: [v.string, 'read'],
+  stream: [v.boolean, 'read', null, v.boolean],
+  stream_options: [v.anyJson, 'read'],
   max_output_tokens: [
     outputLimit,
     (request, body) => {
-      if (isGiven(body.max_output_tokens)) request.maxOutputTokens = body.max_output_tokens;
+      if (v.isGiven(body.max_output_tokens)) request.maxOutputTokens = body.max_output_tokens;
     },
     // The least that OpenAI takes.
     tokenLimit(16),
     outputLimit,
   ],
-  temperature: [numberIn(0, 2), 'temperature'],
-  top_p: [numberIn(0, 1), 'topP'],
-  top_logprobs: [integerIn(0, 20), putLogprobs, from('topLogprobs')],
-  include: [arrayOf(string, 0, 64, 'strings'), putLogprobs],
+  temperature: [v.numberIn(0, 2), 'temperature'],
+  top_p: [v.numberIn(0, 1), 'topP'],
+  top_logprobs: [v.integerIn(0, 20), putLogprobs, from('topLogprobs')],
+  include: [v.arrayOf(v.string, 0, 64, 'strings'), putLogprobs],
   // Both by decodeTools, since each says something of the other.
   tools: [tools, 'read'],
   tool_choice: [toolChoice, 'read'],
-  parallel_tool_calls: [boolean, 'parallelToolCalls'],
+  parallel_tool_calls: [v.boolean, 'parallelToolCalls'],
   truncation: [
-    oneOf('auto', 'disabled'),
+    v.oneOf('auto', 'disabled'),
     (request, body) => {
       if (body.truncation === 'auto') request.truncation = 'auto';
     },
@@ -184,25 +168,25 @@ export const requestFields = fieldTable<ResponsesRequest>({
   text: [text, putResponseFormat],
   reasoning: [reasoning, putReasoning],
   user: [
-    stringOf(0, 256),
+    v.stringOf(0, 256),
     (request, body) => {
-      const user = cleanUser(body.user);
+      const user = v.cleanUser(body.user);
       if (user !== null) request.user = user;
     },
     from('user'),
   ],
-  metadata: [object, 'hint'],
-  service_tier: [string, 'hint'],
-  prompt_cache_key: [string, 'hint'],
-  prompt_cache_retention: [anyJson, 'hint'],
-  prompt_cache_options: [anyJson, 'hint'],
-  safety_identifier: [stringOf(0, 64), 'hint'],
+  metadata: [v.object, 'hint'],
+  service_tier: [v.string, 'hint'],
+  prompt_cache_key: [v.string, 'hint'],
+  prompt_cache_retention: [v.anyJson, 'hint'],
+  prompt_cache_options: [v.anyJson, 'hint'],
+  safety_identifier: [v.stringOf(0, 64), 'hint'],
   // These say what is kept, and what kept it continues: inference/families/responses handles them before a conversion does.
-  store: [boolean, 'read'],
-  background: [boolean, 'read', null, boolean],
+  store: [v.boolean, 'read'],
+  background: [v.boolean, 'read', null, v.boolean],
   previous_response_id: [responseId, 'read', null, responseId],
   conversation: [conversationId, 'read'],
-  prompt: [anyJson, 'read'],
+  prompt: [v.anyJson, 'read'],
   models: [fallbackNames, 'read', null, fallbackNames],
   fallbacks: [fallbackEntries, 'read', null, fallbackEntries],
 });
@@ -268,7 +252,7 @@ function flatNamesOf(body: JsonObject, entries: readonly JsonObject[]): string[]
   const keys = new Set(
     entries.map(({ type, name, namespace }) => {
       if (type === 'namespace') return `all of ${jsonText(name)}`;
-      return isGiven(namespace) ? `${jsonText(name)} of ${jsonText(namespace)}` : jsonText(name);
+      return v.isGiven(namespace) ? `${jsonText(name)} of ${jsonText(namespace)}` : jsonText(name);
     }),
   );
   const names = offeredTools(body)
@@ -299,18 +283,18 @@ const requiredFields: ReadonlyMap<string, string> = new Map([
 ]);
 
 function bringsConversation(body: JsonObject): boolean {
-  return isGiven(body.previous_response_id) || isGiven(body.conversation) || isGiven(body.prompt);
+  return v.isGiven(body.previous_response_id) || v.isGiven(body.conversation) || v.isGiven(body.prompt);
 }
 
 function conversation(body: JsonObject): Complaint | null {
   const given = body.input;
   if (bringsConversation(body) || !Array.isArray(given)) return null;
-  if (given.length === 0 && !isGiven(body.instructions)) {
-    return complain('input', given, 'a string or an array of at least one input item');
+  if (given.length === 0 && !v.isGiven(body.instructions)) {
+    return v.complain('input', given, 'a string or an array of at least one input item');
   }
   const orphan = orphanOutput(given);
   if (orphan === null) return null;
-  return complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of an earlier call');
+  return v.complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of an earlier call');
 }
 
 /** A choice that forces a tool needs that tool: an upstream's complaint would come late and name less. */
@@ -320,11 +304,11 @@ function choiceFitsTools(body: JsonObject): Complaint | null {
   if (typeof body.previous_response_id === 'string' || isObject(body.prompt)) return null;
   const offered = listIn(body.tools);
   if (choice === 'required' && offered.length === 0) {
-    return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
+    return v.complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
   }
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
   const fits = offeredTools(body).some(({ tool }) => tool.type === choice.type && tool.name === choice.name);
-  return fits ? null : within('tool_choice', complain('name', choice.name, "the name of one of 'tools'"));
+  return fits ? null : v.within('tool_choice', v.complain('name', choice.name, "the name of one of 'tools'"));
 }
 
 /** Schema of such a body for `/openapi.json`. */

@@ -2,78 +2,68 @@ import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { invalidField, plainTable, unknownFields } from '../../dialects/field-table.ts';
 import { bodySchema, type Check, type JsonSchema } from '../../neutral/described-check.ts';
-import {
-  arrayOf,
-  boolean,
-  byType,
-  integerIn,
-  members,
-  needed,
-  numberIn,
-  object,
-  string,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 
 /** Models of the AI SDK that neither chat nor embed, by the last part of their path. */
 export type MediaKind = 'image' | 'speech' | 'transcription' | 'reranking' | 'video';
 
 const filesMax = 16;
 
-const file = byType("an object such as {'type': 'file', 'mediaType': 'image/png', 'data': '…'}", "'file' or 'url'", {
-  file: members("an object with 'data'", { data: needed(string, 'base64'), mediaType: string }),
-  url: members("an object with 'url'", { url: needed(string, 'an address') }),
+const file = v.byType("an object such as {'type': 'file', 'mediaType': 'image/png', 'data': '…'}", "'file' or 'url'", {
+  file: v.members("an object with 'data'", { data: v.needed(v.string, 'base64'), mediaType: v.string }),
+  url: v.members("an object with 'url'", { url: v.needed(v.string, 'an address') }),
 });
-const frame = members("an object with 'image' and 'frameType'", {
-  image: needed(file, 'a picture'),
-  frameType: needed(string, "'first_frame' or 'last_frame'"),
+const frame = v.members("an object with 'image' and 'frameType'", {
+  image: v.needed(file, 'a picture'),
+  frameType: v.needed(v.string, "'first_frame' or 'last_frame'"),
 });
-const documents = byType(
+const documents = v.byType(
   "an object such as {'type': 'text', 'values': ['…']}",
   "'text' or 'object'",
   Object.fromEntries(
-    Object.entries({ text: string, object }).map(([type, item]) => {
-      const values = arrayOf(item, 1, Number.POSITIVE_INFINITY, type === 'text' ? 'texts' : 'objects');
-      return [type, members("an object with 'values'", { values: needed(values, 'an array of documents') })];
+    Object.entries({ text: v.string, object: v.object }).map(([type, item]) => {
+      const values = v.arrayOf(item, 1, Number.POSITIVE_INFINITY, type === 'text' ? 'texts' : 'objects');
+      return [type, v.members("an object with 'values'", { values: v.needed(values, 'an array of documents') })];
     }),
   ),
 );
-const seed = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-const count = integerIn(1, Number.MAX_SAFE_INTEGER);
+const seed = v.integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+const count = v.integerIn(1, Number.MAX_SAFE_INTEGER);
 
 /** Bounds of values are those of the families, which name the field too. */
 const fieldsOf: Readonly<Record<MediaKind, Readonly<Record<string, Check>>>> = {
   image: {
-    prompt: string,
+    prompt: v.string,
     n: count,
-    size: string,
-    aspectRatio: string,
+    size: v.string,
+    aspectRatio: v.string,
     seed,
-    files: arrayOf(file, 1, filesMax - 1, 'pictures'),
+    files: v.arrayOf(file, 1, filesMax - 1, 'pictures'),
     mask: file,
   },
   speech: {
-    text: string,
-    voice: string,
-    outputFormat: string,
-    instructions: string,
-    speed: numberIn(0.25, 4),
-    language: string,
+    text: v.string,
+    voice: v.string,
+    outputFormat: v.string,
+    instructions: v.string,
+    speed: v.numberIn(0.25, 4),
+    language: v.string,
   },
-  transcription: { audio: string, mediaType: string },
-  reranking: { documents, query: string, topN: count },
+  transcription: { audio: v.string, mediaType: v.string },
+  reranking: { documents, query: v.string, topN: count },
   video: {
-    prompt: string,
+    prompt: v.string,
     n: count,
-    aspectRatio: string,
-    resolution: string,
-    duration: numberIn(1, 3_600),
-    fps: numberIn(1, 1_000),
+    aspectRatio: v.string,
+    resolution: v.string,
+    duration: v.numberIn(1, 3_600),
+    fps: v.numberIn(1, 1_000),
     seed,
-    generateAudio: boolean,
+    generateAudio: v.boolean,
     image: file,
-    frameImages: arrayOf(frame, 0, filesMax, 'frames'),
-    inputReferences: arrayOf(file, 0, filesMax, 'files'),
-    callbackUrl: string,
+    frameImages: v.arrayOf(frame, 0, filesMax, 'frames'),
+    inputReferences: v.arrayOf(file, 0, filesMax, 'files'),
+    callbackUrl: v.string,
   },
 };
 
@@ -89,7 +79,7 @@ const requiredOf: Readonly<Record<MediaKind, ReadonlyMap<string, string>>> = {
 };
 
 function tableOf(kind: MediaKind): ReadonlyMap<string, readonly [Check]> {
-  return plainTable({ ...fieldsOf[kind], providerOptions: object });
+  return plainTable({ ...fieldsOf[kind], providerOptions: v.object });
 }
 
 /** The first fault of a call's body, which names its field; null when there is none. */
@@ -109,7 +99,7 @@ export function mediaSchema(kind: MediaKind): JsonSchema {
 
 const operationSend = 'the operation that the start of the video answered';
 const operationFields = plainTable({
-  operation: members(operationSend, { id: needed(string, operationSend) }),
+  operation: v.members(operationSend, { id: v.needed(v.string, operationSend) }),
 });
 const operationRequired = new Map([['operation', operationSend]]);
 

@@ -5,18 +5,7 @@ import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read
 import { described, type JsonSchema } from '../../neutral/described-check.ts';
 import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
 import type { ImageSize } from '../../neutral/image-size.ts';
-import {
-  arrayOf,
-  asFailure,
-  boolean,
-  cleanUser,
-  complain,
-  integerIn,
-  oneOf,
-  optional,
-  required,
-  stringOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 
 /** Limit of OpenAI's newest models. */
 const promptCharsMax = 32_000;
@@ -25,22 +14,22 @@ const sideMin = 16;
 const sideMax = 8_192;
 
 const rules = {
-  n: integerIn(1, imagesMax),
-  quality: oneOf('auto', 'low', 'medium', 'high', 'xhigh', 'max', 'standard', 'hd'),
-  style: oneOf('vivid', 'natural'),
-  background: oneOf('auto', 'transparent', 'opaque'),
-  moderation: oneOf('auto', 'low'),
-  output_format: oneOf('png', 'jpeg', 'webp', 'gif', 'svg'),
-  output_compression: integerIn(0, 100),
+  n: v.integerIn(1, imagesMax),
+  quality: v.oneOf('auto', 'low', 'medium', 'high', 'xhigh', 'max', 'standard', 'hd'),
+  style: v.oneOf('vivid', 'natural'),
+  background: v.oneOf('auto', 'transparent', 'opaque'),
+  moderation: v.oneOf('auto', 'low'),
+  output_format: v.oneOf('png', 'jpeg', 'webp', 'gif', 'svg'),
+  output_compression: v.integerIn(0, 100),
   // The last is Together's.
-  response_format: oneOf('url', 'b64_json', 'base64'),
-  input_fidelity: oneOf('high', 'low'),
-  stream: boolean,
-  partial_images: integerIn(0, 3),
+  response_format: v.oneOf('url', 'b64_json', 'base64'),
+  input_fidelity: v.oneOf('high', 'low'),
+  stream: v.boolean,
+  partial_images: v.integerIn(0, 3),
 } as const;
 const known = new Set(['model', 'prompt', 'size', 'user', 'image', 'mask', ...Object.keys(rules)]);
 
-const prompt = stringOf(1, promptCharsMax);
+const prompt = v.stringOf(1, promptCharsMax);
 const promptSend = 'a text that says what to draw';
 const sizePattern = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
 const sizeSend = `'auto' or <width>x<height> such as '1024x1024', each side of ${sideMin} to ${sideMax} pixels`;
@@ -56,7 +45,7 @@ export function imageSchema(): JsonSchema {
 
 /** And of the form of `/v1/images/edits`. */
 export function imageEditSchema(): JsonSchema {
-  const image = arrayOf(file, 1, Number.POSITIVE_INFINITY, 'pictures');
+  const image = v.arrayOf(file, 1, Number.POSITIVE_INFINITY, 'pictures');
   const required = { prompt: promptSend, image: 'the picture to change, or several: PNG, JPEG or WebP' };
   return schemaBesideModel({ image, mask: file, prompt, size: sizeWord, ...rules }, required);
 }
@@ -86,11 +75,11 @@ export function imageVariationSchema(): JsonSchema {
 export function readImageRequest(body: JsonObject): ImageRequest | Failure {
   const wrong = invalidFieldIn(body, null);
   if (wrong !== null) return wrong;
-  const missing = required(body, 'prompt', prompt, promptSend);
-  if (missing !== null) return asFailure(missing);
+  const missing = v.required(body, 'prompt', prompt, promptSend);
+  if (missing !== null) return v.asFailure(missing);
   for (const [name, rule] of Object.entries(rules)) {
-    const complaint = optional(body, name, rule);
-    if (complaint !== null) return asFailure(complaint);
+    const complaint = v.optional(body, name, rule);
+    if (complaint !== null) return v.asFailure(complaint);
   }
   if (body.stream === true && body.response_format === 'url') {
     const message = "'response_format': streamed pictures come in their events. Send 'b64_json', or no 'stream'.";
@@ -122,7 +111,7 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
     answerForm: answerFormOf(body),
     stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
     inputFidelity: word('input_fidelity'),
-    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
+    user: typeof body.user === 'string' ? v.cleanUser(body.user) : null,
     extra: furtherMembers(body, known),
   };
 }
@@ -142,5 +131,5 @@ function readSize(size: JsonValue | undefined): ImageSize | null | Failure {
   const sides = typeof size === 'string' ? sizePattern.exec(size) : null;
   const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
   if ([width, height].every((side) => side >= sideMin && side <= sideMax)) return { width, height };
-  return asFailure(complain('size', size, sizeSend));
+  return v.asFailure(v.complain('size', size, sizeSend));
 }

@@ -9,17 +9,7 @@ import {
   type TranscriptionTask,
   transcriptFormats,
 } from '../../neutral/transcript.ts';
-import {
-  arrayOf,
-  asFailure,
-  boolean,
-  cleanUser,
-  complain,
-  numberIn,
-  oneOf,
-  string,
-  stringOf,
-} from '../../neutral/value-checks.ts';
+import * as v from '../../neutral/value-checks.ts';
 
 const languageCharsMax = 32;
 const promptCharsMax = 32_768;
@@ -28,15 +18,15 @@ const includesMax = 16;
 /** Fields that may come once, in addition to `model` and `user`. */
 const singleFields = {
   language: described({ type: 'string', maxLength: languageCharsMax, examples: ['en'] }, () => null),
-  prompt: stringOf(0, promptCharsMax),
-  response_format: oneOf(...transcriptFormats),
-  temperature: numberIn(0, 1),
-  stream: boolean,
+  prompt: v.stringOf(0, promptCharsMax),
+  response_format: v.oneOf(...transcriptFormats),
+  temperature: v.numberIn(0, 1),
+  stream: v.boolean,
 };
 /** Fields that are lists; with and without `[]` they are the same. */
 const listFields = {
-  timestamp_granularities: arrayOf(oneOf('word', 'segment'), 0, Number.POSITIVE_INFINITY, 'words'),
-  include: arrayOf(string, 0, includesMax, 'strings'),
+  timestamp_granularities: v.arrayOf(v.oneOf('word', 'segment'), 0, Number.POSITIVE_INFINITY, 'words'),
+  include: v.arrayOf(v.string, 0, includesMax, 'strings'),
 };
 const single = new Set(['model', 'user', ...Object.keys(singleFields)]);
 const lists = new Set(Object.keys(listFields));
@@ -76,7 +66,7 @@ export function readTranscriptionRequest(
   const format = get('response_format') ?? 'json';
   const formats = transcriptFormats.filter((one) => task === 'transcribe' || one !== 'diarized_json');
   if (!isFormat(format, formats)) {
-    return asFailure(complain('response_format', format, `one of ${formats.join(', ')}`));
+    return v.asFailure(v.complain('response_format', format, `one of ${formats.join(', ')}`));
   }
   const temperature = readTemperature(get('temperature'));
   if (isFailure(temperature)) return temperature;
@@ -98,7 +88,7 @@ export function readTranscriptionRequest(
     ...times,
     stream,
     include,
-    user: values.has('user') ? cleanUser(get('user')) : null,
+    user: values.has('user') ? v.cleanUser(get('user')) : null,
     extra,
   };
 }
@@ -108,10 +98,10 @@ function invalidTexts(language: string | null, prompt: string | null): Failure |
     language !== null &&
     !(language.length <= languageCharsMax && /^[A-Za-z]{2,}([-_ ][A-Za-z0-9]+)*$/.test(language))
   ) {
-    return asFailure(complain('language', language, "a language's code, such as en"));
+    return v.asFailure(v.complain('language', language, "a language's code, such as en"));
   }
   if (prompt !== null && prompt.length > promptCharsMax) {
-    return asFailure(complain('prompt', prompt, `at most ${promptCharsMax} characters`));
+    return v.asFailure(v.complain('prompt', prompt, `at most ${promptCharsMax} characters`));
   }
   return null;
 }
@@ -123,12 +113,12 @@ function isFormat(format: string, formats: readonly string[]): format is Transcr
 function readTemperature(text: string | null): number | null | Failure {
   if (text === null) return null;
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  return value >= 0 && value <= 1 ? value : asFailure(complain('temperature', text, 'a number from 0 to 1'));
+  return value >= 0 && value <= 1 ? value : v.asFailure(v.complain('temperature', text, 'a number from 0 to 1'));
 }
 
 function readStream(text: string | null, format: TranscriptFormat): boolean | Failure {
   const stream = text === null ? false : streamWords.get(text.toLowerCase());
-  if (stream === undefined) return asFailure(complain('stream', text, 'true or false'));
+  if (stream === undefined) return v.asFailure(v.complain('stream', text, 'true or false'));
   if (stream && format !== 'json' && format !== 'text' && format !== 'diarized_json') {
     const message = `'stream' gives text as it is found, not ${format}. Send 'response_format' json, or leave 'stream' out.`;
     return invalid('stream', message);
@@ -149,7 +139,7 @@ function readGranularities(
 ): Pick<TranscriptionRequest, 'timestamps' | 'lists'> | Failure {
   const unknown = granularities.find((one) => one !== 'word' && one !== 'segment');
   if (unknown !== undefined) {
-    return asFailure(complain('timestamp_granularities', unknown, 'word or segment'));
+    return v.asFailure(v.complain('timestamp_granularities', unknown, 'word or segment'));
   }
   const subtitles = format === 'srt' || format === 'vtt';
   const words = granularities.includes('word');

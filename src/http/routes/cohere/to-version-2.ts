@@ -1,20 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { questionsOf } from '../../../formats/dialects/field-table.ts';
 import { bodySchema, type JsonSchema } from '../../../formats/neutral/described-check.ts';
-import {
-  anyJson,
-  arrayOf,
-  type Check,
-  functionName,
-  integerIn,
-  mapOf,
-  members,
-  needed,
-  object,
-  oneOf,
-  string,
-  stringOf,
-} from '../../../formats/neutral/value-checks.ts';
+import * as v from '../../../formats/neutral/value-checks.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import {
   isObject,
@@ -41,30 +28,33 @@ const turnsMax = 100_000;
 const toolsMax = 128;
 const documentsMax = 10_000;
 
-const call = members("an object with 'name' and 'parameters'", {
-  name: needed(functionName, 'a name'),
-  parameters: object,
+const call = v.members("an object with 'name' and 'parameters'", {
+  name: v.needed(v.functionName, 'a name'),
+  parameters: v.object,
 });
-const results = arrayOf(
-  members("an object with 'call' and 'outputs'", {
-    call: needed(call, 'the call that it answers'),
-    outputs: needed(arrayOf(object, 0, documentsMax, 'objects'), 'an array of objects'),
+const results = v.arrayOf(
+  v.members("an object with 'call' and 'outputs'", {
+    call: v.needed(call, 'the call that it answers'),
+    outputs: v.needed(v.arrayOf(v.object, 0, documentsMax, 'objects'), 'an array of objects'),
   }),
   0,
   toolsMax,
   'results',
 );
-const turn = members("an object with 'role' and 'message'", {
-  role: needed(oneOf('USER', 'CHATBOT', 'SYSTEM', 'TOOL'), "'USER', 'CHATBOT', 'SYSTEM' or 'TOOL'"),
-  message: string,
-  tool_calls: arrayOf(call, 0, toolsMax, 'calls'),
+const turn = v.members("an object with 'role' and 'message'", {
+  role: v.needed(v.oneOf('USER', 'CHATBOT', 'SYSTEM', 'TOOL'), "'USER', 'CHATBOT', 'SYSTEM' or 'TOOL'"),
+  message: v.string,
+  tool_calls: v.arrayOf(call, 0, toolsMax, 'calls'),
   tool_results: results,
 });
-const tool = members("an object with 'name'", {
-  name: needed(functionName, 'a name'),
-  description: string,
-  parameter_definitions: mapOf(
-    members("an object with 'type'", { type: needed(stringOf(1, 200), "a type such as 'str'"), description: string }),
+const tool = v.members("an object with 'name'", {
+  name: v.needed(v.functionName, 'a name'),
+  description: v.string,
+  parameter_definitions: v.mapOf(
+    v.members("an object with 'type'", {
+      type: v.needed(v.stringOf(1, 200), "a type such as 'str'"),
+      description: v.string,
+    }),
     1_000,
     'parameters',
   ),
@@ -73,25 +63,25 @@ const tool = members("an object with 'name'", {
 const passed = 'model stream temperature max_tokens k p seed stop_sequences frequency_penalty presence_penalty'.split(
   ' ',
 );
-const shared = [...passed, 'safety_mode'].map((name): [string, readonly [Check]] => [name, [anyJson]]);
+const shared = [...passed, 'safety_mode'].map((name): [string, readonly [v.Check]] => [name, [v.anyJson]]);
 
-const fields: Readonly<Record<Version1Form, ReadonlyMap<string, readonly [Check]>>> = {
+const fields: Readonly<Record<Version1Form, ReadonlyMap<string, readonly [v.Check]>>> = {
   chat: new Map([
     ...shared,
-    ['message', [string]],
-    ['preamble', [string]],
-    ['chat_history', [arrayOf(turn, 0, turnsMax, 'turns')]],
-    ['documents', [arrayOf(object, 0, documentsMax, 'documents')]],
-    ['tools', [arrayOf(tool, 0, toolsMax, 'tools')]],
+    ['message', [v.string]],
+    ['preamble', [v.string]],
+    ['chat_history', [v.arrayOf(turn, 0, turnsMax, 'turns')]],
+    ['documents', [v.arrayOf(v.object, 0, documentsMax, 'documents')]],
+    ['tools', [v.arrayOf(tool, 0, toolsMax, 'tools')]],
     ['tool_results', [results]],
-    ['response_format', [object]],
-    ['citation_quality', [string]],
-    ['search_queries_only', [anyJson]],
-    ['conversation_id', [anyJson]],
+    ['response_format', [v.object]],
+    ['citation_quality', [v.string]],
+    ['search_queries_only', [v.anyJson]],
+    ['conversation_id', [v.anyJson]],
     // A request is one step here.
-    ['force_single_step', [anyJson]],
+    ['force_single_step', [v.anyJson]],
   ]),
-  generate: new Map([...shared, ['prompt', [string]], ['num_generations', [integerIn(1, 1)]]]),
+  generate: new Map([...shared, ['prompt', [v.string]], ['num_generations', [v.integerIn(1, 1)]]]),
 };
 const required: Readonly<Record<Version1Form, ReadonlyMap<string, string>>> = {
   chat: new Map([['message', "a text. For 'messages', POST /v1/chat/completions, or /v2/chat of Cohere"]]),
