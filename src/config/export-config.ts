@@ -1,15 +1,4 @@
-import {
-  type Document,
-  isAlias,
-  isCollection,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  parseDocument,
-  visit,
-  type YAMLMap,
-} from 'yaml';
+import * as yaml from 'yaml';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { type ExtraBudget, extraAmounts } from './declared.ts';
 import type { Env } from './environment.ts';
@@ -71,8 +60,8 @@ export function exportConfig(parts: {
 }): Exported {
   const { file, inForce, fragments, beside, env } = parts;
   const masked = maskReferences(parts.text);
-  const document = parseDocument(masked.text, { uniqueKeys: false, logLevel: 'error' }) as Document;
-  if (!isMap(document.contents)) document.contents = document.createNode({}) as YAMLMap;
+  const document = yaml.parseDocument(masked.text, { uniqueKeys: false, logLevel: 'error' }) as yaml.Document;
+  if (!yaml.isMap(document.contents)) document.contents = document.createNode({}) as yaml.YAMLMap;
   const names = new VariableNames(masked.references.map(({ name }) => name));
   hideSecrets(document, document.contents, [], names);
 
@@ -129,10 +118,10 @@ export function exportConfig(parts: {
 }
 
 /** Between braces and brackets only Culvert reads a bare reference; other tools and editors want it in quotes. */
-function quoteReferences(document: Document): void {
-  visit(document, {
+function quoteReferences(document: yaml.Document): void {
+  yaml.visit(document, {
     Scalar(_, node, parents) {
-      const isFlow = parents.some((parent) => isCollection(parent) && parent.flow === true);
+      const isFlow = parents.some((parent) => yaml.isCollection(parent) && parent.flow === true);
       if (isFlow && node.type === 'PLAIN' && typeof node.value === 'string' && isMasked(node.value))
         node.type = 'QUOTE_DOUBLE';
     },
@@ -160,15 +149,15 @@ function hashedOnly({ keys, operators }: StoredSettings): string[] {
 }
 
 /** Literal secrets of the file become references. */
-function hideSecrets(document: Document, node: unknown, path: ConfigPath, names: VariableNames): void {
-  if (isMap(node)) {
+function hideSecrets(document: yaml.Document, node: unknown, path: ConfigPath, names: VariableNames): void {
+  if (yaml.isMap(node)) {
     for (const pair of node.items) {
-      const key = isScalar(pair.key) ? String(pair.key.value) : '';
+      const key = yaml.isScalar(pair.key) ? String(pair.key.value) : '';
       const hidden = hiddenOf(document, pair.value, [...path, key], names);
       if (hidden !== null) pair.value = hidden;
       else hideSecrets(document, pair.value, [...path, key], names);
     }
-  } else if (isSeq(node)) {
+  } else if (yaml.isSeq(node)) {
     node.items.forEach((item, index) => {
       const hidden = hiddenOf(document, item, [...path, index], names);
       if (hidden !== null) node.items[index] = hidden;
@@ -177,8 +166,8 @@ function hideSecrets(document: Document, node: unknown, path: ConfigPath, names:
   }
 }
 
-function hiddenOf(document: Document, node: unknown, path: ConfigPath, names: VariableNames): Node | null {
-  if (!isScalar(node) || typeof node.value !== 'string' || node.value === '' || isMasked(node.value)) return null;
+function hiddenOf(document: yaml.Document, node: unknown, path: ConfigPath, names: VariableNames): yaml.Node | null {
+  if (!yaml.isScalar(node) || typeof node.value !== 'string' || node.value === '' || isMasked(node.value)) return null;
   if (!isSecretAt(path, node.value)) return null;
   const hidden = document.createNode(names.reference(path, node.value));
   // Others may name it.
@@ -222,11 +211,11 @@ function idOf(item: unknown): string | null {
 }
 
 /** A map of the document that may be changed. It replaces nothing, or an alias to a value that others name too. */
-function separateMapAt(document: Document, path: readonly string[]): void {
+function separateMapAt(document: yaml.Document, path: readonly string[]): void {
   const node = document.getIn(path, true);
-  if (isMap(node)) return;
-  const named = isAlias(node) ? node.resolve(document) : undefined;
-  document.setIn(path, isMap(named) ? document.createNode(named.toJSON()) : document.createNode({}));
+  if (yaml.isMap(node)) return;
+  const named = yaml.isAlias(node) ? node.resolve(document) : undefined;
+  document.setIn(path, yaml.isMap(named) ? document.createNode(named.toJSON()) : document.createNode({}));
 }
 
 class VariableNames {

@@ -41,20 +41,7 @@ import { type DataFolder, folderIdOf } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
 import { createStorageSizes } from '../stores/sqlite/storage-sizes.ts';
-import {
-  openCulvertTables,
-  openedApart,
-  openSqliteAccountStore,
-  openSqliteBatchStore,
-  openSqliteBodyStore,
-  openSqliteCrawlStore,
-  openSqliteProviderObjectStore,
-  openSqliteReplyStore,
-  openSqliteResponseStore,
-  openVectorStoreTables,
-  refuseNewerDatabases,
-  sqliteSealedTables,
-} from '../stores/sqlite/stores.ts';
+import * as sqlite from '../stores/sqlite/stores.ts';
 import { lateVectorStores } from '../stores/vectors/late-vector-stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
 import { createPatient, toLogAndStderr } from './patient-start.ts';
@@ -85,31 +72,33 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
   const isOver = seat?.isOver ?? ((boot: string) => boot !== bootId);
   const others = seat === undefined ? 'alone' : 'may-live';
   const worker = seat?.jobWorker ?? workerApart(bootId, 'alone');
-  if (seat === undefined) refuseNewerDatabases(folder.path);
+  if (seat === undefined) sqlite.refuseNewerDatabases(folder.path);
   // A statement that meets damage does not know its file.
-  const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
+  const accounts = naming(folder.culvertDb, () => sqlite.openSqliteAccountStore(folder.culvertDb));
   const { ledger, counters, tally, pace } =
     seat === undefined
       ? { ...(await openEmbeddedBooks({ folder, bootId, clock, order, onTrouble })), tally: null, pace: null }
       : (await import('../processes/books/remote-books.ts')).askBooks(seat, order);
   const replies = naming(folder.culvertDb, () =>
-    openSqliteReplyStore({ file: folder.culvertDb, bootId, isOver, onTrouble }),
+    sqlite.openSqliteReplyStore({ file: folder.culvertDb, bootId, isOver, onTrouble }),
   );
-  const notices = naming(folder.culvertDb, () => createNoticeStore(openCulvertTables(folder.culvertDb)));
-  const alerts = naming(folder.culvertDb, () => createAlertStore(openCulvertTables(folder.culvertDb)));
-  const registry = later(() => createVectorRegistry(openCulvertTables(folder.culvertDb)));
-  const sessions = later(() => createSessionStore(openCulvertTables(folder.culvertDb)));
-  const pictures = later(() => createPictureSizes(openCulvertTables(folder.culvertDb)));
-  const mcpGrants = later(() => createMcpGrantStore(openCulvertTables(folder.culvertDb)));
+  const notices = naming(folder.culvertDb, () => createNoticeStore(sqlite.openCulvertTables(folder.culvertDb)));
+  const alerts = naming(folder.culvertDb, () => createAlertStore(sqlite.openCulvertTables(folder.culvertDb)));
+  const registry = later(() => createVectorRegistry(sqlite.openCulvertTables(folder.culvertDb)));
+  const sessions = later(() => createSessionStore(sqlite.openCulvertTables(folder.culvertDb)));
+  const pictures = later(() => createPictureSizes(sqlite.openCulvertTables(folder.culvertDb)));
+  const mcpGrants = later(() => createMcpGrantStore(sqlite.openCulvertTables(folder.culvertDb)));
   const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
-  const crawls = later(openedApart({ file: crawlDb, onTrouble }, openSqliteCrawlStore));
+  const crawls = later(sqlite.openedApart({ file: crawlDb, onTrouble }, sqlite.openSqliteCrawlStore));
   const responsesDb = join(folder.path, 'responses.db');
-  const responses = later(openedApart({ file: responsesDb, bootId, isOver, onTrouble }, openSqliteResponseStore));
+  const responses = later(
+    sqlite.openedApart({ file: responsesDb, bootId, isOver, onTrouble }, sqlite.openSqliteResponseStore),
+  );
   const batchesDb = join(folder.path, 'batches.db');
-  const batches = later(openedApart({ file: batchesDb, onTrouble }, openSqliteBatchStore));
+  const batches = later(sqlite.openedApart({ file: batchesDb, onTrouble }, sqlite.openSqliteBatchStore));
   const bodiesDb = join(folder.path, 'bodies.db');
-  const bodies = later(openedApart({ file: bodiesDb, onTrouble }, openSqliteBodyStore));
+  const bodies = later(sqlite.openedApart({ file: bodiesDb, onTrouble }, sqlite.openSqliteBodyStore));
   const storesDb = join(folder.path, 'vector-stores.db');
   const sizes = createStorageSizes(folder.path);
   return {
@@ -118,18 +107,18 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     // The folder's lock proves that other servers, which worked at them before, are dead.
     crawls: async () => ({ store: await crawls.open(), worker, pace }),
     mayHaveCrawls: () => existsSync(crawlDb),
-    providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
+    providerObjects: async () => sqlite.openSqliteProviderObjectStore({ file: folder.culvertDb, others, onTrouble }),
     responses: responses.open,
     mayHaveResponses: () => existsSync(responsesDb),
     batches: async () => ({ store: await batches.open(), worker }),
     mayHaveBatches: () => existsSync(batchesDb),
     bodies: bodies.open,
     mayHaveBodies: () => existsSync(bodiesDb),
-    vectorStores: openedApart({ file: storesDb, onTrouble }, (of) =>
-      lateVectorStores(openVectorStoreTables(of), worker),
+    vectorStores: sqlite.openedApart({ file: storesDb, onTrouble }, (of) =>
+      lateVectorStores(sqlite.openVectorStoreTables(of), worker),
     ),
     mayHaveVectorStores: () => existsSync(storesDb),
-    sealedTables: sqliteSealedTables(folder.path, onTrouble),
+    sealedTables: sqlite.sqliteSealedTables(folder.path, onTrouble),
     sessions: sessions.open,
     mcpGrants: mcpGrants.open,
     vectorRegistry: registry.open,

@@ -1,14 +1,4 @@
-import {
-  type AttemptCounts,
-  attemptSums,
-  binEndsMs,
-  firstTokenBins,
-  type TrafficCounts,
-  type TrafficKind,
-  totalBins,
-  trafficGrainsMs,
-  trafficSums,
-} from './minute-sums.ts';
+import * as minutes from './minute-sums.ts';
 
 /** Shown for durations beyond the last bin. */
 const longestMs = 300_000;
@@ -26,8 +16,8 @@ export function quantileMs(counts: readonly number[], share: number): number | n
       left -= count;
       continue;
     }
-    const from = bin === 0 ? 0 : binEndsMs[bin - 1]!;
-    const to = binEndsMs[bin] ?? longestMs;
+    const from = bin === 0 ? 0 : minutes.binEndsMs[bin - 1]!;
+    const to = minutes.binEndsMs[bin] ?? longestMs;
     return Math.round(from + (to - from) * (left / count));
   }
   return longestMs;
@@ -35,10 +25,10 @@ export function quantileMs(counts: readonly number[], share: number): number | n
 
 /** Filter of rows, and the steps in which they are summed. */
 export interface TrafficQuery {
-  kind: TrafficKind;
+  kind: minutes.TrafficKind;
   /** Accounts, models or providers, summed together; [''] for `all`. */
   names: readonly string[];
-  grain: keyof typeof trafficGrainsMs;
+  grain: keyof typeof minutes.trafficGrainsMs;
   /** Wall-clock ms; to the grain, and `toMs` itself is not in. */
   fromMs: number;
   toMs: number;
@@ -47,7 +37,7 @@ export interface TrafficQuery {
 }
 
 /** Sums of a step. Steps without a request are left out. */
-export interface TrafficPoint extends TrafficCounts {
+export interface TrafficPoint extends minutes.TrafficCounts {
   /** Wall-clock ms at which it begins. */
   fromMs: number;
   /** For `quantileMs`. */
@@ -57,10 +47,10 @@ export interface TrafficPoint extends TrafficCounts {
 
 /** The query's statement in both databases: `schema` is the tables' prefix. A step is numbered from the first bucket on. */
 export function trafficSql(query: TrafficQuery, schema: '' | 'culvert.', { oneOf }: Marks): string {
-  const grainMs = trafficGrainsMs[query.grain];
+  const grainMs = minutes.trafficGrainsMs[query.grain];
   const from = Math.floor(query.fromMs / grainMs);
   const to = Math.ceil(query.toMs / grainMs);
-  const sums = trafficSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
+  const sums = minutes.trafficSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
   return `SELECT (bucket - ${from}) / ${query.stepMs / grainMs} AS step, ${sums} FROM ${schema}traffic
     WHERE grain_ms = ${grainMs} AND kind = '${query.kind}' AND ${oneOf('name', query.names)} AND bucket >= ${from} AND bucket < ${to}
     GROUP BY 1 ORDER BY 1`;
@@ -78,8 +68,8 @@ export function trafficPoint(query: TrafficQuery, row: Record<string, unknown>):
     outputTokens: number('output_tokens'),
     usdNano: number('usd_nano'),
     unpriced: number('unpriced'),
-    firstTokens: firstTokenBins.map(number),
-    totals: totalBins.map(number),
+    firstTokens: minutes.firstTokenBins.map(number),
+    totals: minutes.totalBins.map(number),
   };
 }
 
@@ -92,7 +82,7 @@ export interface AttemptQuery {
   where: Partial<Record<Exclude<AttemptGroup, 'class'>, string>>;
   /** Only these groups; null: all. */
   groups: readonly string[] | null;
-  grain: keyof typeof trafficGrainsMs;
+  grain: keyof typeof minutes.trafficGrainsMs;
   /** Wall-clock ms, whole grains; `toMs` itself is not in. */
   fromMs: number;
   toMs: number;
@@ -101,7 +91,7 @@ export interface AttemptQuery {
 }
 
 /** Sums of a group, class and step. */
-export interface AttemptSum extends AttemptCounts {
+export interface AttemptSum extends minutes.AttemptCounts {
   group: string;
   class: string;
   /** Wall-clock ms at which the step begins; `fromMs` of the query where there are no steps. */
@@ -124,7 +114,7 @@ interface Marks {
 
 /** The query's statement in both databases. Groups with most attempts come first. */
 export function attemptSql(query: AttemptQuery, schema: '' | 'culvert.', marks: Marks): string {
-  const grainMs = trafficGrainsMs[query.grain];
+  const grainMs = minutes.trafficGrainsMs[query.grain];
   const from = Math.floor(query.fromMs / grainMs);
   const to = Math.ceil(query.toMs / grainMs);
   const step = query.stepMs === null ? '0' : `(bucket - ${from}) / ${query.stepMs / grainMs}`;
@@ -132,7 +122,7 @@ export function attemptSql(query: AttemptQuery, schema: '' | 'culvert.', marks: 
     ([group, value]) => `${columnOf(group as AttemptGroup)} = ${marks.of(value)}`,
   );
   if (query.groups !== null) conditions.push(marks.oneOf(columnOf(query.groupBy), query.groups));
-  const sums = attemptSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
+  const sums = minutes.attemptSums.map(({ name }) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
   const where = [`grain_ms = ${grainMs}`, `bucket >= ${from}`, `bucket < ${to}`, ...conditions].join(' AND ');
   return `SELECT ${columnOf(query.groupBy)} AS name, class AS outcome, ${step} AS step, ${sums}
     FROM ${schema}attempt_sum WHERE ${where} GROUP BY 1, 2, 3 ORDER BY sum(attempts) DESC, 1, 2, 3 LIMIT ${attemptRowsMax}`;
@@ -150,7 +140,7 @@ export function attemptSum(query: AttemptQuery, row: Record<string, unknown>): A
     hedges: number('hedges'),
     outputTokens: number('output_tokens'),
     outputMs: number('output_ms'),
-    firstTokens: firstTokenBins.map(number),
-    totals: totalBins.map(number),
+    firstTokens: minutes.firstTokenBins.map(number),
+    totals: minutes.totalBins.map(number),
   };
 }

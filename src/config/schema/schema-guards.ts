@@ -1,26 +1,15 @@
 import { z } from 'zod';
 import { patternSize } from '../../guards/checks/pattern-length.ts';
-import {
-  builtInChecks,
-  formChecks,
-  guardedParts,
-  injectionKinds,
-  knownLanguages,
-  linkKinds,
-  outsideChecks,
-  personalKinds,
-  phoneCountries,
-  secretKinds,
-} from '../../guards/kinds.ts';
+import * as kinds from '../../guards/kinds.ts';
 import { duration, name } from '../scalars.ts';
 import { guardMembers, memberIssues } from './schema-guard-members.ts';
 import { modelName } from './schema-models.ts';
 
 const kindsOf: Readonly<Record<string, readonly string[]>> = {
-  'personal-data': personalKinds,
-  secrets: secretKinds,
-  links: linkKinds,
-  injection: injectionKinds,
+  'personal-data': kinds.personalKinds,
+  secrets: kinds.secretKinds,
+  links: kinds.linkKinds,
+  injection: kinds.injectionKinds,
 };
 
 const patternSchema = z
@@ -35,15 +24,15 @@ const patternSchema = z
 export const guardSchema = z
   .strictObject({
     check: z
-      .enum([...builtInChecks, ...formChecks, ...outsideChecks])
+      .enum([...kinds.builtInChecks, ...kinds.formChecks, ...kinds.outsideChecks])
       .describe('What it looks for, or the service that it asks. docs/guards.md says what each finds.'),
     kinds: z
-      .array(z.enum([...personalKinds, ...secretKinds, ...linkKinds, ...injectionKinds]))
+      .array(z.enum([...kinds.personalKinds, ...kinds.secretKinds, ...kinds.linkKinds, ...kinds.injectionKinds]))
       .min(1)
       .optional()
       .describe('Kinds that `personal-data`, `secrets`, `links` or `injection` looks for. Default: all.'),
     countries: z
-      .array(z.enum(phoneCountries))
+      .array(z.enum(kinds.phoneCountries))
       .min(1)
       .max(10)
       .optional()
@@ -57,12 +46,12 @@ export const guardSchema = z
       .optional()
       .describe('Hosts that `links` lets pass, each with what is below it. Default: none.'),
     languages: z
-      .array(z.enum(knownLanguages))
+      .array(z.enum(kinds.knownLanguages))
       .min(1)
       .optional()
       .describe('Languages that `languages` lets pass, by ISO 639-1. Lines in others are findings.'),
     parts: z
-      .array(z.enum(guardedParts))
+      .array(z.enum(kinds.guardedParts))
       .min(1)
       .optional()
       .describe(

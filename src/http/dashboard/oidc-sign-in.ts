@@ -5,20 +5,9 @@ import { withinMs } from '../../kernel/within-ms.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { createLoginThrottle } from './login-throttle.ts';
-import {
-  type Begun,
-  createBegunCookie,
-  enter,
-  loginMaxMs,
-  notBegunHere,
-  type ProviderSignInParts,
-  safePlace,
-  sendLoginPage,
-  sendTo,
-  tooManyFailed,
-} from './provider-sign-in.ts';
+import * as signIn from './provider-sign-in.ts';
 
-export interface OidcSignInParts extends ProviderSignInParts {
+export interface OidcSignInParts extends signIn.ProviderSignInParts {
   oidc(): OidcConfig | undefined;
 }
 
@@ -38,7 +27,7 @@ const notConfigured = 'This server has no login by OpenID Connect.';
 export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   const { clock, server, addressOf } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
-  const cookie = createBegunCookie<Begun & LoginSecrets>('oidc', 'link', parts);
+  const cookie = signIn.createBegunCookie<signIn.Begun & LoginSecrets>('oidc', 'link', parts);
   let known: { config: OidcConfig; login: OpenIdLogin } | null = null;
 
   function login(config: OidcConfig): OpenIdLogin {
@@ -49,7 +38,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   /** The log gets the provider's message; the browser gets words of our own. */
   function failed(exchange: Exchange, status: number, message: string, error?: unknown): void {
     if (error !== undefined) parts.onTrouble(`login by OpenID Connect failed: ${reasonOf(error)}`);
-    sendLoginPage(exchange, status, message);
+    signIn.sendLoginPage(exchange, status, message);
   }
 
   async function endSessionUrl(exchange: Exchange): Promise<string | null> {
@@ -70,9 +59,9 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       try {
         const base = linkBaseOf(exchange.request, server());
         const { url, secrets } = await login(config).begin(base + callbackPath);
-        const to = safePlace(new URLSearchParams(exchange.search).get('to'));
-        cookie.keep(exchange, { ...secrets, to, untilMs: clock.wallMs() + loginMaxMs });
-        sendTo(exchange, url);
+        const to = signIn.safePlace(new URLSearchParams(exchange.search).get('to'));
+        cookie.keep(exchange, { ...secrets, to, untilMs: clock.wallMs() + signIn.loginMaxMs });
+        signIn.sendTo(exchange, url);
       } catch (error) {
         failed(exchange, 502, 'The OpenID provider does not answer right now. Try again in a moment.', error);
       }
@@ -81,18 +70,18 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
       const config = parts.oidc();
       if (config === undefined) return failed(exchange, 404, notConfigured);
       const address = addressOf(exchange.request);
-      if ((await throttle.refusal(address)) !== null) return failed(exchange, 429, tooManyFailed);
+      if ((await throttle.refusal(address)) !== null) return failed(exchange, 429, signIn.tooManyFailed);
       const state = cookie.read(exchange);
       cookie.drop(exchange);
-      if (state === null) return failed(exchange, 400, notBegunHere);
+      if (state === null) return failed(exchange, 400, signIn.notBegunHere);
       const attempt = await throttle.attempt(address);
-      if (isFailure(attempt)) return failed(exchange, 429, tooManyFailed);
+      if (isFailure(attempt)) return failed(exchange, 429, signIn.tooManyFailed);
       try {
         const base = linkBaseOf(exchange.request, server());
         const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, state);
         attempt.passed();
         const another = await endSessionUrl(exchange);
-        await enter(exchange, { identity, roles: config.roles, login: 'oidc', to: state.to, another }, parts);
+        await signIn.enter(exchange, { identity, roles: config.roles, login: 'oidc', to: state.to, another }, parts);
       } catch (error) {
         attempt.failed();
         failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);

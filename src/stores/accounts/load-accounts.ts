@@ -1,20 +1,7 @@
 import type { AccountRow, KeyRow, Stored } from '../../books/auth/account-store.ts';
 import type { RowShape } from '../row-shape.ts';
 import { read, type SqlTables, type Work } from '../sql-tables.ts';
-import {
-  type AccountColumns,
-  accountOf,
-  bodyRuleShape,
-  credentialShape,
-  entryShape,
-  invitationShape,
-  type KeyColumns,
-  keyOf,
-  operatorShape,
-  planShape,
-  type SecretColumns,
-  secretsByKey,
-} from './account-rows.ts';
+import * as accountRows from './account-rows.ts';
 
 /** Contents as of a version of the store. */
 interface Loaded {
@@ -72,7 +59,7 @@ function* storedIn(tables: SqlTables): Work<Stored> {
 
 /** Accounts with one of `ids`; null: all. */
 function* accountsOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<AccountRow[]> {
-  return yield* rowsOf(tables, 'account', ids, (rows: AccountColumns[]) => rows.map(accountOf));
+  return yield* rowsOf(tables, 'account', ids, (rows: accountRows.AccountColumns[]) => rows.map(accountRows.accountOf));
 }
 
 function* keysOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<KeyRow[]> {
@@ -80,11 +67,11 @@ function* keysOf(tables: SqlTables, ids: ReadonlySet<string> | null): Work<KeyRo
   const condition = ids === null ? 'key_id >= $1 AND key_id <= $2' : oneOf('key_id', '$1');
   // The one that lasts first.
   const secretsOf = `SELECT * FROM ${prefix}api_key_secret WHERE ${condition} ORDER BY key_id, until_ms DESC NULLS FIRST, hash`;
-  return yield* rowsOf(tables, 'api_key', ids, function* (rows: KeyColumns[]) {
+  return yield* rowsOf(tables, 'api_key', ids, function* (rows: accountRows.KeyColumns[]) {
     const [first, last] = [rows[0]?.id ?? '', rows.at(-1)?.id ?? ''];
     const found: unknown[] = yield* read(secretsOf, ids === null ? [first, last] : [[...ids]]);
-    const secrets = secretsByKey(found as SecretColumns[]);
-    return rows.map((row) => keyOf(row, secrets.get(row.id) ?? []));
+    const secrets = accountRows.secretsByKey(found as accountRows.SecretColumns[]);
+    return rows.map((row) => accountRows.keyOf(row, secrets.get(row.id) ?? []));
   });
 }
 
@@ -118,12 +105,12 @@ type FewRows = Omit<Stored, 'accounts' | 'keys'>;
 const tablesOf: {
   [List in keyof FewRows]: readonly [string, (byBytes: string) => string, RowShape<FewRows[List][number]>];
 } = {
-  plans: ['plan', () => 'name', planShape],
-  entries: ['kept', (by) => `kind ${by}, name ${by}`, entryShape],
-  credentials: ['credential', (by) => `provider ${by}, created_ms, id ${by}`, credentialShape],
-  operators: ['operator', (by) => `name ${by}`, operatorShape],
-  invitations: ['invitation', (by) => `created_ms, id ${by}`, invitationShape],
-  bodyRules: ['body_rule', (by) => `created_ms, id ${by}`, bodyRuleShape],
+  plans: ['plan', () => 'name', accountRows.planShape],
+  entries: ['kept', (by) => `kind ${by}, name ${by}`, accountRows.entryShape],
+  credentials: ['credential', (by) => `provider ${by}, created_ms, id ${by}`, accountRows.credentialShape],
+  operators: ['operator', (by) => `name ${by}`, accountRows.operatorShape],
+  invitations: ['invitation', (by) => `created_ms, id ${by}`, accountRows.invitationShape],
+  bodyRules: ['body_rule', (by) => `created_ms, id ${by}`, accountRows.bodyRuleShape],
 };
 
 /** Lists of the tables that have `changed`; the others as they are in `before`. */

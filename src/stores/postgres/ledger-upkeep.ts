@@ -5,25 +5,7 @@ import { trafficGrainsMs, trafficRetentionMs } from '../../books/ledger/minute-s
 import type { OrderedRecord, RecordStore } from '../../books/metering/record-store.ts';
 import { dayMs, hourMs } from '../../kernel/clock.ts';
 import { requestIdAt } from '../../kernel/ids.ts';
-import {
-  allNarrowTables,
-  columnsOfDays,
-  type DayMarks,
-  daySql,
-  dayTable,
-  haveDaySql,
-  lackDaySql,
-  lackingHoursSql,
-  nameHourSql,
-  nameSql,
-  nameTable,
-  nextDaySql,
-  nextHourSql,
-  ofNameHoursSql,
-  partSql,
-  staleDaySql,
-  tablesOfNames,
-} from '../ledger/day-sums.ts';
+import * as days from '../ledger/day-sums.ts';
 import { sinkForgottenMs } from '../ledger/ledger-waits.ts';
 import { deadBefore, quotaGrainsMs } from '../ledger/quota-grains.ts';
 import { idSlackMs } from '../ledger/request-pages.ts';
@@ -111,7 +93,7 @@ export const daysLock = 0x64_61_79_73;
 export async function sumDays(connections: Connections, nowMs: number): Promise<void> {
   while (await connections.transaction('write', (run) => sumNextDay(run, nowMs)));
   for (const marks of ['narrowed', 'named'] as const)
-    for (const which of [nextDaySql('culvert.', marks), staleDaySql('culvert.', marks)])
+    for (const which of [days.nextDaySql('culvert.', marks), days.staleDaySql('culvert.', marks)])
       while (await connections.transaction('write', (run) => addDayOf(run, marks, which)));
 }
 
@@ -120,7 +102,7 @@ async function sumNextDay(run: Run, nowMs: number): Promise<boolean> {
   await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
   // Every writer of such a day has committed by now, or waits.
   await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
-  const { rows } = await run<{ hour: number | null }>(nextHourSql('culvert.', await summedMs(run)));
+  const { rows } = await run<{ hour: number | null }>(days.nextHourSql('culvert.', await summedMs(run)));
   const hour = rows[0]?.hour ?? null;
   if (hour === null) return false;
   const day = Math.floor((hour * hourMs) / dayMs);
@@ -143,52 +125,52 @@ function requestsOf(day: number): unknown[] {
 }
 const addDay: Statement = {
   name: 'add-day',
-  text: `INSERT INTO culvert.rollup_day (${columnsOfDays(dayTable)}) ${daySql('culvert.', bounds)}`,
+  text: `INSERT INTO culvert.rollup_day (${days.columnsOfDays(days.dayTable)}) ${days.daySql('culvert.', bounds)}`,
   answerMaxMs: sumTimeoutMs,
 };
 const addNamesOfDay: Statement = {
   name: 'add-day-by-name',
-  text: `INSERT INTO culvert.rollup_name (${columnsOfDays(nameTable)})
-    ${nameSql('culvert.', bounds, ids)}`,
+  text: `INSERT INTO culvert.rollup_name (${days.columnsOfDays(days.nameTable)})
+    ${days.nameSql('culvert.', bounds, ids)}`,
   answerMaxMs: sumTimeoutMs,
 };
 const addTo = (table: PartTable): Statement => ({
   name: `add-day-to-${table.name}`,
-  text: `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${partSql('culvert.', table, '$1')}`,
+  text: `INSERT INTO culvert.${table.name} (${days.columnsOfDays(table)}) ${days.partSql('culvert.', table, '$1')}`,
   answerMaxMs: sumTimeoutMs,
 });
-const addPartsOfNames = tablesOfNames.map(addTo);
-const addNarrow = allNarrowTables.map(addTo);
+const addPartsOfNames = days.tablesOfNames.map(addTo);
+const addNarrow = days.allNarrowTables.map(addTo);
 
 const [addUserHours, addTagHours] = nameHourTables.map(
-  (table) => `INSERT INTO culvert.${table.name} (${columnsOfDays(table)}) ${ofNameHoursSql(table, 'hours')}`,
+  (table) => `INSERT INTO culvert.${table.name} (${days.columnsOfDays(table)}) ${days.ofNameHoursSql(table, 'hours')}`,
 );
 /** Reads the requests once for both tables. */
 const addNameHours: Statement = {
   name: 'add-hours-by-name',
-  text: `WITH hours AS MATERIALIZED (${nameHourSql('culvert.', bounds, ids)}), users AS (${addUserHours}) ${addTagHours}`,
+  text: `WITH hours AS MATERIALIZED (${days.nameHourSql('culvert.', bounds, ids)}), users AS (${addUserHours}) ${addTagHours}`,
   answerMaxMs: sumTimeoutMs,
 };
 
 /** Whether there was one, and it is there. */
-async function addDayOf(run: Run, marks: DayMarks, which: string): Promise<boolean> {
+async function addDayOf(run: Run, marks: days.DayMarks, which: string): Promise<boolean> {
   await run(`SET LOCAL statement_timeout = ${sumTimeoutMs}`);
   await run('SELECT pg_advisory_xact_lock($1)', [daysLock]);
   const { rows } = await run<{ day: number | null }>(which);
   const day = rows[0]?.day ?? null;
   if (day === null) return false;
   // Rows of requests that came late.
-  for (const table of marks === 'named' ? nameHourTables : allNarrowTables)
+  for (const table of marks === 'named' ? nameHourTables : days.allNarrowTables)
     await run(`DELETE FROM culvert.${table.name} WHERE day = $1`, [day]);
   if (marks === 'named') {
     await run(addNameHours, requestsOf(day));
-    const { rows: lacking } = await run<{ day: number | null }>(lackingHoursSql('culvert.', day));
+    const { rows: lacking } = await run<{ day: number | null }>(days.lackingHoursSql('culvert.', day));
     if ((lacking[0]?.day ?? null) !== null) {
-      await run(lackDaySql('culvert.', day));
+      await run(days.lackDaySql('culvert.', day));
       return false;
     }
   } else for (const statement of addNarrow) await run(statement, [day]);
-  await run(haveDaySql('culvert.', marks, day));
+  await run(days.haveDaySql('culvert.', marks, day));
   return true;
 }
 

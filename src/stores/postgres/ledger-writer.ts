@@ -20,20 +20,7 @@ import {
 } from '../../books/ledger/cache-sums.ts';
 import { type Column, cellsOf, eventTable, reservationTable, type SqlCell } from '../../books/ledger/columns.ts';
 import { dayTables, lateAfterMs, lateSums } from '../../books/ledger/day-sums.ts';
-import {
-  type AttemptRow,
-  AttemptSums,
-  attemptKey,
-  attemptSums,
-  attemptTable,
-  type MinuteSums,
-  type TimedRow,
-  type TrafficRow,
-  TrafficSums,
-  trafficKey,
-  trafficSums,
-  trafficTable,
-} from '../../books/ledger/minute-sums.ts';
+import * as minutes from '../../books/ledger/minute-sums.ts';
 import {
   changedColumns,
   type Repriced,
@@ -197,11 +184,15 @@ const addBuckets = bulkInsert<BucketRow>(
   onConflictAdd('quota_bucket', bucketKey, bucketSums),
 );
 const addRollups = bulkInsert<RollupRow>('rollup', rollupTable, onConflictAdd('rollup', rollupKey, rollupSums));
-const addTraffic = bulkInsert<TrafficRow>('traffic', trafficTable, onConflictAdd('traffic', trafficKey, trafficSums));
-const addAttempts = bulkInsert<AttemptRow>(
+const addTraffic = bulkInsert<minutes.TrafficRow>(
+  'traffic',
+  minutes.trafficTable,
+  onConflictAdd('traffic', minutes.trafficKey, minutes.trafficSums),
+);
+const addAttempts = bulkInsert<minutes.AttemptRow>(
   'attempt_sum',
-  attemptTable,
-  onConflictAdd('attempt_sum', attemptKey, attemptSums),
+  minutes.attemptTable,
+  onConflictAdd('attempt_sum', minutes.attemptKey, minutes.attemptSums),
 );
 const addCacheSums = bulkInsert<CacheSumRow>(
   'cache_sum',
@@ -251,7 +242,7 @@ export function repriceRequests(
     await run('SELECT pg_advisory_xact_lock_shared($1)', [daysLock]);
     const { days } = repricedSums(changed, { ...times, summedMs: await summedMs(run) });
     for (const [at, { key }] of dayTables.entries()) await addToDays[at]?.into(run, inOrder(days[at] ?? [], key));
-    await addTraffic.into(run, inOrder(hours.traffic, trafficKey));
+    await addTraffic.into(run, inOrder(hours.traffic, minutes.trafficKey));
     await addRepricing.into(run, hours.repricing);
     return [...ids];
   });
@@ -291,8 +282,8 @@ const minutesMax = 1_000;
 
 export function createTrafficBook(connections: Pick<Connections, 'transaction'>): TrafficBook {
   const sums = [
-    drawnInto(new TrafficSums(), addTraffic, trafficKey),
-    drawnInto(new AttemptSums(), addAttempts, attemptKey),
+    drawnInto(new minutes.TrafficSums(), addTraffic, minutes.trafficKey),
+    drawnInto(new minutes.AttemptSums(), addAttempts, minutes.attemptKey),
   ];
   let writing: Promise<void> | null = null;
 
@@ -316,8 +307,8 @@ export function createTrafficBook(connections: Pick<Connections, 'transaction'>)
 }
 
 /** Sums that pages draw, with the statement that writes them: all in the order that every replica has. */
-function drawnInto<Row extends TimedRow>(
-  sums: Pick<MinuteSums<Row>, 'add' | 'size' | 'take' | 'putBack'>,
+function drawnInto<Row extends minutes.TimedRow>(
+  sums: Pick<minutes.MinuteSums<Row>, 'add' | 'size' | 'take' | 'putBack'>,
   addTo: BulkInsert<Row>,
   key: readonly Column[],
 ) {

@@ -5,20 +5,7 @@ import { trafficOfPast } from '../ledger/traffic-of-past.ts';
 import { unpricedOfPast } from '../ledger/unpriced-of-past.ts';
 import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
-import {
-  alertTable,
-  awayLines,
-  batchTables,
-  batchUpkeep,
-  bodySignatureTable,
-  bodyTable,
-  conversationPlaces,
-  noticeHistory,
-  noticeTables,
-  pictureTable,
-  replyTable,
-  responseTables,
-} from '../schema/answers.ts';
+import * as answers from '../schema/answers.ts';
 import { attemptSumTable } from '../schema/attempts.ts';
 import { cacheSumDdl } from '../schema/cache-sums.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
@@ -191,8 +178,8 @@ export const migrations: readonly Migration[] = [
       accounts.secretIndex,
       accounts.planAndAuditTables,
       accounts.storeVersion,
-      replyTable,
-      noticeTables,
+      answers.replyTable,
+      answers.noticeTables,
     ),
   },
   ledgerMigration,
@@ -220,13 +207,13 @@ export const migrations: readonly Migration[] = [
   { version: 16, name: 'settings of collections of vectors', sql: postgresDdl(vectorSettings) },
   { version: 17, name: 'sums by day of users and of tags', sql: nameTablesSql('culvert.', 'BIGINT', '') },
   recordOrderMigration,
-  { version: 19, name: 'alerts', sql: postgresDdl(alertTable) },
+  { version: 19, name: 'alerts', sql: postgresDdl(answers.alertTable) },
   // Of these two no backup holds rows.
-  { version: 20, name: 'responses and conversations', sql: postgresDdl(responseTables) },
-  { version: 21, name: 'files and batches', sql: postgresDdl(batchTables) },
+  { version: 20, name: 'responses and conversations', sql: postgresDdl(answers.responseTables) },
+  { version: 21, name: 'files and batches', sql: postgresDdl(answers.batchTables) },
   { version: 22, name: 'MCP servers set up at run time', sql: entriesOf('provider', 'model', 'mcp') },
   { version: 23, name: 'logins at MCP servers', sql: postgresDdl(accounts.grantTables) },
-  { version: 24, name: 'lines of batches at providers', sql: postgresDdl(awayLines) },
+  { version: 24, name: 'lines of batches at providers', sql: postgresDdl(answers.awayLines) },
   { version: 25, name: 'seconds of videos', sql: postgresDdl(ledger.videoSecondsColumn) },
   {
     version: 26,
@@ -267,19 +254,19 @@ export const migrations: readonly Migration[] = [
   { version: 49, name: 'addresses that keys were used from', sql: postgresDdl(accounts.keyPlaceTable) },
   { version: 50, name: 'sessions of requests', sql: sessionColumn('culvert.', 'request_id') },
   // Of these no backup holds rows.
-  { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, bodyTable) },
+  { version: 51, name: 'bodies', sql: postgresDdl(accounts.bodyRuleTable, answers.bodyTable) },
   {
     version: 52,
     name: 'rules for routes set up at run time',
     sql: entriesOf('provider', 'model', 'mcp', 'prompt', 'guard', 'route'),
   },
-  { version: 53, name: 'history of notices and alerts', sql: postgresDdl(noticeHistory) },
+  { version: 53, name: 'history of notices and alerts', sql: postgresDdl(answers.noticeHistory) },
   {
     version: 54,
     name: 'agents set up at run time',
     sql: entriesOf('provider', 'model', 'mcp', 'prompt', 'guard', 'route', 'agent'),
   },
-  { version: 55, name: 'signatures of bodies', sql: postgresDdl(bodySignatureTable) },
+  { version: 55, name: 'signatures of bodies', sql: postgresDdl(answers.bodySignatureTable) },
   // Of these no backup holds rows.
   { version: 56, name: 'assertions of SAML that were used', sql: postgresDdl(accounts.usedAssertionTable) },
   { version: 57, name: 'data rules of accounts', sql: postgresDdl(accounts.dataRuleColumn) },
@@ -288,9 +275,9 @@ export const migrations: readonly Migration[] = [
   { version: 59, name: 'sums by hour of users and of tags', sql: postgresDdl(hourDdl) },
   // Of these no backup holds rows.
   { version: 60, name: 'places of files removed from vector stores', sql: postgresDdl(vectorStorePlaces) },
-  { version: 61, name: 'places of items removed from conversations', sql: postgresDdl(conversationPlaces) },
+  { version: 61, name: 'places of items removed from conversations', sql: postgresDdl(answers.conversationPlaces) },
   // Of these no backup holds rows.
-  { version: 62, name: 'sizes of pictures', sql: postgresDdl(pictureTable) },
+  { version: 62, name: 'sizes of pictures', sql: postgresDdl(answers.pictureTable) },
   {
     version: 63,
     name: 'why sinks accept nothing',
@@ -298,7 +285,7 @@ export const migrations: readonly Migration[] = [
   },
   // Of these no backup holds rows.
   { version: 64, name: 'rows that changed', sql: postgresDdl(accounts.rowChangeTable) + changeTriggers() },
-  { version: 65, name: 'indexes for upkeep', sql: postgresDdl(batchUpkeep, vectorStoreLeases) },
+  { version: 65, name: 'indexes for upkeep', sql: postgresDdl(answers.batchUpkeep, vectorStoreLeases) },
 ];
 
 function changeTriggers(): string {

@@ -7,18 +7,7 @@ import { createAccountStore } from '../accounts/account-store.ts';
 import { createProviderObjectStore, objectUpkeep } from '../accounts/provider-object-store.ts';
 import { createReplyStore } from '../answers/reply-store.ts';
 import { createResponseStore } from '../answers/response-store.ts';
-import {
-  type ClosableTables,
-  Conflict,
-  change,
-  changeAll,
-  type Sql,
-  type SqlTables,
-  type SqlWords,
-  shortWords,
-  type TransactionKind,
-  type Work,
-} from '../sql-tables.ts';
+import * as tables from '../sql-tables.ts';
 import { createCrawlStore } from '../web/crawl-store.ts';
 import { bootIsOver } from './boots.ts';
 import {
@@ -40,36 +29,40 @@ export interface Patience {
   giveUpMs?: number;
 }
 
-const words: SqlWords = {
+const words: tables.SqlWords = {
   prefix: 'culvert.',
   forUpdate: 'FOR UPDATE',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   byBytes: 'COLLATE "C"',
   oneOf: (column, place) => `${column} = ANY (${place})`,
   *lock(kind, name) {
-    yield* change('SELECT pg_advisory_xact_lock($1, hashtext($2))', [kind, name]);
+    yield* tables.change('SELECT pg_advisory_xact_lock($1, hashtext($2))', [kind, name]);
   },
 };
 
 /** The tables that stores of both databases share. Nothing is to be closed: the connections are the server's. */
-export function tablesIn({ rest }: Pick<Database, 'rest'>, { answerMaxMs, giveUpMs }: Patience = {}): ClosableTables {
-  const named = (sql: Sql): Statement => {
+export function tablesIn(
+  { rest }: Pick<Database, 'rest'>,
+  { answerMaxMs, giveUpMs }: Patience = {},
+): tables.ClosableTables {
+  const named = (sql: tables.Sql): Statement => {
     const statement: Statement = typeof sql === 'string' ? { text: sql } : sql;
     return answerMaxMs === undefined ? statement : { ...statement, answerMaxMs };
   };
   const soon = <T>(result: Promise<T>) => reported(giveUpMs === undefined ? result : inTime(result, giveUpMs));
-  const transaction = <T>(kind: TransactionKind, work: () => Work<T>) =>
+  const transaction = <T>(kind: tables.TransactionKind, work: () => tables.Work<T>) =>
     soon(rest.transaction(kind === 'snapshot' ? 'snapshot' : 'write', (run) => done(run, work)));
-  const rows: SqlTables['rows'] = (sql, values) => soon(rest.run(named(sql), values).then((found) => found.rows));
-  const write: SqlTables['write'] = (steps) => {
+  const rows: tables.SqlTables['rows'] = (sql, values) =>
+    soon(rest.run(named(sql), values).then((found) => found.rows));
+  const write: tables.SqlTables['write'] = (steps) => {
     const [only, ...others] = steps;
-    if (only === undefined || others.length > 0) return transaction('write', () => changeAll(steps));
+    if (only === undefined || others.length > 0) return transaction('write', () => tables.changeAll(steps));
     return soon(rest.run(only.sql, only.values).then(({ changes }) => [changes]));
   };
-  return { ...words, ...shortWords({ rows, write }), rows, write, transaction, close: async () => undefined };
+  return { ...words, ...tables.shortWords({ rows, write }), rows, write, transaction, close: async () => undefined };
 }
 
-async function done<T>(run: Run, work: () => Work<T>): Promise<T> {
+async function done<T>(run: Run, work: () => tables.Work<T>): Promise<T> {
   const statements = work();
   for (let step = statements.next(); ; ) {
     if (step.done === true) return step.value;
@@ -83,9 +76,9 @@ async function reported<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {
-    if (error instanceof Conflict) throw error;
-    if (sqlState(error) === foreignKeyViolation) throw new Conflict('absent', error);
-    if (sqlState(error) === uniqueViolation) throw new Conflict('exists', error);
+    if (error instanceof tables.Conflict) throw error;
+    if (sqlState(error) === foreignKeyViolation) throw new tables.Conflict('absent', error);
+    if (sqlState(error) === uniqueViolation) throw new tables.Conflict('exists', error);
     return unavailable(Promise.reject(error));
   }
 }

@@ -1,19 +1,6 @@
 import type { Migration } from '../migration.ts';
 import * as accounts from '../schema/accounts.ts';
-import {
-  alertTable,
-  awayLines,
-  batchTables,
-  batchUpkeep,
-  bodySignatureTable,
-  bodyTable,
-  conversationPlaces,
-  noticeHistory,
-  noticeTables,
-  pictureTable,
-  replyTable,
-  responseTables,
-} from '../schema/answers.ts';
+import * as answers from '../schema/answers.ts';
 import { crawlHookTable, crawlPageTable, crawlTable } from '../schema/crawls.ts';
 import { sqliteDdl } from '../schema/ddl.ts';
 import {
@@ -72,8 +59,8 @@ export const culvertMigrations: readonly Migration[] = [
       accounts.secretIndex,
       'DROP TABLE api_key_1;',
       accounts.planAndAuditTables,
-      replyTable,
-      noticeTables,
+      answers.replyTable,
+      answers.noticeTables,
     ),
   },
   { version: 3, name: 'collections of vectors', sql: sqliteDdl(vectorTables) },
@@ -82,7 +69,7 @@ export const culvertMigrations: readonly Migration[] = [
   { version: 6, name: 'providers and models set up at run time', sql: sqliteDdl(accounts.entryTables) },
   { version: 7, name: 'operators and sessions', sql: sqliteDdl(accounts.sessionTables) },
   { version: 8, name: 'settings of collections of vectors', sql: sqliteDdl(vectorSettings) },
-  { version: 9, name: 'alerts', sql: sqliteDdl(alertTable) },
+  { version: 9, name: 'alerts', sql: sqliteDdl(answers.alertTable) },
   { version: 10, name: 'MCP servers set up at run time', sql: entryTable(9, "'provider', 'model', 'mcp'") },
   { version: 11, name: 'logins at MCP servers', sql: sqliteDdl(accounts.grantTables) },
   {
@@ -104,7 +91,7 @@ export const culvertMigrations: readonly Migration[] = [
     name: 'rules for routes set up at run time',
     sql: entryTable(21, "'provider', 'model', 'mcp', 'prompt', 'guard', 'route'"),
   },
-  { version: 23, name: 'history of notices and alerts', sql: sqliteDdl(noticeHistory) },
+  { version: 23, name: 'history of notices and alerts', sql: sqliteDdl(answers.noticeHistory) },
   {
     version: 24,
     name: 'agents set up at run time',
@@ -112,7 +99,7 @@ export const culvertMigrations: readonly Migration[] = [
   },
   { version: 25, name: 'assertions of SAML that were used', sql: sqliteDdl(accounts.usedAssertionTable) },
   { version: 26, name: 'data rules of accounts', sql: sqliteDdl(accounts.dataRuleColumn) },
-  { version: 27, name: 'sizes of pictures', sql: sqliteDdl(pictureTable) },
+  { version: 27, name: 'sizes of pictures', sql: sqliteDdl(answers.pictureTable) },
   { version: 28, name: 'rows that changed', sql: sqliteDdl(accounts.rowChangeTable) + changeTriggers() },
 ];
 
@@ -154,21 +141,21 @@ function entryTable(before: number, kinds: string): string {
 
 /** `responses.db`. A separate file: it may grow to many GB, and its writes would hold up those of accounts. */
 export const responseMigrations: readonly Migration[] = [
-  { version: 1, name: 'responses and conversations', sql: sqliteDdl(responseTables) },
-  { version: 2, name: 'places of removed items', sql: sqliteDdl(conversationPlaces) },
+  { version: 1, name: 'responses and conversations', sql: sqliteDdl(answers.responseTables) },
+  { version: 2, name: 'places of removed items', sql: sqliteDdl(answers.conversationPlaces) },
 ];
 
 /** `batches.db`. A separate file for the same reason. */
 export const batchMigrations: readonly Migration[] = [
-  { version: 1, name: 'files and batches', sql: sqliteDdl(batchTables) },
-  { version: 2, name: 'lines at providers', sql: sqliteDdl(awayLines) },
-  { version: 3, name: 'indexes for upkeep', sql: sqliteDdl(batchUpkeep) },
+  { version: 1, name: 'files and batches', sql: sqliteDdl(answers.batchTables) },
+  { version: 2, name: 'lines at providers', sql: sqliteDdl(answers.awayLines) },
+  { version: 3, name: 'indexes for upkeep', sql: sqliteDdl(answers.batchUpkeep) },
 ];
 
 /** `bodies.db`: what callers sent and got, where an operator wants it. A separate file for the same reason. */
 export const bodyMigrations: readonly Migration[] = [
-  { version: 1, name: 'bodies', sql: sqliteDdl(bodyTable) },
-  { version: 2, name: 'signatures of bodies', sql: sqliteDdl(bodySignatureTable) },
+  { version: 1, name: 'bodies', sql: sqliteDdl(answers.bodyTable) },
+  { version: 2, name: 'signatures of bodies', sql: sqliteDdl(answers.bodySignatureTable) },
 ];
 
 /** `vector-stores.db`. A separate file, so that none is there where nobody has a store. */

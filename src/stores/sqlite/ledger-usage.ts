@@ -2,28 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type DayTable, nameHourTables, type PartTable, sumDelayMs, wideTables } from '../../books/ledger/day-sums.ts';
 import type { UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { dayMs, hourMs } from '../../kernel/clock.ts';
-import {
-  allNarrowTables,
-  columnsOfDays,
-  type DayMarks,
-  daySql,
-  dayTable,
-  haveDaySql,
-  lackDaySql,
-  lackingHoursSql,
-  nameHourColumns,
-  nameHourSql,
-  nameSql,
-  nameTable,
-  nextDaySql,
-  nextHourSql,
-  ofNameHoursSql,
-  partSql,
-  requestsOfDaySql,
-  summedDays,
-  summedSql,
-  tablesOfNames,
-} from '../ledger/day-sums.ts';
+import * as days from '../ledger/day-sums.ts';
 import { readSums } from '../ledger/largest-parts.ts';
 import { type Marks, marksIn } from '../ledger/ledger-filters.ts';
 import { askIn } from '../ledger/ledger-sums.ts';
@@ -54,7 +33,7 @@ export async function sumUsage(
   query: UsageQuery,
   breathe: () => Promise<void>,
 ): Promise<UsageRow[]> {
-  const parts = usageParts(query, summedDays(database.prepare(summedSql('')).get()));
+  const parts = usageParts(query, days.summedDays(database.prepare(days.summedSql('')).get()));
   if (parts.some(({ source }) => source === 'usage_event')) return sumInFile(database, query, parts, breathe);
   return readSums(query, { parts, dialect, ask: askIn(tablesIn(database)) });
 }
@@ -137,7 +116,7 @@ async function inSlices(
   }
 }
 
-const nameColumns = columnsOfDays(nameTable);
+const nameColumns = days.columnsOfDays(days.nameTable);
 /** In one transaction: the writer waits for it. */
 const batchRows = 200;
 /** Between two batches, so that the writer gets in first. */
@@ -154,7 +133,7 @@ export async function sumDays(
   breathe: () => Promise<void>,
 ): Promise<void> {
   for (;;) {
-    const hour = reading.prepare(nextHourSql('', summedMs(reading))).get()?.hour ?? null;
+    const hour = reading.prepare(days.nextHourSql('', summedMs(reading))).get()?.hour ?? null;
     if (hour === null) break;
     const day = Math.floor((Number(hour) * hourMs) / dayMs);
     if ((day + 1) * dayMs + sumDelayMs > nowMs || !(await sumDay(reading, writing, day, breathe))) break;
@@ -175,8 +154,8 @@ async function sumDay(
     if (reading.prepare(`SELECT 1 FROM ${name} WHERE day >= ${day} LIMIT 1`).get() !== undefined)
       await patiently(writing, () => writing.exec(`DELETE FROM ${name} WHERE day >= ${day}`));
   const hours = { from: day * 24, to: (day + 1) * 24 };
-  await copyRows(reading.prepare(daySql('', hours)).iterate(), writing, dayTable);
-  await ofRequests(reading, day, { columns: nameColumns, sql: nameSql, breathe }, async (table) => {
+  await copyRows(reading.prepare(days.daySql('', hours)).iterate(), writing, days.dayTable);
+  await ofRequests(reading, day, { columns: nameColumns, sql: days.nameSql, breathe }, async (table) => {
     const sums = nameColumns
       .split(', ')
       .slice(6)
@@ -184,9 +163,9 @@ async function sumDay(
     const rows = reading.prepare(
       `SELECT day, account, key_id, alias, "user", tag, ${sums.join(', ')} FROM ${table} GROUP BY 1, 2, 3, 4, 5, 6`,
     );
-    await copyRows(rows.iterate(), writing, nameTable);
+    await copyRows(rows.iterate(), writing, days.nameTable);
   });
-  await copyParts(reading, writing, tablesOfNames, day);
+  await copyParts(reading, writing, days.tablesOfNames, day);
   return patiently(writing, () => {
     if (requestsOfDay(writing, day) !== before) return false;
     writing.prepare('INSERT OR REPLACE INTO summed VALUES (1, ?)').run((day + 1) * dayMs);
@@ -198,7 +177,7 @@ async function sumDay(
 async function ofRequests(
   reading: Database,
   day: number,
-  { columns, sql, breathe }: { columns: string; sql: typeof nameSql; breathe: () => Promise<void> },
+  { columns, sql, breathe }: { columns: string; sql: typeof days.nameSql; breathe: () => Promise<void> },
   use: (table: string) => Promise<void>,
 ): Promise<void> {
   const table = `requests_of_${day}`;
@@ -217,7 +196,7 @@ async function ofRequests(
 }
 
 function requestsOfDay(database: Database, day: number): number {
-  return Number(database.prepare(requestsOfDaySql('', day)).get()?.requests);
+  return Number(database.prepare(days.requestsOfDaySql('', day)).get()?.requests);
 }
 
 async function copyParts(
@@ -226,12 +205,12 @@ async function copyParts(
   tables: readonly PartTable[],
   day: number,
 ): Promise<void> {
-  for (const table of tables) await copyRows(reading.prepare(partSql('', table, day)).iterate(), writing, table);
+  for (const table of tables) await copyRows(reading.prepare(days.partSql('', table, day)).iterate(), writing, table);
 }
 
 /** Tables that get days which are in the wide ones, and how. */
 interface Follower {
-  marks: DayMarks;
+  marks: days.DayMarks;
   tables: readonly DayTable[];
   copy(reading: Database, writing: Database, day: number): Promise<void>;
   /** Whether the tables have all of the day now. */
@@ -240,15 +219,15 @@ interface Follower {
 
 const narrow: Follower = {
   marks: 'narrowed',
-  tables: allNarrowTables,
-  copy: (reading, writing, day) => copyParts(reading, writing, allNarrowTables, day),
+  tables: days.allNarrowTables,
+  copy: (reading, writing, day) => copyParts(reading, writing, days.allNarrowTables, day),
   isWhole: () => true,
 };
 
 const nameHours: Omit<Follower, 'copy'> = {
   marks: 'named',
   tables: nameHourTables,
-  isWhole: (writing, day) => (writing.prepare(lackingHoursSql('', day)).get()?.day ?? null) === null,
+  isWhole: (writing, day) => (writing.prepare(days.lackingHoursSql('', day)).get()?.day ?? null) === null,
 };
 
 async function copyNameHours(
@@ -257,15 +236,20 @@ async function copyNameHours(
   day: number,
   breathe: () => Promise<void>,
 ): Promise<void> {
-  await ofRequests(reading, day, { columns: nameHourColumns, sql: nameHourSql, breathe }, async (requests) => {
-    for (const table of nameHourTables)
-      await copyRows(reading.prepare(ofNameHoursSql(table, requests)).iterate(), writing, table);
-  });
+  await ofRequests(
+    reading,
+    day,
+    { columns: days.nameHourColumns, sql: days.nameHourSql, breathe },
+    async (requests) => {
+      for (const table of nameHourTables)
+        await copyRows(reading.prepare(days.ofNameHoursSql(table, requests)).iterate(), writing, table);
+    },
+  );
 }
 
 async function addDays(reading: Database, writing: Database, to: Follower): Promise<void> {
   for (;;) {
-    const day = reading.prepare(nextDaySql('', to.marks)).get()?.day ?? null;
+    const day = reading.prepare(days.nextDaySql('', to.marks)).get()?.day ?? null;
     if (day === null || !(await addDay(reading, writing, Number(day), to))) return;
   }
 }
@@ -281,7 +265,7 @@ async function addDay(reading: Database, writing: Database, day: number, to: Fol
   return patiently(writing, () => {
     if (requestsOfDay(writing, day) !== before) return false;
     const isWhole = to.isWhole(writing, day);
-    writing.exec(isWhole ? haveDaySql('', to.marks, day) : lackDaySql('', day));
+    writing.exec(isWhole ? days.haveDaySql('', to.marks, day) : days.lackDaySql('', day));
     return isWhole;
   });
 }
@@ -291,7 +275,7 @@ async function copyRows(
   writing: Database,
   table: DayTable,
 ): Promise<void> {
-  const columns = columnsOfDays(table);
+  const columns = days.columnsOfDays(table);
   const marks = columns.split(', ').map(() => '?');
   // One that is there came late: then the day is counted again.
   const insert = writing.prepare(`INSERT OR REPLACE INTO ${table.name} (${columns}) VALUES (${marks.join(', ')})`);

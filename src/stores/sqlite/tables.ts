@@ -1,15 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import {
-  Conflict,
-  changeAll,
-  type Sql,
-  type SqlTables,
-  type SqlWords,
-  shortWords,
-  type TransactionKind,
-  type Work,
-  type YieldedStatement,
-} from '../sql-tables.ts';
+import * as tables from '../sql-tables.ts';
 import {
   type Database,
   type SqlValue,
@@ -20,7 +10,7 @@ import {
 } from './database.ts';
 
 /** SQL of SQLite. A transaction that writes has the file for itself: nothing is to be locked. */
-const words: SqlWords = {
+const words: tables.SqlWords = {
   prefix: '',
   forUpdate: '',
   skipLocked: '',
@@ -43,11 +33,11 @@ export interface TablesOptions extends Pick<TransactionOptions, 'waitMaxMs'> {
 }
 
 /** The tables of an open database, for stores that both databases share. Statements are prepared once. */
-export function tablesIn(database: Database, { wrote, syncs, ...patience }: TablesOptions = {}): SqlTables {
+export function tablesIn(database: Database, { wrote, syncs, ...patience }: TablesOptions = {}): tables.SqlTables {
   const prepared = new Map<string, StatementSync>();
   let writtenBytes = 0;
 
-  function statement(sql: Sql): StatementSync {
+  function statement(sql: tables.Sql): StatementSync {
     const text = typeof sql === 'string' ? sql : sql.text;
     let known = prepared.get(text);
     if (known === undefined) {
@@ -58,11 +48,11 @@ export function tablesIn(database: Database, { wrote, syncs, ...patience }: Tabl
     return known;
   }
 
-  function rowsOf(sql: Sql, values: readonly unknown[]) {
+  function rowsOf(sql: tables.Sql, values: readonly unknown[]) {
     return statement(sql).all(...values.map(bound));
   }
 
-  function answerOf({ sql, values, needs }: YieldedStatement) {
+  function answerOf({ sql, values, needs }: tables.YieldedStatement) {
     if (needs === 'rows') return { rows: rowsOf(sql, values), changes: 0 };
     const { changes } = statement(sql).run(...values.map(bound));
     writtenBytes += largeBytesOf(values);
@@ -70,7 +60,7 @@ export function tablesIn(database: Database, { wrote, syncs, ...patience }: Tabl
   }
 
   /** Runs work to its end, within this turn. */
-  function done<T>(work: () => Work<T>): T {
+  function done<T>(work: () => tables.Work<T>): T {
     const statements = work();
     for (let step = statements.next(); ; ) {
       if (step.done === true) return step.value;
@@ -79,9 +69,9 @@ export function tablesIn(database: Database, { wrote, syncs, ...patience }: Tabl
   }
 
   async function committed<T>(
-    kind: TransactionKind,
+    kind: tables.TransactionKind,
     begin: NonNullable<TransactionOptions['begin']>,
-    work: () => Work<T>,
+    work: () => tables.Work<T>,
   ): Promise<T> {
     writtenBytes = 0;
     try {
@@ -95,24 +85,24 @@ export function tablesIn(database: Database, { wrote, syncs, ...patience }: Tabl
     }
   }
 
-  const rows: SqlTables['rows'] = async (sql, values) => {
+  const rows: tables.SqlTables['rows'] = async (sql, values) => {
     const found = await transaction(database, () => rowsOf(sql, values), { ...patience, begin: 'ITSELF' });
     // A token that is taken once is taken, whatever happens then.
     if (syncs?.which === 'every change' && changes(sql)) await onDisk(syncs);
     return found;
   };
-  const write: SqlTables['write'] = (steps) =>
-    committed('write', steps.length === 1 ? 'ITSELF' : 'IMMEDIATE', () => changeAll(steps));
+  const write: tables.SqlTables['write'] = (steps) =>
+    committed('write', steps.length === 1 ? 'ITSELF' : 'IMMEDIATE', () => tables.changeAll(steps));
   return {
     ...words,
-    ...shortWords({ rows, write }),
+    ...tables.shortWords({ rows, write }),
     rows,
     write,
     transaction: (kind, work) => committed(kind, beginnings[kind], work),
   };
 }
 
-function changes(sql: Sql): boolean {
+function changes(sql: tables.Sql): boolean {
   return !(typeof sql === 'string' ? sql : sql.text).trimStart().startsWith('SELECT');
 }
 
@@ -136,10 +126,10 @@ function largeBytesOf(values: readonly unknown[]): number {
   return sum;
 }
 
-function conflictOf(error: unknown): Conflict | null {
+function conflictOf(error: unknown): tables.Conflict | null {
   const code = sqliteExtendedCode(error);
-  if (code === foreignKeyCode) return new Conflict('absent', error);
-  return code !== null && takenCodes.includes(code) ? new Conflict('exists', error) : null;
+  if (code === foreignKeyCode) return new tables.Conflict('absent', error);
+  return code !== null && takenCodes.includes(code) ? new tables.Conflict('exists', error) : null;
 }
 
 const foreignKeyCode = 787;

@@ -1,21 +1,4 @@
-import {
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  buildEndSessionUrl,
-  type ClientAuth,
-  ClientSecretBasic,
-  ClientSecretPost,
-  type Configuration,
-  calculatePKCECodeChallenge,
-  clockTolerance,
-  discovery,
-  fetchUserInfo,
-  None,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
-} from 'openid-client';
+import * as oidc from 'openid-client';
 import type { OidcConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { isObject } from '../../../kernel/json.ts';
@@ -47,17 +30,17 @@ const clockToleranceS = 30;
 const discoveryMs = 60 * 60_000;
 
 export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin {
-  let discovered: { configuration: Configuration; atMs: number } | null = null;
+  let discovered: { configuration: oidc.Configuration; atMs: number } | null = null;
 
-  async function provider(): Promise<Configuration> {
+  async function provider(): Promise<oidc.Configuration> {
     const nowMs = clock.monotonicMs();
     if (discovered !== null && nowMs - discovered.atMs < discoveryMs) return discovered.configuration;
     const { issuer, client_id, client_secret } = config;
     const server = new URL(issuer);
-    const metadata = { ...(client_secret !== undefined && { client_secret }), [clockTolerance]: clockToleranceS };
-    const execute = server.protocol === 'http:' ? [allowInsecureRequests] : [];
-    const auth = client_secret === undefined ? None() : secretAuth(client_secret);
-    const configuration = await discovery(server, client_id, metadata, auth, { execute, timeout: answerMaxS });
+    const metadata = { ...(client_secret !== undefined && { client_secret }), [oidc.clockTolerance]: clockToleranceS };
+    const execute = server.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
+    const auth = client_secret === undefined ? oidc.None() : secretAuth(client_secret);
+    const configuration = await oidc.discovery(server, client_id, metadata, auth, { execute, timeout: answerMaxS });
     discovered = { configuration, atMs: nowMs };
     return configuration;
   }
@@ -65,21 +48,21 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
   return {
     async begin(redirectUri) {
       const configuration = await provider();
-      const secrets = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
-      const url = buildAuthorizationUrl(configuration, {
+      const secrets = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
+      const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: redirectUri,
         response_type: 'code',
         scope: config.scopes.join(' '),
         state: secrets.state,
         nonce: secrets.nonce,
-        code_challenge: await calculatePKCECodeChallenge(secrets.verifier),
+        code_challenge: await oidc.calculatePKCECodeChallenge(secrets.verifier),
         code_challenge_method: 'S256',
       });
       return { url: url.href, secrets };
     },
     async finish(callbackUrl, { state, nonce, verifier }) {
       const configuration = await provider();
-      const tokens = await authorizationCodeGrant(configuration, new URL(callbackUrl), {
+      const tokens = await oidc.authorizationCodeGrant(configuration, new URL(callbackUrl), {
         expectedState: state,
         expectedNonce: nonce,
         pkceCodeVerifier: verifier,
@@ -87,7 +70,7 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
       const claims = tokens.claims()!;
       const { issuer, userinfo_endpoint } = configuration.serverMetadata();
       const isWhole = claimAt(claims, config.groups_claim) !== undefined || userinfo_endpoint === undefined;
-      const more = isWhole ? {} : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      const more = isWhole ? {} : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
       const all: Record<string, unknown> = { ...more, ...claims };
       const listed = claimAt(all, config.groups_claim);
       return {
@@ -103,15 +86,15 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
     async endSessionUrl(returnTo) {
       const configuration = await provider();
       if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
-      return buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href;
+      return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href;
     },
   };
 }
 
 /** Client authentication in the way that the provider supports. Basic is the default (OpenID Connect Discovery §3). */
-function secretAuth(clientSecret: string): ClientAuth {
-  const basic = ClientSecretBasic(clientSecret);
-  const post = ClientSecretPost(clientSecret);
+function secretAuth(clientSecret: string): oidc.ClientAuth {
+  const basic = oidc.ClientSecretBasic(clientSecret);
+  const post = oidc.ClientSecretPost(clientSecret);
   return (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);

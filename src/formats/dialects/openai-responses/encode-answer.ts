@@ -8,20 +8,7 @@ import { AnswerEvents } from './answer-events.ts';
 import { CallItems, type CallStart } from './call-items.ts';
 import { annotationOf } from './citations.ts';
 import { type PackedThought, packThought } from './packed-thought.ts';
-import {
-  type ItemStatus,
-  type MessageItem,
-  type MessagePart,
-  type OutputItem,
-  type ResponseState,
-  responseIdOf,
-  responseObject,
-  saltOf,
-  stateAtEnd,
-  type ThoughtItem,
-  type WholeItem,
-  wireItem,
-} from './response-object.ts';
+import * as object from './response-object.ts';
 import { includedOf, ServerToolItems } from './server-tool-items.ts';
 import { gatewayIdMark, openAiResponsesId } from './wire.ts';
 
@@ -71,11 +58,11 @@ class Answer {
   #usage: Usage | null = null;
   #reason: FinishReason | null = null;
   #filters: JsonObject = {};
-  #state: ResponseState = { status: 'in_progress' };
-  readonly #items: OutputItem[] = [];
-  readonly #statuses: ItemStatus[] = [];
+  #state: object.ResponseState = { status: 'in_progress' };
+  readonly #items: object.OutputItem[] = [];
+  readonly #statuses: object.ItemStatus[] = [];
   /** The message or thought that may still grow. */
-  #open: MessageItem | ThoughtItem | null = null;
+  #open: object.MessageItem | object.ThoughtItem | null = null;
   #textLength = 0;
   /** Offset in the answer's text of a message's last part. */
   #partStart = 0;
@@ -86,8 +73,8 @@ class Answer {
   constructor(head: AnswerHead, events: AnswerEvents | null) {
     this.#head = head;
     this.#events = events;
-    this.id = responseIdOf(head);
-    this.#salt = saltOf(this.id);
+    this.id = object.responseIdOf(head);
+    this.#salt = object.saltOf(this.id);
     this.#model = head.model;
     this.#createdS = head.createdS;
     this.#serverTools = new ServerToolItems(
@@ -162,13 +149,13 @@ class Answer {
   }
 
   items(): JsonObject[] {
-    return this.#items.map((item, index) => wireItem(item, this.#statuses[index] ?? 'in_progress'));
+    return this.#items.map((item, index) => object.wireItem(item, this.#statuses[index] ?? 'in_progress'));
   }
 
   #responseOf(output: JsonValue[]): JsonObject {
     const { createdS, elapsedMs } = this.#head;
     const isComplete = this.#state.status === 'completed' && elapsedMs !== undefined;
-    return responseObject(
+    return object.responseObject(
       {
         id: this.id,
         createdS: this.#createdS,
@@ -193,19 +180,19 @@ class Answer {
     return `${prefix}_${gatewayIdMark}${this.#salt}_${this.#items.length}`;
   }
 
-  #added(item: OutputItem): void {
+  #added(item: object.OutputItem): void {
     this.#begin();
     this.#items.push(item);
     this.#statuses.push('in_progress');
     this.#events?.itemAdded(item);
   }
 
-  #done(item: OutputItem, status: ItemStatus): void {
+  #done(item: object.OutputItem, status: object.ItemStatus): void {
     this.#statuses[item.index] = status;
     this.#events?.itemDone(item, status);
   }
 
-  #text(kind: MessagePart['kind'], text: string): void {
+  #text(kind: object.MessagePart['kind'], text: string): void {
     if (text === '') return;
     const { item, part } = this.#partFor(kind);
     part.text += text;
@@ -213,7 +200,7 @@ class Answer {
     this.#events?.textDelta(item, kind, text);
   }
 
-  #partFor(kind: MessagePart['kind']): { item: MessageItem; part: MessagePart } {
+  #partFor(kind: object.MessagePart['kind']): { item: object.MessageItem; part: object.MessagePart } {
     let item = this.#open;
     if (item === null || item.kind !== 'message') {
       this.#close();
@@ -224,7 +211,7 @@ class Answer {
     const last = item.parts.at(-1);
     if (last !== undefined && item.partOpen && last.kind === kind) return { item, part: last };
     this.#closePart(item);
-    const part: MessagePart = { kind, text: '', annotations: [], logprobs: [] };
+    const part: object.MessagePart = { kind, text: '', annotations: [], logprobs: [] };
     item.parts.push(part);
     item.partOpen = true;
     this.#partStart = this.#textLength;
@@ -232,17 +219,17 @@ class Answer {
     return { item, part };
   }
 
-  #closePart(item: MessageItem): void {
+  #closePart(item: object.MessageItem): void {
     const part = item.parts.at(-1);
     if (part === undefined || !item.partOpen) return;
     item.partOpen = false;
     this.#events?.partDone(item, part);
   }
 
-  #thoughtItem(): ThoughtItem {
+  #thoughtItem(): object.ThoughtItem {
     if (this.#open?.kind === 'thought') return this.#open;
     this.#close();
-    const item: ThoughtItem = {
+    const item: object.ThoughtItem = {
       kind: 'thought',
       id: this.#id('rs'),
       index: this.#items.length,
@@ -275,7 +262,7 @@ class Answer {
   }
 
   /** Ends the message or thought that is open. */
-  #close(status: ItemStatus = 'completed'): void {
+  #close(status: object.ItemStatus = 'completed'): void {
     const item = this.#open;
     if (item === null) return;
     this.#open = null;
@@ -293,7 +280,7 @@ class Answer {
     this.#added(item);
   }
 
-  #annotate(annotationIn: (part: MessagePart) => JsonObject): void {
+  #annotate(annotationIn: (part: object.MessagePart) => JsonObject): void {
     const { item, part } = this.#partFor('text');
     const annotation = annotationIn(part);
     part.annotations.push(annotation);
@@ -330,15 +317,15 @@ class Answer {
   #whole(wire: JsonObject): void {
     this.#close();
     const id = typeof wire.id === 'string' ? wire.id : this.#id('ig');
-    const item: WholeItem = { kind: 'whole', id, index: this.#items.length, wire };
+    const item: object.WholeItem = { kind: 'whole', id, index: this.#items.length, wire };
     this.#added(item);
     if (wire.type === 'image_generation_call') this.#events?.drawn(item);
     this.#done(item, 'completed');
   }
 
   /** An item whose content may yet change. */
-  #opened(prefix: string, wire: JsonObject): WholeItem {
-    const item: WholeItem = { kind: 'whole', id: this.#id(prefix), index: this.#items.length, wire };
+  #opened(prefix: string, wire: JsonObject): object.WholeItem {
+    const item: object.WholeItem = { kind: 'whole', id: this.#id(prefix), index: this.#items.length, wire };
     this.#added(item);
     return item;
   }
@@ -359,8 +346,8 @@ class Answer {
 
   #end(): void {
     this.#begin();
-    this.#state = stateAtEnd(this.#reason ?? (this.#calls.any ? 'tool-calls' : 'stop'));
-    const status: ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
+    this.#state = object.stateAtEnd(this.#reason ?? (this.#calls.any ? 'tool-calls' : 'stop'));
+    const status: object.ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
     this.#close(status);
     for (const item of this.#calls.close()) this.#done(item, status);
     this.#events?.ended(this.#state.status, this.response());
