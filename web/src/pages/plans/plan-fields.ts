@@ -191,6 +191,9 @@ export function summaryOf(definition: Definition): string {
     ...periods.map((name) => typed.calendar[name] !== '' && `${dollars(typed.calendar[name])} per ${name}`),
     ...windowKeys.map((key) => typed.tokens[key] !== '' && `${withCommas(typed.tokens[key])} tokens in ${spans[key]}`),
     typed.rpm !== '' && `${withCommas(typed.rpm)} requests per minute`,
+    typed.tpm !== '' && `${withCommas(typed.tpm)} tokens per minute`,
+    typed.concurrency !== '' && `${withCommas(typed.concurrency)} concurrent requests`,
+    typed.tierLimits !== '' && 'limits by tier',
   ].filter((part) => part !== false);
   return parts.length === 0 ? 'Unlimited' : parts.join(', ');
 }

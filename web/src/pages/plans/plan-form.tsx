@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import { plans } from '../../api/entries.ts';
-import { call } from '../../api/request.ts';
+import { ApiError, call } from '../../api/request.ts';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields } from '../../parts/data-rule.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
@@ -16,6 +16,7 @@ import { toast } from '../../parts/toast.tsx';
 import { LimitFields } from './limit-fields.tsx';
 import { definitionOf, newPlan, type TypedPlan, typedOf } from './plan-fields.ts';
 import { Preview } from './preview.tsx';
+import { planOrNone } from './read-plan.ts';
 
 interface PlanFormProps {
   name: string;
@@ -29,20 +30,29 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
   const [before, setBefore] = useState(plan);
   const [typed, setTyped] = useState<TypedPlan>(() => typedOf(plan?.definition ?? newPlan));
   const client = useQueryClient();
+  // Later the reader alone opens and closes them: an emptied field stays where it is.
+  const [hadTierLimits] = useState(typed.tierLimits !== '');
   const save = useMutation({
-    mutationFn: () =>
-      call<PlanReply>('PUT', plans.addressOf(name), {
+    async mutationFn() {
+      // Without a version, the server would replace it.
+      const current = before === null ? await planOrNone(name) : null;
+      if (current !== null) throw new ApiError(409, { current });
+      const saved = await call<PlanReply>('PUT', plans.addressOf(name), {
         query: { version: before?.version, keep: before === null ? undefined : 'notify' },
         body: definitionOf(typed),
-      }),
-    async onSuccess(saved) {
+      });
+      return { saved, sent: typed };
+    },
+    async onSuccess({ saved, sent }) {
       setBefore(saved);
+      // As the server has it: 1,500 is 1500 now.
+      setTyped((now) => (now === sent ? typedOf(saved.definition) : now));
       await plans.refresh(client);
       toast('Saved. The limits apply at once.');
     },
   });
-  const shown = typedOf(before?.definition ?? newPlan);
-  useUnsaved(mayWrite && !save.isPending && JSON.stringify(typed) !== JSON.stringify(shown));
+  const shown = definitionOf(typedOf(before?.definition ?? newPlan));
+  useUnsaved(mayWrite && !save.isPending && JSON.stringify(definitionOf(typed)) !== JSON.stringify(shown));
   const current = currentOf<PlanReply>(save.error);
   const change = (changes: Partial<TypedPlan>) => setTyped({ ...typed, ...changes });
   const field = textFields(typed, change);
@@ -55,7 +65,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
           conflict={
             current !== null && (
               <ChangedMeanwhile
-                before={definitionOf(typedOf(before?.definition ?? {}))}
+                before={shown}
                 theirs={definitionOf(typedOf(current.definition))}
                 yours={definitionOf(typed)}
                 onGoOn={(next) => {
@@ -113,7 +123,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
             <NamesInput from="/admin/v1/guards" placeholder="None" {...field('guards')} />
           </Field>
           <DataRuleFields name="data" value={typed.data} onValue={(data) => change({ data })} />
-          <details className="border-line border-t pt-3" open={typed.tierLimits !== '' || undefined}>
+          <details className="border-line border-t pt-3" open={hadTierLimits}>
             <summary className="font-medium text-sm">Limits by tier</summary>
             <div className="mt-3">
               <Field

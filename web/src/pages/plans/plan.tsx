@@ -4,15 +4,16 @@ import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { PlanReply } from '../../../../src/admin/entries/plans.ts';
 import { plans } from '../../api/entries.ts';
-import { call, get } from '../../api/request.ts';
+import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
-import { isMissing, Note } from '../../parts/error-note.tsx';
+import { Note } from '../../parts/error-note.tsx';
 import { EntryPage } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { FirstPlan } from './first-plan.tsx';
 import { PlanForm } from './plan-form.tsx';
+import { planOrNone } from './read-plan.ts';
 
 /** One plan, or the form of one that is not there yet. */
 export default function PlanPage() {
@@ -31,8 +32,10 @@ export default function PlanPage() {
     >
       {(plan) => (
         <>
-          {plan === null && <Note tone="plain">There is no plan with this name yet. Save to create it.</Note>}
-          {plan === null && <FirstPlan />}
+          {plan === null && (
+            <Note tone="plain">There is no plan with this name yet. {may && 'Save to create it.'}</Note>
+          )}
+          {plan === null && may && <FirstPlan />}
           {plan?.from === 'configuration' && (
             <Note tone="plain">This plan is set in culvert.yaml. Change it there. Here you can preview a change.</Note>
           )}
@@ -42,7 +45,14 @@ export default function PlanPage() {
               can preview a change.
             </Note>
           )}
-          <PlanForm key={name} name={name} plan={plan} mayWrite={may && (plan === null || plan.from === 'admin api')} />
+          {(plan !== null || may) && (
+            <PlanForm
+              key={name}
+              name={name}
+              plan={plan}
+              mayWrite={may && (plan === null || plan.from === 'admin api')}
+            />
+          )}
         </>
       )}
     </EntryPage>
@@ -50,15 +60,6 @@ export default function PlanPage() {
 }
 
 const list = { to: '/dashboard/plans', label: 'Plans' };
-
-async function planOrNone(name: string, signal: AbortSignal): Promise<PlanReply | null> {
-  try {
-    return await get<PlanReply>(plans.addressOf(name), {}, signal);
-  } catch (error) {
-    if (isMissing(error as Error)) return null;
-    throw error;
-  }
-}
 
 function Remove({ plan }: { plan: PlanReply }) {
   const [open, setOpen] = useState(false);
@@ -76,9 +77,10 @@ function Remove({ plan }: { plan: PlanReply }) {
         action="Remove plan"
         onConfirm={async () => {
           await call('DELETE', plans.addressOf(plan.name));
-          await plans.refresh(client);
           toast(`The plan ${plan.name} was removed.`);
-          void navigate({ to: list.to });
+          // First the page, which would offer to create it again.
+          await navigate({ to: list.to, ignoreBlocker: true });
+          await plans.refresh(client);
         }}
       >
         You cannot remove a plan while an account has it.
