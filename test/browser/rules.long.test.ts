@@ -82,6 +82,28 @@ test('a rule is made by mouse, sends a request elsewhere, is changed to a ladder
   assert.equal((await ask()).model, 'mock/tokens=3', 'Hello is nearest to a greeting');
   await page.getByRole('button', { name: 'Edit' }).click();
   assert.equal(await dialog.getByLabel('Examples, class 1').inputValue(), 'Say hello\nWrite a greeting');
+  await page.keyboard.press('Escape');
+  // An example of several lines, which only the API makes, stays one.
+  const classified = async () => {
+    const { definition } = await rule('saving');
+    return { ...definition }.classify as { classes: { model: string; examples: string[] }[] };
+  };
+  const { classes, ...classify } = await classified();
+  const examples = ['Say hello\nto all', 'Write a greeting'];
+  const patch = { classify: { ...classify, classes: [{ ...classes[0], examples }, classes[1]] } };
+  await fetch(`${gateway.url}/admin/v1/routes/saving`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(patch),
+  });
+  await page.reload();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Tag', { exact: true }).fill('saved');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('saved', { exact: true }).waitFor();
+  assert.deepEqual((await classified()).classes[0]?.examples, examples);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Tag', { exact: true }).fill('');
   await dialog.getByLabel('Who answers').selectOption('Nobody: the request is refused');
   await dialog.getByLabel('Message').fill('Not today.');
   await dialog.getByLabel('Status').fill('451');

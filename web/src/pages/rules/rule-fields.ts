@@ -89,10 +89,10 @@ export function draftOf(rule: RuleDefinition): RuleDraft {
     }) ?? [blankStep],
     classify: {
       embedding_model: text(classify?.embedding_model),
-      classes: classify?.classes.map(({ model, examples }) => ({ model, examples: examples.join('\n') })) ?? [
-        blankClass,
-        blankClass,
-      ],
+      classes: classify?.classes.map(({ model, examples }) => ({
+        model,
+        examples: examples.map(lineOf).join('\n'),
+      })) ?? [blankClass, blankClass],
       otherwise: text(classify?.otherwise),
       margin: text(classify?.margin),
       observe: classify?.observe ?? false,
@@ -160,12 +160,26 @@ function effectsOf(draft: RuleDraft): Written {
 function classifyOf({ classes, otherwise, margin, observe, deadline, ...draft }: ClassifyDraft) {
   return {
     embedding_model: draft.embedding_model.trim(),
-    classes: classes.map(({ model, examples }) => ({ model: model.trim(), examples: listIn(examples, '\n') })),
+    classes: classes.map(({ model, examples }) => ({
+      model: model.trim(),
+      examples: listIn(examples, '\n').map(exampleOf),
+    })),
     ...(otherwise.trim() !== '' && { otherwise: otherwise.trim() }),
     ...numbers({ margin }),
     ...(observe && { observe }),
     ...(deadline !== undefined && { deadline }),
   };
+}
+
+/** Stands for a line break in an example: each example is typed on one line. */
+const lineBreak = '⏎';
+
+function lineOf(example: string): string {
+  return example.replaceAll('\n', lineBreak);
+}
+
+function exampleOf(line: string): string {
+  return line.replaceAll(lineBreak, '\n');
 }
 
 /** The typed numbers. */

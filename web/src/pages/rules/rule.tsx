@@ -1,6 +1,7 @@
 import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
 import { rules } from '../../api/entries.ts';
 import { Note } from '../../parts/error-note.tsx';
+import { plural } from '../../parts/format.ts';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
 import { StoredPage } from '../../parts/stored/stored-page.tsx';
@@ -37,7 +38,7 @@ function Rule({ rule }: { rule: RouteReply }) {
           {when === null ? (
             <p className="mb-3">All requests.</p>
           ) : (
-            <pre className="mb-3 overflow-x-auto whitespace-pre-wrap font-mono text-xs">{when}</pre>
+            <pre className="mb-3 whitespace-pre-wrap font-mono text-xs [overflow-wrap:anywhere]">{when}</pre>
           )}
           <Facts>
             <Fact name="Order">{order}</Fact>
@@ -67,8 +68,9 @@ function Effects({ of: { model, ladder, classify, targets, parameters = {}, tag,
       {model !== undefined && <Fact name="Model">{model}</Fact>}
       {ladder !== undefined && (
         <Fact name={ladderBy[ladder.by] ?? ladder.by}>
-          {ladder.steps.map((step) => (
-            <div key={JSON.stringify(step)}>
+          {ladder.steps.map((step, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a step is its place
+            <div key={at}>
               {[
                 step.at_least === undefined ? null : `≥ ${step.at_least}`,
                 step.at_most === undefined ? null : `≤ ${step.at_most}`,
@@ -82,9 +84,10 @@ function Effects({ of: { model, ladder, classify, targets, parameters = {}, tag,
       )}
       {classify !== undefined && (
         <Fact name={classify.observe ? 'Would choose by examples' : 'Chooses by examples'}>
-          {classify.classes.map(({ model, examples }) => (
-            <div key={model + examples.length}>
-              {model}: {examples.length} examples
+          {classify.classes.map(({ model, examples }, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a class is its place
+            <div key={at}>
+              {model}: {plural(examples.length, 'example')}
             </div>
           ))}
           {classify.otherwise !== undefined && <div>else: {classify.otherwise}</div>}
