@@ -4,7 +4,7 @@ import type { ModelReply } from '../../src/admin/entries/models.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { assertAccessible, changes, openPage, shoot } from './open-page.ts';
+import { assertAccessible, changes, openPage, settled, shoot } from './open-page.ts';
 
 const skip = chromiumMissing;
 
@@ -44,6 +44,19 @@ test('an empty installation: a key is pasted, tried, its models appear, and one 
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
+test('who may not add providers is not led to their form', { skip }, async (t) => {
+  const gateway = await startGateway(t, {});
+  const made = await fetch(`${gateway.url}/admin/v1/operators`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Vic', role: 'viewer', accounts: null }),
+  });
+  const { key } = (await made.json()) as { key: string };
+  const page = await openPage(t, gateway, '/dashboard/welcome', { login: { admin_key: key } });
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  await settled(page);
+});
+
 test('a provider is tested, changed and removed, and its key is shown nowhere', { skip }, async (t) => {
   const upstream = await startUpstreams();
   const gateway = await startGateway(t, {
@@ -68,6 +81,14 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   await dialog.getByRole('button', { name: 'Add provider' }).click();
   await dialog.getByText(/providers\.up is set in (the configuration|\S+\.yaml)/).waitFor();
   await dialog.getByLabel('Name').fill('second');
+  // Another refusal takes the place of the one before.
+  await page.route('**/admin/v1/providers/test', (route) =>
+    route.fulfill({ status: 503, json: { error: { message: 'The store cannot be asked.' } } }),
+  );
+  await dialog.getByRole('button', { name: 'Add provider' }).click();
+  await dialog.getByText('The store cannot be asked.').waitFor();
+  assert.equal(await dialog.getByText('is set in').count(), 0);
+  await page.unroute('**/admin/v1/providers/test');
   await dialog.getByRole('button', { name: 'Add provider' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'second' }).click();
@@ -76,6 +97,13 @@ test('a provider is tested, changed and removed, and its key is shown nowhere', 
   await shoot(page, 'provider-added-desktop-light');
   await assertAccessible(page);
   assert.ok(!(await page.content()).includes('a-secret-of-a-provider'), 'nor does the page hold it');
+
+  await page.getByRole('button', { name: 'Add credential' }).click();
+  await dialog.getByLabel('API key').fill('another-secret-of-a-provider-0123456789');
+  await dialog.getByLabel('Weight').fill('0,5');
+  await dialog.getByLabel('Requests per minute').fill(' 1,000 ');
+  await dialog.getByRole('button', { name: 'Add credential' }).click();
+  await page.getByText('The credential was added.').waitFor();
 
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Other settings').fill('{"timeouts": {"first_token": "soon"}}');

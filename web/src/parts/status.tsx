@@ -22,13 +22,14 @@ const dots: Record<Tone, string> = {
 export function Badge({ tone = 'plain', title, children }: { tone?: Tone; title?: string; children: ReactNode }) {
   return (
     <span
-      title={title}
       className={classes(
-        'inline-flex h-5 items-center whitespace-nowrap rounded px-1.5 font-medium text-xs',
+        'inline-flex h-5 max-w-full items-center whitespace-nowrap rounded px-1.5 font-medium text-xs',
         badges[tone],
       )}
     >
-      {children}
+      <span title={title} className="truncate">
+        {children}
+      </span>
     </span>
   );
 }

@@ -75,7 +75,7 @@ function Prompt({ prompt }: { prompt: PromptReply }) {
             actions={
               <Select
                 aria-label="Version"
-                className="w-auto"
+                className="w-auto max-w-[60%]"
                 value={version.number}
                 onChange={({ target }) => setFilters({ version: target.value, with: '' })}
               >

@@ -5,6 +5,7 @@ import { Input } from '../../parts/controls.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
+import { numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 
 const blank = { api_key: '', id: '', weight: '', rpm: '' };
@@ -18,8 +19,8 @@ export function AddCredential({ provider, onAdded }: { provider: string; onAdded
         body: {
           api_key: fields.api_key.trim(),
           ...(fields.id.trim() !== '' && { id: fields.id.trim() }),
-          ...(fields.weight !== '' && { weight: Number(fields.weight) }),
-          ...(fields.rpm !== '' && { rpm: Number(fields.rpm) }),
+          ...(fields.weight.trim() !== '' && { weight: numberOrText(fields.weight) }),
+          ...(fields.rpm.trim() !== '' && { rpm: numberOrText(fields.rpm) }),
         },
       }),
     async onSuccess() {

@@ -59,6 +59,8 @@ export function AddProvider({
   });
   const trial = useMutation({
     mutationFn: () => call<DraftReply>('POST', `${providers.path}/test`, { body }),
+    // Why it could not be kept before says nothing of this attempt.
+    onMutate: () => keep.reset(),
     onSuccess(result) {
       if (result.ok) keep.mutate();
       else setRefused(result);

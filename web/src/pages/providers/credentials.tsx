@@ -36,7 +36,7 @@ export function Credentials({ provider, removable }: { provider: ProviderReply; 
         {provider.credentials.map((credential) => (
           <li key={credential.id} className="flex flex-col gap-2 px-4 py-3">
             <div className="flex min-h-8 flex-wrap items-center gap-x-3 gap-y-1">
-              <span className="font-medium">{credential.id}</span>
+              <span className="min-w-0 font-medium [overflow-wrap:anywhere]">{credential.id}</span>
               {credential.hint !== null && <code className="font-mono text-muted text-xs">{credential.hint}</code>}
               {credential.made_at !== null && (
                 <span className="text-muted text-xs">

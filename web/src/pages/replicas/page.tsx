@@ -71,7 +71,7 @@ function Compared({ row, of }: { row: ProcessRow; of: 'version' | 'configuration
   if (value === null) return <None />;
   if (!row.differs.includes(of)) return <span className="font-mono text-xs">{value}</span>;
   return (
-    <Badge tone="warn" title={`Most processes have another ${of}.`}>
+    <Badge tone="warn" title={`Other processes have another ${of}.`}>
       {value} differs
     </Badge>
   );

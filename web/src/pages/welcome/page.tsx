@@ -1,6 +1,7 @@
-import { Link } from '@tanstack/react-router';
+import { Link, Navigate } from '@tanstack/react-router';
 import { Check, MessagesSquare } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import { useMay } from '../../api/rights.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { classes } from '../../parts/classes.ts';
 import { Select } from '../../parts/controls.tsx';
@@ -15,6 +16,7 @@ const shownMax = 12;
 /** An empty installation: a provider's key, its models, and a first talk. */
 export default function WelcomePage() {
   const [added, setAdded] = useState<Added | null>(null);
+  if (!useMay('providers', 'write')) return <Navigate to="/dashboard" replace />;
   return (
     <Page
       title="Welcome to Culvert"
