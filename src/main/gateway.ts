@@ -122,7 +122,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   checkMail(config);
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
-  const onTrouble = (message: string) => log.error(message);
+  const onTrouble = (message: string, level: 'error' | 'info' = 'error') => log[level](message);
   const recentBodies = createRecentBodies();
   const books = await openBooks({ ...options, clock, order: orderFor(config, recentBodies), onTrouble, opened });
   const { folder, stores, secrets } = books;

@@ -35,6 +35,17 @@ test('F30 a full disk is told when it begins and when it is over, not at every l
   assert.deepEqual(told.slice(1), ['ledger: requests are recorded again']);
 });
 
+test('the end of trouble is no error: an operator who counts errors sees one, not two', () => {
+  const levels: string[] = [];
+  let trouble: string | null = 'the disk is full';
+  const report = (_message: string, level = 'error') => levels.push(level);
+  const { look } = createTroubleReport({ trouble: () => trouble, words: ledgerWords, report, clock: fakeClock() });
+  look();
+  trouble = null;
+  look();
+  assert.deepEqual(levels, ['error', 'info']);
+});
+
 test('F46 five minutes in which two reasons take turns are at most 31 lines, and the end is told at once', () => {
   const { clock, told, is } = openReport();
   for (let ms = 0; ms < 300_000; ms += 50) {

@@ -16,7 +16,7 @@ export interface TroubleReport {
 export function createTroubleReport(options: {
   trouble: () => string | null;
   words: { begins(trouble: string): string; over: string };
-  report: (message: string) => void;
+  report: (message: string, level?: 'info') => void;
   clock: Pick<Clock, 'monotonicMs'>;
 }): TroubleReport {
   const { trouble, words, report, clock } = options;
@@ -28,7 +28,7 @@ export function createTroubleReport(options: {
       if (now === reported) return;
       if (now === null) {
         reported = null;
-        report(words.over);
+        report(words.over, 'info');
         return;
       }
       const nowMs = clock.monotonicMs();

@@ -59,7 +59,7 @@ export function createRecordDelivery(parts: {
   store: RecordStore;
   sinks: readonly Sink[];
   clock: Clock;
-  onTrouble(message: string): void;
+  onTrouble(message: string, level?: 'info'): void;
 }): RecordDelivery {
   const stopping = new AbortController();
   const loops = parts.sinks.map((sink) => new SinkLoop(sink, parts));
@@ -108,7 +108,7 @@ async function gather(sink: Sink, store: RecordStore, position: number) {
 interface LoopParts {
   store: RecordStore;
   clock: Clock;
-  onTrouble(message: string): void;
+  onTrouble(message: string, level?: 'info'): void;
 }
 
 class SinkLoop {
@@ -161,7 +161,7 @@ class SinkLoop {
       await store.arrived(sink.name, last);
       this.#behindMs = isFull ? settledMs : null;
     }
-    if (this.#at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`);
+    if (this.#at === 'failing') onTrouble(`the sink ${sink.name} accepts records again`, 'info');
     // The failure of a process that died is over, too.
     if (this.#at !== 'sending') await store.failed(sink.name, null);
     this.#at = 'sending';

@@ -39,7 +39,7 @@ interface PrimaryBooksParts {
 export async function openPrimaryBooks(parts: PrimaryBooksParts): Promise<PrimaryBooks> {
   const { config, folder, bootId, clock, log } = parts;
   refuseNewerDatabases(folder.path);
-  const onTrouble = (message: string) => log.error(message);
+  const onTrouble = (message: string, level: 'error' | 'info' = 'error') => log[level](message);
   /** Bodies of events that are about to be written. */
   const bodies = new Map<string, string>();
   const bodiesOf = (requestId: string) => {

@@ -7,14 +7,17 @@ import type { Bucket } from '../s3/bucket.ts';
  * Files in a bucket, which all replicas share. `open` is called with the first file. While the bucket cannot be used
  * callers get 503, and `report` is called once with the reason, and once when it is over.
  */
-export function createS3Files(open: () => Promise<Bucket>, report: (message: string) => void): RemovableFiles {
+export function createS3Files(
+  open: () => Promise<Bucket>,
+  report: (message: string, level?: 'info') => void,
+): RemovableFiles {
   const bucket = new OpenedOnce(open);
   let trouble: string | null = null;
 
   async function reportingTrouble<T>(work: (bucket: Bucket) => Promise<T>): Promise<T> {
     try {
       const result = await work(await bucket.open());
-      if (trouble !== null) report('files can be kept in the bucket again');
+      if (trouble !== null) report('files can be kept in the bucket again', 'info');
       trouble = null;
       return result;
     } catch (error) {

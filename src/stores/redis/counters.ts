@@ -85,7 +85,7 @@ export interface RedisCountersOptions {
   rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   clock: Clock;
   /** For the operator's log: that nothing can be admitted, and that it can again. */
-  onTrouble: (message: string) => void;
+  onTrouble: (message: string, level?: 'info') => void;
   /** Replaces the server's time, for tests. */
   nowMs?: () => number;
 }

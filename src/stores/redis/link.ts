@@ -43,7 +43,7 @@ export interface LinkOptions {
   /** Scripts that will be run. */
   scripts: readonly Script[];
   /** For the operator's log. */
-  onTrouble: (message: string) => void;
+  onTrouble: (message: string, level?: 'info') => void;
   /** Called before a new epoch is used, to give it what it must know. Rejecting drops the connection. */
   beforeEpoch: (run: Run) => Promise<void>;
   /** Admission is possible again. */

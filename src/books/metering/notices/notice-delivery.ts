@@ -18,7 +18,7 @@ export interface DeliveryParts {
   post: Post;
   send: Readonly<Record<ReceiverKind, SendToReceiver>>;
   /** For the operator's log; no secrets. */
-  onTrouble(message: string): void;
+  onTrouble(message: string, level?: 'info'): void;
 }
 
 /** Longer than a try takes: a process that dies in one leaves it to another after this. */
@@ -57,7 +57,7 @@ export function createNoticeDelivery(parts: DeliveryParts): Deliveries {
     try {
       const sent = to.kind === 'quota' ? await postOf(notice) : await send[to.kind](to.receiver, notice);
       if (sent === 'sent') {
-        if (failing.delete(subject)) onTrouble(`${subject} arrive again`);
+        if (failing.delete(subject)) onTrouble(`${subject} arrive again`, 'info');
         const { id, tries } = notice;
         const how = { state: 'delivered', tries: tries + 1, reason: null, endedMs: clock.wallMs() } as const;
         return written(() => store.end(id, how), clock, isStopped);
