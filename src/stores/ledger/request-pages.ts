@@ -89,16 +89,17 @@ function requestRows<Place extends string | number>(
   const given = [...values];
   const page = `SELECT * FROM ${table} WHERE ${['true', ...conditions].join(' AND ')}
     AND ${column} >= ${marks.of(0)} AND ${column} < ${marks.of(0)} ORDER BY ${column} DESC LIMIT ${marks.of(0)}`;
-  // Counts by the place alone: rows that are passed over are not read.
-  const sliceEnd = {
-    name: 'events-slice',
-    text: `SELECT ${column} AS place FROM ${table} WHERE ${column} >= $1 AND ${column} < $2
-      ORDER BY ${column} DESC LIMIT 1 OFFSET $3`,
-  };
+  // Counts by an index alone, that of sessions where few rows are in it: rows that are passed over are not read.
+  const { session } = where;
+  const named = typeof session === 'object' ? [session.name] : [];
+  const inSession = session === undefined ? '' : `session ${session === 'any' ? 'IS NOT NULL' : '= $4'} AND`;
+  const text = `SELECT ${column} AS place FROM ${table} WHERE ${inSession} ${column} >= $1 AND ${column} < $2
+    ORDER BY ${column} DESC LIMIT 1 OFFSET $3`;
+  const sliceEnd = session === undefined ? { name: 'events-slice', text } : text;
   return {
     /** Place of the row that is `rows` rows below `before`; null when there are fewer from `from` on. */
     async sliceEnd(from: Place, before: Place, rows: number): Promise<Place | null> {
-      const [row] = await tables.rows(sliceEnd, [from, before, rows - 1]);
+      const [row] = await tables.rows(sliceEnd, [from, before, rows - 1, ...named]);
       return row === undefined ? null : (row.place as Place);
     },
     /** Rows that pass all conditions, newest first. */
