@@ -242,6 +242,7 @@ test('a stream that breaks ends with a line that says so', async () => {
 for (const [encoding, pack] of Object.entries(packings)) {
   test(`a body of ${encoding} is unpacked at every door that reads JSON: /api/chat, Bedrock's, Cohere's, stored objects`, async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': encoding, ...authorization };
+    const packedBomb = pack(Buffer.alloc(64 * 1024 * 1024, ' '));
     for (const [path, body] of [
       ['/api/chat', { model: 'tried', messages: hello, stream: false }],
       ['/model/tried/converse', { messages: [{ role: 'user', content: [{ text: 'hello there' }] }] }],
@@ -252,11 +253,7 @@ for (const [encoding, pack] of Object.entries(packings)) {
       const text = await answer.text();
       assert.equal(answer.status, 200, `${path}: ${text}`);
       if (path !== '/v1/conversations') assert.match(text, /hello there/, path);
-      const bomb = await gateway.fetch(path, {
-        method: 'POST',
-        headers,
-        body: pack(Buffer.alloc(64 * 1024 * 1024, ' ')) as never,
-      });
+      const bomb = await gateway.fetch(path, { method: 'POST', headers, body: packedBomb as never });
       assert.equal(bomb.status, 413, path);
     }
   });
