@@ -14,7 +14,7 @@ const wantsAProcess =
   /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|alone in its process/;
 /** When to give up, and a clock for something else: what they read says nothing of the machine. */
 const deadlines = /performance\.now\(\) (\+ [\d_]+|< \w+Ms\b)|monotonicMs: \(\) => performance\.now\(\)/g;
-const filesAGroup = 16;
+const filesAGroup = 24;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;
 
@@ -55,10 +55,9 @@ export function groupsOf(files, root, folder, units, filesMax = filesAGroup) {
 
 /** Groups of the same size, so that no process is made for a few. `first` is loaded before them, so its hooks are of all. */
 function split(kind, files, filesMax, more = {}) {
-  const size = Math.ceil(files.length / Math.ceil(files.length / filesMax));
-  return Array.from({ length: Math.ceil(files.length / size) || 0 }, (_, at) => {
-    return { kind, some: files.slice(at * size, (at + 1) * size), ...more };
-  });
+  const count = Math.ceil(files.length / filesMax);
+  const begins = (at) => Math.round((at * files.length) / count);
+  return Array.from({ length: count }, (_, at) => ({ kind, some: files.slice(begins(at), begins(at + 1)), ...more }));
 }
 
 /** Puts groups that mostly wait, as tests in turn do, among those that work: together they would leave cores idle. */
@@ -75,18 +74,23 @@ function hasMark(file, root, ...marks) {
   return marks.some((mark) => mark.test(text));
 }
 
-/** Each file is a suite, so its hooks are of its own tests, and what it started ends with them. */
+/**
+ * Each file is a suite, so its hooks are of its own tests, and what it started ends with them. What it took to load them is
+ * there for the next process at once, not when this one ends.
+ */
 function programOf(files, root, atOnce, first) {
   const urlOf = (file) => JSON.stringify(String(pathToFileURL(join(root, file))));
   const suites = files.map((file) => {
     return `  await new Promise((there) => describe(${JSON.stringify(file)}, inTurn, () => import(${urlOf(file)}).finally(there)));`;
   });
   return [
+    `import { flushCompileCache } from 'node:module';`,
     `import { describe } from 'node:test';`,
     ...first.map((file) => `import ${urlOf(file)};`),
     'const inTurn = { concurrency: 1 };',
     `describe('files', { concurrency: ${atOnce} }, async () => {`,
     ...suites,
+    '  flushCompileCache();',
     '});',
     '',
   ].join('\n');
