@@ -207,22 +207,23 @@ test('a cancellation ends one call of the same key, and none where two have the 
     post({ id, method: 'tools/call', params: { name: 'one__wait', arguments: {} } }, key);
   const cancel = (requestId: number | string, key = testKey) =>
     post({ method: 'notifications/cancelled', params: { requestId } }, key);
-  const ofOther = wait(1, otherKey);
-  const mine = wait(1);
-  const named = wait('1');
+  // No id of the clients before: their calls have just ended.
+  const ofOther = wait(101, otherKey);
+  const mine = wait(101);
+  const named = wait('101');
   await until('all run', () => server.waiting() === 3);
-  const answer = await cancel(1);
+  const answer = await cancel(101);
   assert.deepEqual([answer.status, await answer.text()], [202, '']);
   const ended = await mine;
   assert.deepEqual([ended.status, await ended.text()], [200, '']);
   await until('one has ended', () => server.waiting() === 2);
-  const twin = wait('1');
+  const twin = wait('101');
   await until('both run', () => server.waiting() === 3);
-  await cancel('1');
-  await cancel(1);
+  await cancel('101');
+  await cancel(101);
   await pause(200);
   assert.equal(server.waiting(), 3);
-  await cancel(1, otherKey);
+  await cancel(101, otherKey);
   assert.equal((await ofOther).status, 200);
   await until('it has ended', () => server.waiting() === 2);
   // One that takes no stream gets an answer without a body.

@@ -54,7 +54,7 @@ export function mcpRoutes(given: McpParts): Route[] {
   const { sharing } = given;
   const parts: ServedParts = {
     ...given,
-    running: new RunningCalls(sharing?.shareCalls ?? null),
+    running: new RunningCalls(sharing?.shareCalls ?? null, given.services.clock),
     logLevels: sharing?.logLevels ?? createShortTexts(),
   };
   const { snapshots } = given.services;
