@@ -83,10 +83,10 @@ export function exportConfig(parts: {
   for (const [name, { all_models }] of Object.entries(inForce.providers)) {
     if (all_models !== file.providers[name]?.all_models) setIn(['providers', name, 'all_models'], all_models);
   }
-  const plans = beside.plans.filter(({ name, definition }) => isPlan(name, definition));
+  const plans = beside.plans.filter(({ name, definition }) => plansSchema.safeParse({ [name]: definition }).success);
   for (const { name, definition } of plans) setIn(['plans', name], writtenOf(definition, ['plans', name], names));
   const known = new Set([...Object.keys(file.plans), ...plans.map(({ name }) => name)]);
-  const accounts = beside.accounts.filter(isAccount);
+  const accounts = beside.accounts.filter(({ id, name }) => accountsSchema.safeParse({ [id]: { name } }).success);
   for (const { id, name, plan, status, guards, extraBudget, budgets, data } of accounts) {
     const written = {
       // A plan that cannot be read is left out; its accounts have the default one.
@@ -126,14 +126,6 @@ function quoteReferences(document: yaml.Document): void {
         node.type = 'QUOTE_DOUBLE';
     },
   });
-}
-
-function isPlan(name: string, definition: Readonly<Record<string, unknown>>): boolean {
-  return plansSchema.safeParse({ [name]: definition }).success;
-}
-
-function isAccount({ id, name }: StoredAccount): boolean {
-  return accountsSchema.safeParse({ [id]: { name } }).success;
 }
 
 function hashedOnly({ keys, operators }: StoredSettings): string[] {

@@ -153,7 +153,7 @@ function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem
   const misfits = new Map<string, PathProblem>();
   const problems = problemsOf(base, used);
   for (const { path, message } of problems) {
-    const key = used.map(fragmentKey).find((each) => each === keyAt(path));
+    const key = used.map(fragmentKey).find((each) => each === `${kindAt(path)} ${path[1]}`);
     if (key !== undefined && !misfits.has(key)) misfits.set(key, { path: path.slice(2), message });
   }
   const [first] = problems;
@@ -173,10 +173,6 @@ function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem
 
 function problemsOf(base: Config, used: readonly Used[]): PathProblem[] {
   return crossCheck(merged(base, used), { implicitProviders: [] }).filter(({ path }) => kindAt(path) !== undefined);
-}
-
-function keyAt(path: PathProblem['path']): string {
-  return `${kindAt(path)} ${path[1]}`;
 }
 
 /** Undefined: its entries are checked alone. */

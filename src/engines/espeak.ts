@@ -82,13 +82,9 @@ function runOnce(
     });
     // It may have died before it read everything; its end says so.
     process.stdin.on('error', () => {});
-    process.stdin.end(plainWords(text));
+    // Plain words: its own phonemes in [[…]] and control characters are not for callers.
+    process.stdin.end(text.replaceAll('[[', '[ [').replace(/[^\P{Cc}\n]|[\u2028\u2029]/gu, ' '));
   });
-}
-
-/** Plain words: its own phonemes in [[…]] and control characters are not for callers. */
-function plainWords(text: string): string {
-  return text.replaceAll('[[', '[ [').replace(/[^\P{Cc}\n]|[\u2028\u2029]/gu, ' ');
 }
 
 function environment(): NodeJS.ProcessEnv {

@@ -28,7 +28,8 @@ export function createLexicalEmbedding(): EmbeddingEngine {
       const rows = new Float32Array(texts.length * lexicalDimensions);
       let chars = 0;
       for (const [at, text] of texts.entries()) {
-        addFeatures(normalised(text), sum.add);
+        // Compatible characters and cases are one. Cut twice: one character may become eighteen.
+        addFeatures(text.slice(0, lexicalTextMax).normalize('NFKC').toLowerCase().slice(0, lexicalTextMax), sum.add);
         sum.take(rows.subarray(at * lexicalDimensions, (at + 1) * lexicalDimensions));
         chars += Math.min(text.length, lexicalTextMax);
         if (chars < sliceChars || at === texts.length - 1) continue;
@@ -38,11 +39,6 @@ export function createLexicalEmbedding(): EmbeddingEngine {
       return rows;
     },
   };
-}
-
-/** Compatible characters and cases are one. Cut twice: one character may become eighteen. */
-function normalised(text: string): string {
-  return text.slice(0, lexicalTextMax).normalize('NFKC').toLowerCase().slice(0, lexicalTextMax);
 }
 
 /** Adds up the features of one text after another. The features of the longest text bound its memory. */

@@ -23,7 +23,8 @@ export function createClientAddress(trusted: () => readonly string[]): (request:
       const hop = hops.pop()?.trim();
       // The proxy sent the request itself, for no client.
       if (hop === undefined || hop === '') return address;
-      address = plainAddress(withoutPort(hop));
+      // Some proxies write `192.0.2.7:1234` and `[2001:db8::1]:1234`.
+      address = plainAddress(/^(\[[^\]]*\]|[^:]*):\d{1,5}$/.exec(hop)?.[1] ?? hop);
     }
     return address;
   };
@@ -41,9 +42,4 @@ export function createTrust(trusted: () => readonly string[]): (address: string 
     }
     return proxies.has(address);
   };
-}
-
-/** Some proxies write `192.0.2.7:1234` and `[2001:db8::1]:1234`. */
-function withoutPort(hop: string): string {
-  return /^(\[[^\]]*\]|[^:]*):\d{1,5}$/.exec(hop)?.[1] ?? hop;
 }

@@ -46,15 +46,11 @@ export class Hearing {
 
   #begin(): Promise<void> {
     this.#next = null;
-    this.#running = this.#allDelivered().finally(() => {
+    // Messages of a worker come in their order, so its answer follows all that it said.
+    this.#running = askAll(this.#links(), (link) => link.ask('delivered'), waitMaxMs).finally(() => {
       this.#running = null;
     });
     return this.#running;
-  }
-
-  /** Messages of a worker come in their order, so its answer follows all that it said. */
-  #allDelivered(): Promise<void> {
-    return askAll(this.#links(), (link) => link.ask('delivered'), waitMaxMs);
   }
 }
 

@@ -44,7 +44,14 @@ let ready = false;
 yieldToMainThread(storeNiceness);
 
 const opened = await openStore();
-const store = knowingLanguages(opened);
+// A language of a text index in the store is loaded on demand; a call that throws has done nothing.
+const store = new Proxy(opened, {
+  get(target, name) {
+    const member = Reflect.get(target, name) as unknown;
+    if (typeof member !== 'function') return member;
+    return (...args: unknown[]) => withLanguages(() => member.apply(target, args) as unknown);
+  },
+});
 /** Messages whose answers are not sent yet. */
 const receiving = new BriefSet<Placed & { done: Promise<void> }>();
 port.on('message', (message: ToWorker) => {
@@ -74,17 +81,6 @@ async function openStore(): Promise<VectorStore & Partial<Pick<EmbeddedStore, 't
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
   return createEmbeddedStore({ ...driver, limit: { take, give, onStoredBytes }, report, turns });
-}
-
-/** A language of a text index in the store is loaded on demand; a call that throws has done nothing. */
-function knowingLanguages(store: VectorStore): VectorStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const member = Reflect.get(target, name) as unknown;
-      if (typeof member !== 'function') return member;
-      return (...args: unknown[]) => withLanguages(() => member.apply(target, args) as unknown);
-    },
-  });
 }
 
 function take(account: string): Promise<void> {

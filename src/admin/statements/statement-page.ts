@@ -3,7 +3,7 @@ import type { Statement } from './statement-schema.ts';
 /** A statement as a page to print: it loads nothing and runs nothing. */
 export function statementPage(statement: Statement): string {
   const { month, time_zone: zone, status, closed_at, totals, data } = statement;
-  const state = status === 'closed' ? `Closed ${day(closed_at)}` : `Not closed (${status})`;
+  const state = status === 'closed' ? `Closed ${(closed_at ?? '').slice(0, 10)}` : `Not closed (${status})`;
   const title = `Statement ${month}`;
   const about = `${text(zone)} · ${state}`;
   const all = data.map(({ account, name, ...sums }) => `<tr><td>${text(named(account, name))}</td>${cells(sums)}</tr>`);
@@ -35,10 +35,6 @@ function cells(
 
 function named(account: string, name: string): string {
   return name === account ? account : `${name} (${account})`;
-}
-
-function day(at: string | null): string {
-  return (at ?? '').slice(0, 10);
 }
 
 function text(given: string): string {

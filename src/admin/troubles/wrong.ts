@@ -130,11 +130,7 @@ function alertOf({ alert, state, check, page }: Found): string | null {
 }
 
 function sentenceOf({ check, message }: Finding): string {
-  return isSentence(message) ? message : `${capital(check)}: ${message}.`;
-}
-
-function isSentence(text: string): boolean {
-  return text.endsWith('.');
+  return message.endsWith('.') ? message : `${capital(check)}: ${message}.`;
 }
 
 function capital(text: string): string {

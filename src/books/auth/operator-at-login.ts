@@ -90,7 +90,11 @@ export function freeName(
   { issuer, subject, name }: Pick<Identity, 'issuer' | 'subject' | 'name'>,
   isTaken: (name: string) => boolean,
 ): string {
-  const shown = shownName(name);
+  // Cut to what lists may show.
+  const shown = name
+    .replace(/[^\p{L}\p{N} ._@+-]/gu, '')
+    .trim()
+    .slice(0, 80);
   const isFree = shown !== '' && !isTaken(shown) && !reservedOperators.includes(shown);
   return isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim();
 }
@@ -110,14 +114,6 @@ async function invitedOperator(
   const who = { name, prefix: null, hash: null, issuer, subject };
   const { row, changes, audit } = acceptance(invitation, who, parts.clock.wallMs());
   return (await parts.store.apply(changes, audit)) === 'done' ? row : null;
-}
-
-/** Name of an identity, cut to what lists may show. */
-function shownName(name: string): string {
-  return name
-    .replace(/[^\p{L}\p{N} ._@+-]/gu, '')
-    .trim()
-    .slice(0, 80);
 }
 
 function isSame(a: OperatorRow, b: OperatorRow): boolean {

@@ -32,10 +32,6 @@ export function creditScope(account: string): Scope {
   return `c:${account}`;
 }
 
-function isCreditScope(scope: Scope): boolean {
-  return scope.startsWith('c:');
-}
-
 /** Grain of the one bucket that never ends. */
 export const everGrainMs = 0;
 
@@ -104,7 +100,7 @@ export function bucketsOf(
   const rows: BucketRow[] = [];
   for (const scope of scopesOf(event)) {
     // Most have none.
-    if (event.furtherScopes != null && isCreditScope(scope)) {
+    if (event.furtherScopes != null && scope.startsWith('c:')) {
       if (usdNano !== 0) rows.push({ scope, grainMs: everGrainMs, bucket: 0, units: 0, tokens: 0, usdNano });
       continue;
     }

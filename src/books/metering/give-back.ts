@@ -54,7 +54,8 @@ export function createGiveBack(parts: GiveBackParts): GiveBack {
   const later = createLater(onTrouble);
 
   const rowOf = (tenant: string, job: string, what: 'paid' | 'back', requestId: string) => ({
-    ...keyOf(tenant, job, what),
+    scope: `${tenant} ${what}`,
+    key: createHash('sha256').update(job).digest('base64url'),
     bodyHash: '',
     requestId,
     bootId,
@@ -121,10 +122,6 @@ async function payerIn(replies: GiveBackParts['replies'], row: ReplyTake): Promi
   const taken = await replies.take(row);
   if (taken.kind === 'taken') await replies.release(row.scope, row.key, '');
   return taken.kind === 'kept' ? taken.requestId : null;
-}
-
-function keyOf(tenant: string, job: string, what: 'paid' | 'back') {
-  return { scope: `${tenant} ${what}`, key: createHash('sha256').update(job).digest('base64url') };
 }
 
 /** Tries a step once a second for a minute, until it resolves with true. */

@@ -35,7 +35,7 @@ export class Notes {
     this.#notes.push({
       ...(this.#file !== undefined && { file: this.#file }),
       line: this.#lineOf(path),
-      path: shown(path),
+      path: path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`)).join(''),
       message,
     });
   }
@@ -46,8 +46,4 @@ export class Notes {
     const rest = { line: 1, path: 'all', message: `${this.#unlisted} more notes are not listed` };
     return [...(this.#unlisted > 0 ? [rest] : []), ...this.#notes.toSorted((a, b) => place(a) - place(b))];
   }
-}
-
-function shown(path: Path): string {
-  return path.map((step, i) => (typeof step === 'number' ? `[${step}]` : i === 0 ? step : `.${step}`)).join('');
 }

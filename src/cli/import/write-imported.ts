@@ -43,7 +43,7 @@ function flatten(section: unknown): void {
   for (const { value } of section.items) {
     if (isMap(value) && value.get('targets') !== undefined) {
       for (const part of value.items)
-        flowOf(part.value, isSeq(part.value) && named(part.key, 'targets') ? 'items' : 'all');
+        flowOf(part.value, isSeq(part.value) && isScalar(part.key) && part.key.value === 'targets' ? 'items' : 'all');
     } else flowOf(value, 'all');
   }
 }
@@ -52,10 +52,6 @@ function flowOf(node: unknown, what: 'all' | 'items'): void {
   if (!isMap(node) && !isSeq(node)) return;
   if (what === 'all') node.flow = true;
   else for (const item of node.items as Node[]) if (isMap(item)) item.flow = true;
-}
-
-function named(key: unknown, name: string): boolean {
-  return isScalar(key) && key.value === name;
 }
 
 /** A name from a foreign file must not end its line, nor steer a terminal. */

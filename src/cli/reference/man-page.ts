@@ -18,7 +18,17 @@ export function manPage(program: CommandOutline, version: string, madeAt: Date):
     'Every command takes',
     '.BR \\-\\-help .',
     '.SH COMMANDS',
-    ...runnable(program).flatMap(commandLines),
+    ...runnable(program).flatMap((command) => [
+      `.SS "${text(usageLine(command)).replaceAll('"', '\\(dq')}"`,
+      text(`${command.description.charAt(0).toUpperCase()}${command.description.slice(1)}.`),
+      ...command.arguments.flatMap(({ name, description }) => tagged(`.I ${text(name)}`, description)),
+      ...command.options
+        .filter(({ long }) => long !== '--help')
+        .flatMap((option) => tagged(`.B ${text(flagsOf(option))}`, option.description)),
+      '.PP',
+      'Example:',
+      ...example(command),
+    ]),
     '.SH EXIT STATUS',
     ...exitCodes.flatMap(([code, meaning]) => tagged(`.B ${code}`, meaning)),
     '.SH ENVIRONMENT',
@@ -36,30 +46,12 @@ export function manPage(program: CommandOutline, version: string, madeAt: Date):
   return `${lines.join('\n')}\n`;
 }
 
-function commandLines(command: CommandOutline): string[] {
-  return [
-    `.SS "${text(usageLine(command)).replaceAll('"', '\\(dq')}"`,
-    text(sentence(command.description)),
-    ...command.arguments.flatMap(({ name, description }) => tagged(`.I ${text(name)}`, description)),
-    ...command.options
-      .filter(({ long }) => long !== '--help')
-      .flatMap((option) => tagged(`.B ${text(flagsOf(option))}`, option.description)),
-    '.PP',
-    'Example:',
-    ...example(command),
-  ];
-}
-
 function tagged(tag: string, description: string): string[] {
   return ['.TP', tag, text(description)];
 }
 
 function example({ example }: CommandOutline): string[] {
   return ['.RS 4', '.EX', text(example), '.EE', '.RE'];
-}
-
-function sentence(description: string): string {
-  return `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
 }
 
 /** In roff a backslash and a hyphen mean something, and a dot or an apostrophe at the start of a line. */

@@ -1,4 +1,4 @@
-import type { Argument, Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 
 /** Completion that a shell can offer for a value: a file, one of some words, or nothing. */
 export type Values = 'file' | 'unknown' | readonly string[];
@@ -39,7 +39,12 @@ export function outlineOf(command: Command, words: readonly string[] = []): Comm
   return {
     words,
     description: command.description(),
-    arguments: command.registeredArguments.map(argumentOutline),
+    arguments: command.registeredArguments.map((argument) => ({
+      name: argument.name(),
+      required: argument.required,
+      values: valuesOf(argument.name(), argument.argChoices),
+      description: described(argument.description, argument),
+    })),
     options: command.createHelp().visibleOptions(command).map(optionOutline),
     example: exampleOf(command),
     commands: command.commands.map((each) => outlineOf(each, [...words, each.name()])),
@@ -89,15 +94,6 @@ function optionOutline(option: Option): OptionOutline {
     values: value === null ? 'unknown' : valuesOf(value, option.argChoices),
     mandatory: option.mandatory,
     description: described(option.description, option),
-  };
-}
-
-function argumentOutline(argument: Argument): ArgumentOutline {
-  return {
-    name: argument.name(),
-    required: argument.required,
-    values: valuesOf(argument.name(), argument.argChoices),
-    description: described(argument.description, argument),
   };
 }
 

@@ -147,18 +147,14 @@ function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<A
   return all;
 }
 
-/** True if a store is one of OpenAI's: here they have ids of another form, and collections the names of callers. */
-function isProvidersStore(id: string): boolean {
-  return id.startsWith('vs_') && !isSortedId('vs_', id);
-}
-
 /** Null: its stores are a provider's. */
 function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | Failure | null {
   const collections = texts(tool.vector_store_ids, `${path}.vector_store_ids`, collectionsMax);
   if (isFailure(collections)) return collections;
   if (collections.length === 0)
     return refused(`${path}.vector_store_ids`, 'must name at least one vector store or collection');
-  if (collections.some(isProvidersStore)) return null;
+  // Stores of OpenAI itself: here they have ids of another form, and collections the names of callers.
+  if (collections.some((id) => id.startsWith('vs_') && !isSortedId('vs_', id))) return null;
   const most = tool.max_num_results;
   if (most != null && !(Number.isInteger(most) && (most as number) >= 1 && (most as number) <= 50)) {
     return refused(`${path}.max_num_results`, 'must be a whole number from 1 to 50');

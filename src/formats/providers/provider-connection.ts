@@ -109,11 +109,6 @@ export interface ConnectionFacts {
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
 
-/** Ids are `name#0`, `name#1`… in the order of the secrets, where the configuration says no other. */
-function credentialId(name: string, id: string | number): string {
-  return `${name}#${id}`;
-}
-
 /** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
 export function createConnection(given: ConnectionFacts): ConnectionResult {
   const callers = given.credential === 'caller' ? (given.provider.callers ?? null) : null;
@@ -194,7 +189,8 @@ function credentialsIn(
     if (key !== null && !printable(key)) return null;
     keyed ||= key !== null;
     const headers = joinHeaders(provider, key, operator);
-    credentials.set(credentialId(name, ids?.[i] ?? i), authorize === undefined ? headers : { ...headers, authorize });
+    // Ids are `name#0`, `name#1`… in the order of the secrets, where the configuration says no other.
+    credentials.set(`${name}#${ids?.[i] ?? i}`, authorize === undefined ? headers : { ...headers, authorize });
   }
   return { credentials, keyed };
 }

@@ -48,19 +48,15 @@ export function bedrockRoutes(services: Services, signed: SignedCallers): Route[
     ...foundationModelRoutes(services),
     ...invocationJobRoutes(),
   ];
-  return routes.map((route) => signedRoute(route, signed));
-}
-
-/** The route for callers who sign, too: their body has been read by then, and counts for their account from now on. */
-function signedRoute(route: Route, signed: SignedCallers): Route {
-  return {
+  // For callers who sign, too: their body has been read by then, and counts for their account from now on.
+  return routes.map((route) => ({
     ...route,
     signed,
     handle(exchange) {
       if (exchange.givenBody !== null) exchange.held?.add(exchange.givenBody.length);
       return route.handle(exchange);
     },
-  };
+  }));
 }
 
 /** The model of the path. AWS's SDKs read the id of the request from the header that this sets. */

@@ -92,7 +92,7 @@ async function answerMessage(parts: ServedParts, exchange: Exchange, only: strin
   if (raw === null) return;
   const message = Buffer.isBuffer(raw) ? messageIn(raw) : raw;
   // The call that a message makes is counted as itself. What makes none counts as one call.
-  const calls = !isFailure(message) && makesCall(message.rpc.method);
+  const calls = !isFailure(message) && typeof message.rpc.method === 'string' && callingMethods.has(message.rpc.method);
   const full = calls ? null : await countedAsOne(parts, exchange);
   if (full !== null) return refuse(client, full, []);
   if (isFailure(message)) return refuse(client, message, []);
@@ -197,10 +197,6 @@ function nameOfCall(exchange: Exchange, id: JsonValue | undefined): string | nul
 
 /** Methods whose messages make a call of our own API, unless something is wrong with them. */
 const callingMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
-
-function makesCall(method: JsonValue | undefined): boolean {
-  return typeof method === 'string' && callingMethods.has(method);
-}
 
 /** Null: it is counted in requests per minute; else why it is refused. */
 async function countedAsOne({ services }: McpParts, { principal, requestId }: Exchange): Promise<Failure | null> {

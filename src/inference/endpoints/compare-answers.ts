@@ -76,7 +76,12 @@ export function createCompareAnswers(
     if (answer === null) return 'failed';
     const now = answerText(turnsOf(dialect, stored.request, answer));
     if (now.trim() === was.trim()) return 'equal';
-    const conversation = conversationText(turns);
+    // The newest turns count where not all have room.
+    const conversation = turns
+      .filter(({ from }) => from === 'request')
+      .map(({ role, parts }) => `${role}: ${textOf(parts)}`)
+      .join('\n\n')
+      .slice(-conversationCharsMax);
     // Judges prefer places: each answer is the first once.
     const [one, other] = await Promise.all([
       verdictOf(judge, conversation, was, now),
@@ -124,15 +129,6 @@ function turnsOf(dialect: CallerDialectId, request: string, answer: string): rea
 function answerText(turns: readonly ShownTurn[]): string {
   const first = turns.find(({ from, index }) => from === 'answer' && index === 0);
   return first === undefined ? '' : textOf(first.parts).slice(0, answerCharsMax);
-}
-
-/** The newest turns count where not all have room. */
-function conversationText(turns: readonly ShownTurn[]): string {
-  return turns
-    .filter(({ from }) => from === 'request')
-    .map(({ role, parts }) => `${role}: ${textOf(parts)}`)
-    .join('\n\n')
-    .slice(-conversationCharsMax);
 }
 
 function textOf(parts: readonly ShownPart[]): string {

@@ -61,7 +61,10 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       cost: model.cost,
       attempts: model.attempts,
       hedge: hedgeOf(model),
-      ...modelPreferences(model),
+      ...(model.prefer !== undefined && { prefer: model.prefer }),
+      ...(model.on_filter === 'next' && { onFilter: model.on_filter }),
+      ...(model.answer_model !== undefined && { answerModel: model.answer_model }),
+      ...(model.quality !== undefined && { quality: model.quality }),
       ...(cachesPrompts(model) && { promptCache: 'auto' as const }),
       ...(model.cache !== undefined && { cache: cacheOf(model.cache) }),
       ownedBy: targets[0]?.provider ?? 'culvert',
@@ -198,20 +201,6 @@ function cacheOf({ ttl, scope, tool_calls, semantic }: NonNullable<ModelConfig['
   if (semantic === undefined) return exact;
   const { error: errorMax, deadline: deadlineMs, ...rule } = semantic;
   return { ...exact, semantic: { ...rule, errorMax, deadlineMs } };
-}
-
-function modelPreferences({
-  prefer,
-  on_filter: onFilter,
-  answer_model: answerModel,
-  quality,
-}: ModelConfig): Pick<Alias, 'prefer' | 'onFilter' | 'answerModel' | 'quality'> {
-  return {
-    ...(prefer !== undefined && { prefer }),
-    ...(onFilter === 'next' && { onFilter }),
-    ...(answerModel !== undefined && { answerModel }),
-    ...(quality !== undefined && { quality }),
-  };
 }
 
 function onlyOf({ only }: ModelConfig): Pick<Alias, 'only'> {

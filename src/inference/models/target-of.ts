@@ -7,7 +7,7 @@ import { isThinker, modelFacts } from '../../formats/providers/model-facts.ts';
 import type { DiscoveredModel, Provider, QuirksOfModel } from '../../formats/providers/provider.ts';
 import { dialectsOfModel, type ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
-import type { Capabilities, Credential, Target, Timeouts } from '../../routing/target.ts';
+import type { Capabilities, Target, Timeouts } from '../../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ListedModel, PriceList } from './price-list.ts';
 import { configuredPrice } from './rate-names.ts';
@@ -54,7 +54,12 @@ export function targetOf(
     ...(source.max_first_token !== undefined && { maxFirstTokenMs: source.max_first_token }),
     dialect,
     alsoSpeaks,
-    credentials: credentialsOf(connection, config),
+    credentials: [...connection.credentials.keys()].map((id, index) => ({
+      id,
+      ...(connection.callers !== null && { callers: true as const }),
+      weight: config.credentials?.[index]?.weight ?? 1,
+      rpm: config.credentials?.[index]?.rpm ?? null,
+    })),
     capabilities,
     timeouts: timeoutsOf(provider, thinks, source.timeouts, alias?.timeouts, config.timeouts),
     contextWindow:
@@ -76,7 +81,7 @@ export function targetOf(
     ...(source.think_tags !== undefined && { thinkTags: source.think_tags }),
     ...embeddingOf(connection, source, alias),
     ...imageOf(connection, source),
-    ...videoOf(connection, source),
+    ...(connection.videos?.models.test(source.model) === true ? { video: connection.videos } : {}),
   };
 }
 
@@ -137,22 +142,6 @@ function embeddingOf(
 function imageOf({ images }: ProviderConnection, { model }: TargetSource): Pick<Target, 'image'> {
   const image = images === null ? null : imageModelFacts(images, model);
   return image === null ? {} : { image };
-}
-
-function videoOf({ videos }: ProviderConnection, { model }: TargetSource): Pick<Target, 'video'> {
-  return videos?.models.test(model) === true ? { video: videos } : {};
-}
-
-function credentialsOf(
-  { credentials, callers }: ProviderConnection,
-  config: ConfiguredProvider['config'],
-): Credential[] {
-  return [...credentials.keys()].map((id, index) => ({
-    id,
-    ...(callers !== null && { callers: true as const }),
-    weight: config.credentials?.[index]?.weight ?? 1,
-    rpm: config.credentials?.[index]?.rpm ?? null,
-  }));
 }
 
 /** An ability that nobody denies counts as present: a wrong `false` would refuse what works. */

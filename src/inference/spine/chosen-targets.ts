@@ -1,5 +1,4 @@
 import { type Failure, isFailure } from '../../kernel/failure.ts';
-import type { RouteCandidate } from '../../routing/route.ts';
 import type { TargetChoice } from '../models/steps.ts';
 import type { Plan } from './endpoint.ts';
 
@@ -9,7 +8,7 @@ export async function withChosen<P extends Plan>(
   plan: P,
 ): Promise<P | Failure> {
   const { targets } = plan.query;
-  const names = targets.map(nameOf);
+  const names = targets.map(({ target }) => `${target.provider}/${target.model}`);
   const chosen = await chooses([...new Set(names)]);
   if (chosen === null) return plan;
   if (isFailure(chosen)) return chosen;
@@ -19,8 +18,4 @@ export async function withChosen<P extends Plan>(
   );
   const { prefer: _, ...query } = plan.query;
   return { ...plan, query: { ...query, targets: ordered } };
-}
-
-function nameOf({ target }: RouteCandidate): string {
-  return `${target.provider}/${target.model}`;
 }

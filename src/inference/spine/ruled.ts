@@ -64,7 +64,8 @@ export async function throughRules<
   input: I,
   value: V,
 ): Promise<{ call: C; input: I; value: V } | Failure> {
-  if (rules === null || isOfServer(call)) return { call, input, value };
+  // Models that guards, caches and rules ask: those rules would ask them again.
+  if (rules === null || call.principal.account === serverPrincipal.account) return { call, input, value };
   const texts = async () => {
     const found = await endpoint.readable?.(call, input)?.texts();
     if (found === undefined || isFailure(found)) return [];
@@ -102,11 +103,6 @@ export async function modelThroughRules<C extends RuledCall>(
   const isMoved = config.targets !== undefined || (config.model !== undefined && config.model !== model);
   const principal = isMoved ? moved(models, call.principal, model, effects) : call.principal;
   return { call: { ...call, principal, rules: record, tag: config.tag ?? call.tag }, model: config.model ?? model };
-}
-
-/** Models that guards, caches and rules ask: those rules would ask them again. */
-function isOfServer({ principal }: RuledCall): boolean {
-  return principal.account === serverPrincipal.account;
 }
 
 function factsOf(

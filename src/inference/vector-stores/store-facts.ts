@@ -46,7 +46,7 @@ export interface FileFacts {
 export interface StoreFile extends Omit<StoreFileRow, 'facts'>, FileFacts {}
 
 export function sealFacts(sealer: Sealer, { id, tenant }: Owned, facts: StoreFacts | FileFacts): Buffer {
-  return sealed(sealer, { id, tenant }, facts);
+  return sealer.seal(Buffer.from(JSON.stringify(facts)), factsContext({ id, tenant }));
 }
 
 /** Throws for a row that another secret sealed. */
@@ -70,10 +70,6 @@ export function fileFactsOf({ name, attributes, chunking, error, caller }: FileF
 interface Owned {
   id: string;
   tenant: string;
-}
-
-function sealed(sealer: Sealer, of: Owned, facts: object): Buffer {
-  return sealer.seal(Buffer.from(JSON.stringify(facts)), factsContext(of));
 }
 
 function opened<T>(sealer: Sealer, of: Owned, facts: Uint8Array): T {

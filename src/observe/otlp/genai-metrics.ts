@@ -93,7 +93,14 @@ export class AttemptMetrics implements GenAiMetrics {
   }
 
   #find(attempt: TracedAttempt): Cells {
-    const attributes = attributesOf(attempt);
+    const attributes = {
+      [names.operation]: operationOf(attempt.endpoint).name,
+      [names.provider]: providerOf(attempt.type),
+      [names.requestModel]: attempt.model,
+      ...(attempt.answeredAs !== null && { [names.responseModel]: attempt.answeredAs }),
+      ...serverOf(attempt.origin),
+      ...(attempt.class !== 'ok' && { [names.errorType]: attempt.class }),
+    };
     const key = JSON.stringify(attributes);
     const known = this.#cells.get(key);
     if (known !== undefined) return { ...known, of: attempt };
@@ -126,17 +133,6 @@ function areOf(a: TracedAttempt, b: TracedAttempt): boolean {
     a.class === b.class &&
     a.origin === b.origin
   );
-}
-
-function attributesOf({ endpoint, type, model, answeredAs, origin, class: end }: TracedAttempt) {
-  return {
-    [names.operation]: operationOf(endpoint).name,
-    [names.provider]: providerOf(type),
-    [names.requestModel]: model,
-    ...(answeredAs !== null && { [names.responseModel]: answeredAs }),
-    ...serverOf(origin),
-    ...(end !== 'ok' && { [names.errorType]: end }),
-  };
 }
 
 function hrTime(ms: number): [number, number] {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { beforeDelta, textParts } from '../answer-pace.ts';
 import type { Step } from '../answer-steps.ts';
 import type { Answer, Choice } from '../compose-answer.ts';
@@ -29,7 +29,8 @@ const read: ReadPrompt = (body) => {
     return { refused: `Invalid 'n': expected an integer from 1 to ${choicesMax}.`, param: 'n' };
   }
   return {
-    ...plainPrompt(model, textOfPrompt(prompt)),
+    // A list of numbers is tokens, which nobody here can read.
+    ...plainPrompt(model, stringsOf(prompt).join('\n')),
     delivery: body.stream === true ? 'stream' : 'whole',
     usageChunk: isObject(body.stream_options) && body.stream_options.include_usage === true ? 'asked' : 'not-asked',
     choices,
@@ -77,11 +78,6 @@ export function plainPrompt(model: string, text: string): Prompt {
     reasoning: 'none',
     topLogprobs: null,
   };
-}
-
-/** A list of numbers is tokens, which nobody here can read. */
-function textOfPrompt(prompt: JsonValue | undefined): string {
-  return stringsOf(prompt).join('\n');
 }
 
 function* completionFrames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step> {

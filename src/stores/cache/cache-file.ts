@@ -329,16 +329,13 @@ function entriesIn(database: Database, { scopeBytes, totalBytes }: CacheBounds) 
         behind = rows.at(-1)?.id ?? behind;
       }
     },
-    stats: (nowMs: number): CacheScopeStats[] => statements.summary.all(nowMs).map(statsOf),
-  };
-}
-
-function statsOf({ scope, model, entries, bytes, oldest_ms: oldestMs }: Record<string, unknown>): CacheScopeStats {
-  return {
-    scope: String(scope),
-    model: String(model),
-    entries: Number(entries),
-    bytes: Number(bytes),
-    oldestMs: Number(oldestMs),
+    stats: (nowMs: number): CacheScopeStats[] =>
+      statements.summary.all(nowMs).map(({ scope, model, entries, bytes, oldest_ms: oldestMs }) => ({
+        scope: String(scope),
+        model: String(model),
+        entries: Number(entries),
+        bytes: Number(bytes),
+        oldestMs: Number(oldestMs),
+      })),
   };
 }

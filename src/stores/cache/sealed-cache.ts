@@ -88,7 +88,11 @@ export function createSealedCache(
   }
 
   return {
-    swap: sealedSwap(driver, sealer),
+    swap: async (scope, digest, entry, over) => {
+      const { head, rest } = await packed(entry.body);
+      const body = sealer.seal(Buffer.concat([head, rest]), sealContext(scope, digest, entry));
+      return driver.swap(scope, digest, { ...entry, body }, over);
+    },
     get(scope, digest) {
       if (closed) return null;
       const place = placeOf(scope, digest);
@@ -181,14 +185,6 @@ function underwayIn(
   const body = found === null ? null : unpacked(found.body);
   if (found === null || body === null) return null;
   return body instanceof Promise ? body.then((late) => ({ ...found, body: late })) : { ...found, body };
-}
-
-function sealedSwap(driver: SharedCacheStore, sealer: Sealer): SharedCacheStore['swap'] {
-  return async (scope, digest, entry, over) => {
-    const { head, rest } = await packed(entry.body);
-    const body = sealer.seal(Buffer.concat([head, rest]), sealContext(scope, digest, entry));
-    return driver.swap(scope, digest, { ...entry, body }, over);
-  };
 }
 
 const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };

@@ -147,7 +147,10 @@ export function openSqliteCache(options: SqliteCacheOptions): SharedCacheStore &
     },
     put: (scope, digest, entry) => writes.add({ scope, digest }, entry, 'sealed', { head: nothing, rest: entry.body }),
     swap: swapBy(call, options),
-    ...(secret !== undefined && sealingOver(writes)),
+    ...(secret !== undefined && {
+      putOpen: (scope, digest, entry, pieces) => writes.add({ scope, digest }, entry, 'open', pieces),
+      underway: (scope, digest) => writes.find(scope, digest),
+    }),
     async clear(which) {
       await writes.settled();
       const removed = (await call({ method: 'clear', which })) as number;
@@ -197,13 +200,6 @@ function swapBy(
     // It may have pushed others out.
     onRemoved?.(null);
     return isStill as boolean;
-  };
-}
-
-function sealingOver(writes: GatheredWrites): SealsItself {
-  return {
-    putOpen: (scope, digest, entry, pieces) => writes.add({ scope, digest }, entry, 'open', pieces),
-    underway: (scope, digest) => writes.find(scope, digest),
   };
 }
 

@@ -1,10 +1,5 @@
-import type {
-  ExperimentBook,
-  ExperimentRows,
-  Feedback,
-  ResultsQuery,
-} from '../../books/metering/experiments/experiment-book.ts';
-import { change, type Row, read, type SqlTables } from '../sql-tables.ts';
+import type { ExperimentBook, ExperimentRows, ResultsQuery } from '../../books/metering/experiments/experiment-book.ts';
+import { change, read, type SqlTables } from '../sql-tables.ts';
 import { idSlackMs, type RequestOrder } from './request-pages.ts';
 
 /** Results have so many metrics: those with most feedback. */
@@ -31,7 +26,13 @@ export function createExperimentBook(tables: SqlTables): Omit<ExperimentBook, 'r
       }),
     async feedbackOf(requestId) {
       const found = await rows(`SELECT * FROM ${table} WHERE request_id = $1 ORDER BY metric`, [requestId]);
-      return found.map(feedbackIn);
+      return found.map((row) => ({
+        requestId: String(row.request_id),
+        metric: String(row.metric),
+        value: Number(row.is_boolean) === 1 ? Number(row.value) === 1 : Number(row.value),
+        comment: row.comment === null ? null : String(row.comment),
+        atMs: Number(row.at_ms),
+      }));
     },
     ...variantStates(tables),
   };
@@ -74,16 +75,6 @@ function variantStates({
       const sql = `UPDATE ${table} SET out_ms = NULL, reason = NULL, since_ms = $4 ${ofOne} AND out_ms IS NOT NULL`;
       return (await run(sql, [alias, shape, variant, nowMs])) === 1;
     },
-  };
-}
-
-function feedbackIn(row: Row): Feedback {
-  return {
-    requestId: String(row.request_id),
-    metric: String(row.metric),
-    value: Number(row.is_boolean) === 1 ? Number(row.value) === 1 : Number(row.value),
-    comment: row.comment === null ? null : String(row.comment),
-    atMs: Number(row.at_ms),
   };
 }
 

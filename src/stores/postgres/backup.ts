@@ -63,16 +63,12 @@ async function writeBatch(run: Run, batch: readonly BackupRow[]): Promise<void> 
     throw new RestoreRefused(`The backup holds a table that this version does not know: ${JSON.stringify(table)}.`);
   const json = JSON.stringify(
     batch.map(({ row }) => row),
-    asText,
+    // PostgreSQL keeps no NUL and no half of a surrogate pair in text, SQLite does.
+    (_key, value) => (typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value),
   );
   await run(`INSERT INTO culvert.${table} SELECT * FROM json_populate_recordset(NULL::culvert.${table}, $1::json)`, [
     json,
   ]);
-}
-
-/** PostgreSQL keeps no NUL and no half of a surrogate pair in text, SQLite does. */
-function asText(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value;
 }
 
 export const backupTables: readonly BackupTable[] = [...accountTables, ...ledgerTables];

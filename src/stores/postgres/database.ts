@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClientBase, ClientConfig, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
+import type { ClientConfig, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createPatience, type Patience, patiently, seedWaitMaxMs } from '../patience.ts';
@@ -129,7 +129,8 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
     opens: pool(sizes.opens, openStatementTimeoutMs),
     closes: pool(sizes.closes, closeStatementTimeoutMs),
     keys: pool(sizes.keys, restStatementTimeoutMs),
-    rest: pool(sizes.rest, restStatementTimeoutMs, withoutJit),
+    // To compile a sum of many parts takes PostgreSQL ten times as long as to run it.
+    rest: pool(sizes.rest, restStatementTimeoutMs, (client) => client.query('SET jit = off')),
     place: placeOf(url),
     onAnswer: (listener) => void listeners.push(listener),
     async close() {
@@ -140,11 +141,6 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
 
 function withoutPgbouncer(url: string): string {
   return url.replace(/([?&])pgbouncer=true(&|$)/, (_, before, behind) => (behind === '' ? '' : before));
-}
-
-/** To compile a sum of many parts takes PostgreSQL ten times as long as to run it. */
-function withoutJit(client: ClientBase): Promise<unknown> {
-  return client.query('SET jit = off');
 }
 
 /** `timeoutMs`: bound of each statement, which transactions set for themselves; null: their connections have one. */

@@ -56,7 +56,8 @@ export async function writeBackup(folder: DataFolder, rows: AsyncIterable<Backup
   let filling = false;
   try {
     for (const file of fileNames) {
-      const database = openFile(folder, file);
+      const database =
+        file === 'culvertDb' ? openCulvertDatabase(folder.culvertDb, 'fsync') : openLedgerDatabase(folder.ledgerDb);
       databases.set(file, database);
       if (holdsRows(database, backupTables[file])) {
         throw new RestoreRefused(`${database.file} is not empty. Restore into a new data folder (storage.data_dir).`);
@@ -84,10 +85,6 @@ export async function writeBackup(folder: DataFolder, rows: AsyncIterable<Backup
     if (filling) for (const file of fileNames) removeFile(folder[file]);
     throw error;
   }
-}
-
-function openFile(folder: DataFolder, file: FileName): Database {
-  return file === 'culvertDb' ? openCulvertDatabase(folder.culvertDb, 'fsync') : openLedgerDatabase(folder.ledgerDb);
 }
 
 type Insert = (row: BackupRow['row']) => void;

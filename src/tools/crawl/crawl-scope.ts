@@ -31,7 +31,7 @@ export function createScope(start: string, options: ScopeOptions) {
       if (text === null) return null;
       const url = new URL(text);
       if (options.ignoreQueryParameters) url.search = '';
-      if (!holds(url.href) || isTrap(url) || isNoPage(url.pathname)) return null;
+      if (!holds(url.href) || isTrap(url) || noPage.test(url.pathname)) return null;
       return { ...keyed(url.href), depth, shape: shapeOf(url) };
     },
   };
@@ -45,10 +45,6 @@ export function keyed(canonical: string): Pick<FoundUrl, 'key' | 'url'> {
 /** Links to these bring no words; they would cost a page each. */
 const noPage =
   /\.(?:png|jpe?g|gif|webp|avif|ico|svg|bmp|tiff?|css|m?js|map|woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|ogg|wav|flac|avi|mov|mkv|zip|gz|tgz|bz2|xz|7z|rar|tar|exe|dmg|pkg|deb|rpm|msi|iso|apk|bin|wasm)$/i;
-
-function isNoPage(pathname: string): boolean {
-  return noPage.test(pathname);
-}
 
 function plainHost(url: URL): string {
   return url.hostname.replace(/^www\./, '');

@@ -109,7 +109,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       for (const server of servers.all().filter(({ name }) => only === null || name === only)) {
         const { tools, prompts, resources, templates } = used(mayUse, principal, server);
         const name = only === null ? named(server.name) : same;
-        const uri = only === null ? placed(server.name) : same;
+        const uri = only === null ? (uri: string) => prefixedUri(server.name, uri) : same;
         lists.tools.push(...tools.map(name));
         lists.prompts.push(...prompts.map(name));
         lists.resources.push(...resources.map((one) => ({ ...name(one), uri: uri(one.uri) })));
@@ -229,10 +229,6 @@ function failureOf(server: string, { reason, message, retryAfterMs }: McpFault):
 function named(server: string) {
   return <T extends { name: string; _meta?: object | undefined }>(one: T): T =>
     withPlacedView({ ...one, name: prefixed(server, one.name) }, server);
-}
-
-function placed(server: string) {
-  return (uri: string) => prefixedUri(server, uri);
 }
 
 function same<T>(one: T): T {

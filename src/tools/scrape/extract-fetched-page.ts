@@ -42,7 +42,15 @@ export async function extractPage(
 ): Promise<PageRead | Failure> {
   const { tenant, url, options, signal } = order;
   const { body, contentType } = came;
-  const metadata = metadataOf(url, came);
+  const metadata: PageMetadata = {
+    ...noFacts,
+    sourceURL: url,
+    url: came.url,
+    statusCode: came.status,
+    contentType: came.contentType,
+    cacheState: 'miss',
+    renderer: came.renderer,
+  };
   const kind = pageKindOf(contentType, body);
   const warnings = [...came.warnings, ...(came.cut ? [`The page was cut after ${body.length} bytes.`] : [])];
   if (kind === null) {
@@ -106,15 +114,3 @@ function workedOf(outcome: ExtractOutcome): 'worked' | undefined {
 }
 
 const nothing: Extracted = { markdown: '', text: '', html: '', rawHtml: null, links: [], facts: noFacts, warnings: [] };
-
-function metadataOf(sourceURL: string, { url, status, contentType, renderer }: Came): PageMetadata {
-  return {
-    ...noFacts,
-    sourceURL,
-    url,
-    statusCode: status,
-    contentType,
-    cacheState: 'miss',
-    renderer,
-  };
-}

@@ -68,7 +68,7 @@ async function write(page: ScrapedPage, order: PageOrder, writer: Writer): Promi
     return { ...shown, warnings: [...warnings, 'The page has no text that a model could write about.'] };
   if (markdown.length > writer.pageCharsMax)
     warnings.push(`The model got only the first ${writer.pageCharsMax} characters of the page.`);
-  const text = pageText(page, markdown.slice(0, writer.pageCharsMax));
+  const text = `Address: ${page.metadata.url}\nTitle: ${page.metadata.title ?? ''}\n\n${markdown.slice(0, writer.pageCharsMax)}`;
   for (const [name, written] of [
     ['summary', () => summaryOf(text, writer, signal)],
     ['json', () => jsonOf(text, options.json!, writer, signal)],
@@ -153,10 +153,6 @@ function formOf(schema: JsonObject | null): PageQuestion['form'] {
 
 function user(content: string) {
   return { role: 'user', content } as const;
-}
-
-function pageText({ metadata }: ScrapedPage, markdown: string): string {
-  return `Address: ${metadata.url}\nTitle: ${metadata.title ?? ''}\n\n${markdown}`;
 }
 
 /** Also out of a fenced block, which models like to write. */

@@ -1,4 +1,4 @@
-import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { isPaid, type PageReader } from '../page-reader.ts';
@@ -80,7 +80,8 @@ async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: Hit
   const { tenant, keyId, signal } = order;
   const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
   const page = await reader.read({ tenant, keyId, url, options, paced: false, signal });
-  if (isFailure(page)) return { page: failed(url, messageOf(page)), worked: isPaid(page) };
+  // Limits and times are not among the failures of a page.
+  if (isFailure(page)) return { page: failed(url, factsOf(page, 0).message), worked: isPaid(page) };
   return { page: contentOf(page), worked: false };
 }
 
@@ -91,11 +92,6 @@ function contentOf(page: ScrapedPage): JsonObject {
 
 function failed(url: string, error: string): JsonObject {
   return { metadata: { sourceURL: url, url, error } };
-}
-
-/** Limits and times are not among the failures of a page. */
-function messageOf(failure: Failure): string {
-  return factsOf(failure, 0).message;
 }
 
 function metadataOf({ metadata }: JsonObject): JsonObject {

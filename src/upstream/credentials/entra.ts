@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { withoutSecrets } from '../../kernel/secret-spellings.ts';
 import { getJson, type JsonAnswer, postJson } from '../transport/get-json.ts';
-import { type Authorizer, NotAuthorized, type Transport, type UpstreamRoute } from '../transport/upstream-call.ts';
+import { type Authorizer, NotAuthorized, type UpstreamRoute } from '../transport/upstream-call.ts';
 import { bearerOf, createRenewed, type Perishable } from './expiring-credential.ts';
 
 /** Identity at Microsoft's Entra ID; what is absent comes from the environment, by the names of Azure's own SDKs. */
@@ -30,7 +30,14 @@ export function entraAuthorizer(facts: EntraFacts, env: Env, clock: Clock = syst
   let ask: Ask = () => Promise.reject(new Error('asked before a request'));
   const token = createRenewed(() => fetchToken({ ...facts, env, clock, ask: (question) => ask(question) }), clock);
   return ({ route }, transport) => {
-    ask = asker(transport, route);
+    ask = ({ url, headers = [], form, where }) => {
+      const { origin, pathname, search } = new URL(url);
+      const address = { origin, path: pathname + search, route: where === 'here' ? straight : route };
+      const timeoutMs = where === 'here' ? hereTimeoutMs : outsideTimeoutMs;
+      if (form === undefined) return getJson(transport, { ...address, headers }, timeoutMs);
+      const typed = ['content-type', 'application/x-www-form-urlencoded', ...headers];
+      return postJson(transport, { ...address, headers: typed }, new URLSearchParams(form).toString(), timeoutMs);
+    };
     return bearerOf(token);
   };
 }
@@ -49,17 +56,6 @@ const straight: UpstreamRoute = { id: 'metadata', proxy: 'off', ca: undefined, c
 const outsideTimeoutMs = 10_000;
 /** Away from Azure nobody is at the address of the metadata service. */
 const hereTimeoutMs = 2_000;
-
-function asker(transport: Transport, route: UpstreamRoute | undefined): Ask {
-  return ({ url, headers = [], form, where }) => {
-    const { origin, pathname, search } = new URL(url);
-    const address = { origin, path: pathname + search, route: where === 'here' ? straight : route };
-    const timeoutMs = where === 'here' ? hereTimeoutMs : outsideTimeoutMs;
-    if (form === undefined) return getJson(transport, { ...address, headers }, timeoutMs);
-    const typed = ['content-type', 'application/x-www-form-urlencoded', ...headers];
-    return postJson(transport, { ...address, headers: typed }, new URLSearchParams(form).toString(), timeoutMs);
-  };
-}
 
 interface Seeking extends EntraFacts {
   env: Env;

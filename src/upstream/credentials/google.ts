@@ -53,17 +53,13 @@ export function googleAuthorizer(facts: GoogleFacts, clock: Clock = systemClock)
   const project = createRenewed(() => tried(facts, 'project', () => answered(projectOf)), clock);
   return (request) => {
     const headers = proof.get();
-    const id = leavesProjectOpen(request) ? project.get() : '';
+    const id = request.path.includes(openProject) ? project.get() : '';
     if (!(headers instanceof Promise) && !(id instanceof Promise)) return completed(request, id, headers);
     return Promise.all([headers, id]).then(([given, found]) => completed(request, found, given));
   };
 }
 
 const openProject = `/projects/${unknownProject}/`;
-
-function leavesProjectOpen({ path }: UpstreamRequest): boolean {
-  return path.includes(openProject);
-}
 
 function completed(request: UpstreamRequest, project: string, headers: readonly string[]): readonly string[] {
   if (project !== '') request.path = request.path.replace(openProject, `/projects/${encodeURIComponent(project)}/`);

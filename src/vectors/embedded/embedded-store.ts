@@ -5,7 +5,7 @@ import { every } from '../../kernel/every.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
 import { createWorkTurns, type WorkTurns } from '../../kernel/sharing/work-turns.ts';
 import { moveTenant } from '../move-tenant.ts';
-import type { TenantSummary, VectorStore } from '../vector-store.ts';
+import type { VectorStore } from '../vector-store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
 import type { PassCores } from './index/pass-threads.ts';
 import { IndexMaking } from './index-making.ts';
@@ -141,7 +141,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       shards
         .existing()
         .flatMap((one) => one.tenants())
-        .sort(byTenant),
+        .sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0)),
     async adopt(from, to) {
       if (shardOf(from) !== shardOf(to.tenant)) return moveTenant(this, from, to);
       const home = of(from);
@@ -171,8 +171,4 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       shards.close();
     },
   };
-}
-
-function byTenant(a: TenantSummary, b: TenantSummary): number {
-  return a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0;
 }

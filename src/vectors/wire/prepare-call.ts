@@ -65,7 +65,8 @@ export async function prepareCall(
         const unranked = answerOf(candidates.inOrder([]));
         const { texts } = candidates;
         if (texts.length === 0) return unranked;
-        const found = { texts, bytes: unranked.byteLength + bytesOf(texts) };
+        // Bytes of texts as strings: two a character at most.
+        const found = { texts, bytes: unranked.byteLength + 2 * texts.reduce((sum, text) => sum + text.length, 0) };
         return { found, rank: (ranked) => answerOf(candidates.inOrder(ranked)) };
       }
       return answerOf(await runRequest(store, call.owner, request));
@@ -87,11 +88,6 @@ function selectorsOf(request: VectorRequest): [Want, string][] {
     default:
       return [];
   }
-}
-
-/** Bytes of texts as strings: two a character at most. */
-function bytesOf(texts: readonly string[]): number {
-  return 2 * texts.reduce((sum, text) => sum + text.length, 0);
 }
 
 function effectOf(request: VectorRequest): CallEffect {

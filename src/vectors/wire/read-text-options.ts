@@ -41,7 +41,7 @@ export function readTextIndex(json: JsonObject, at: string): { options: TextOpti
 function readText(body: JsonObject, at: string, language: LanguageName | null): TextOptions {
   const lowercase = optional(body.lowercase) || readBoolean(body.lowercase, `${at}.lowercase`);
   return {
-    tokenizer: readTokenizer(body.tokenizer, `${at}.tokenizer`),
+    tokenizer: optional(body.tokenizer) ? 'word' : readWord(body.tokenizer, `${at}.tokenizer`, tokenizers),
     lowercase,
     asciiFolding: !optional(body.ascii_folding) && readBoolean(body.ascii_folding, `${at}.ascii_folding`),
     stopWords: readStopWords(body.stopwords, `${at}.stopwords`, { language, lowercase }),
@@ -58,10 +58,6 @@ function readLength(value: JsonValue, at: string): number {
 }
 
 const tokenizers = ['word', 'whitespace', 'prefix', 'multilingual'] as const;
-
-function readTokenizer(value: JsonValue | undefined, at: string): TextOptions['tokenizer'] {
-  return optional(value) ? 'word' : readWord(value, at, tokenizers);
-}
 
 /** Null: none. */
 function readLanguage(value: JsonValue, at: string): LanguageName | null {

@@ -135,22 +135,18 @@ function putToolsAndFormat(body: JsonObject, request: EncodedMembers, encoding: 
   if (isFailure(standIn)) encoding.failure ??= standIn;
   const forced = isFailure(standIn) ? null : standIn;
   const sent = forced === null ? callable : [...callable, forced];
-  body.tools = sent.map(wireTool);
-  if (toolChoice?.type === 'none') body.tool_choice = 'NONE';
-  else if (forced !== null || mustCall) body.tool_choice = 'REQUIRED';
-  putStrict(body, callable, sent, encoding);
-  return forced?.name ?? null;
-}
-
-function wireTool({ name, description, parameters }: NeutralTool): JsonObject {
-  return {
+  body.tools = sent.map(({ name, description, parameters }) => ({
     type: 'function',
     function: {
       name,
       ...(description !== undefined && { description }),
       parameters: parameters ?? { type: 'object', properties: {} },
     },
-  };
+  }));
+  if (toolChoice?.type === 'none') body.tool_choice = 'NONE';
+  else if (forced !== null || mustCall) body.tool_choice = 'REQUIRED';
+  putStrict(body, callable, sent, encoding);
+  return forced?.name ?? null;
 }
 
 /** `strict_tools` holds for all tools of a request, and wants a required parameter of each. */

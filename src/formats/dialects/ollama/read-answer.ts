@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, jsonText, listIn, parsedData } from '../../../kernel/json.ts';
+import { isObject, jsonText, listIn, parsedData } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 
 /** An answer as it went out, whole or in lines, for those who record it. */
@@ -16,7 +16,14 @@ export function eventsOf(answer: Buffer): NeutralEvent[] {
           ? [{ type: 'reasoning-delta', choice: 0, text: message.thinking } as const]
           : []),
         ...(typeof text === 'string' ? [{ type: 'text-delta', choice: 0, text } as const] : []),
-        ...callsOf(message.tool_calls),
+        ...listIn(message.tool_calls).flatMap((call, at): NeutralEvent[] => {
+          if (!isObject(call) || !isObject(call.function)) return [];
+          const { name, arguments: given } = call.function;
+          return [
+            { type: 'tool-call-start', choice: 0, call: at, id: jsonText(call.id ?? at), name: jsonText(name) },
+            { type: 'tool-call-delta', choice: 0, call: at, argumentsJson: JSON.stringify(given ?? {}) },
+          ];
+        }),
         ...(parsed.done === true
           ? [
               {
@@ -29,15 +36,4 @@ export function eventsOf(answer: Buffer): NeutralEvent[] {
           : []),
       ];
     });
-}
-
-function callsOf(calls: JsonValue | undefined): NeutralEvent[] {
-  return listIn(calls).flatMap((call, at): NeutralEvent[] => {
-    if (!isObject(call) || !isObject(call.function)) return [];
-    const { name, arguments: given } = call.function;
-    return [
-      { type: 'tool-call-start', choice: 0, call: at, id: jsonText(call.id ?? at), name: jsonText(name) },
-      { type: 'tool-call-delta', choice: 0, call: at, argumentsJson: JSON.stringify(given ?? {}) },
-    ];
-  });
 }

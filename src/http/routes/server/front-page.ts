@@ -17,7 +17,8 @@ export function writeFrontPage(
   server: Config['server'],
 ): void {
   const vary = ['vary', 'accept'];
-  if (!acceptsHtml(exchange)) {
+  // Browsers name it; API clients send `application/json`, any type, or nothing.
+  if (!/\btext\/html\b/i.test(headerOf(exchange, 'accept') ?? '')) {
     // Qdrant's client asks here and reads `version` as that of Qdrant's API.
     const title = { title: 'Culvert', version: qdrantApiVersion, culvert_version: version };
     return writeJson(exchange, 200, title, vary);
@@ -38,11 +39,6 @@ export function writeFrontPage(
 }
 
 const plainText = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
-
-/** Browsers name it; API clients send `application/json`, any type, or nothing. */
-function acceptsHtml(exchange: Exchange): boolean {
-  return /\btext\/html\b/i.test(headerOf(exchange, 'accept') ?? '');
-}
 
 function pageOf(url: string, version: string): string {
   return `<!doctype html>

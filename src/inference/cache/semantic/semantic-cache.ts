@@ -89,7 +89,7 @@ export class SemanticCache {
     const { text, filter, rule } = question;
     if (text.trim() === '' || text.length > questionCharsMax) return null;
     const parts = decidingDigest(text);
-    const place = placeOf(filter, parts);
+    const place = { scope: filter.scope, digest: `q.${hash('sha256', `${filter.digest} ${parts}`, 'base64url')}` };
     const known = await withinMs(lookMsMax, this.#read(place), 'late').catch(() => []);
     if (known === 'late') return null;
     const template = await this.#templates.of(question, parts);
@@ -227,10 +227,6 @@ export class SemanticCache {
     const found = await this.#parts.store.get(place.scope, place.digest);
     return found === null ? [] : unpackQuestions(found.body, place);
   }
-}
-
-function placeOf({ scope, digest }: CacheKey, parts: string): CacheKey {
-  return { scope, digest: `q.${hash('sha256', `${digest} ${parts}`, 'base64url')}` };
 }
 
 function bestObserved(questions: readonly KnownQuestion[]): readonly KnownQuestion[] {

@@ -36,7 +36,8 @@ function canonicalAnew({ raw, body, read, dialect }: ReadConversation, part: 'qu
   }
   const request = read.neutral();
   const beside =
-    (request.lost ?? []).length > 0 || hasMore(body)
+    // A message or a tool has a member that the neutral form does not hold. Others of the request are its extensions.
+    (request.lost ?? []).length > 0 || roots.some((name) => lacks(name, body[name], body))
       ? digestOf(canonicalBody(dialect, withoutLabels(body), text))
       : undefined;
   const fallbacks = extras === null || extras.fallbackModels.length === 0 ? undefined : [...extras.fallbackModels];
@@ -180,11 +181,6 @@ const whole = new Set(
 
 const roots = `messages system tools input systemInstruction contents
   thinking reasoning generationConfig`.split(/\s+/);
-
-/** A message or a tool has a member that the neutral form does not hold. Others of the request are its extensions. */
-function hasMore(body: JsonObject): boolean {
-  return roots.some((name) => lacks(name, body[name], body));
-}
 
 function lacks(name: string, value: JsonValue | undefined, holder: JsonObject): boolean {
   if (Array.isArray(value)) {

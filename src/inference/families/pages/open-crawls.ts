@@ -107,7 +107,15 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   }
 
   return {
-    crawls: lazily(open),
+    // Opened at the first call.
+    crawls: {
+      create: async (...args) => (await open()).create(...args),
+      find: async (...args) => (await open()).find(...args),
+      list: async (...args) => (await open()).list(...args),
+      cancel: async (...args) => (await open()).cancel(...args),
+      results: async (...args) => (await open()).results(...args),
+      errors: async (...args) => (await open()).errors(...args),
+    },
     meter,
     sink,
     patterns: (tenant, patterns) => refusalOfPatterns(threads, tenant, patterns),
@@ -128,18 +136,6 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     async close() {
       await (await once.close())?.stop();
     },
-  };
-}
-
-/** The same, opened when it is first asked. */
-function lazily(opened: () => Promise<Crawls>): OpenedCrawls['crawls'] {
-  return {
-    create: async (...args) => (await opened()).create(...args),
-    find: async (...args) => (await opened()).find(...args),
-    list: async (...args) => (await opened()).list(...args),
-    cancel: async (...args) => (await opened()).cancel(...args),
-    results: async (...args) => (await opened()).results(...args),
-    errors: async (...args) => (await opened()).errors(...args),
   };
 }
 

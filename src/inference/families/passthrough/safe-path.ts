@@ -43,10 +43,6 @@ const keyParameter = /^(?:key|api[-_]?key|access[-_]?token|token)$/i;
 
 /** The query, without a `?`, as it was written but for parameters that may hold a key. */
 export function safeQuery(search: string): string {
-  const safe = search.split('&').filter((pair) => !keyParameter.test(nameOf(pair)));
+  const safe = search.split('&').filter((pair) => !keyParameter.test(uriText(pair.split('=', 1)[0] ?? '')));
   return safe.join('&').replace(/[^\x21-\x7e]|#/g, encodeURIComponent);
-}
-
-function nameOf(pair: string): string {
-  return uriText(pair.split('=', 1)[0] ?? '');
 }

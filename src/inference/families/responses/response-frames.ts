@@ -22,7 +22,8 @@ export class ResponseFrames {
     let from = 0;
     while (blank.test(this.#rest)) {
       const text = this.#rest.slice(from, blank.lastIndex);
-      frames.push({ text, type: typeOf(text) });
+      // Providers write the type as the name of the event, or first in its data.
+      frames.push({ text, type: /^(?:event: ?|data: ?\{\s*"type"\s*:\s*")([\w.]+)/m.exec(text)?.[1] ?? '' });
       from = blank.lastIndex;
     }
     if (from > 0) this.#rest = this.#rest.slice(from);
@@ -33,11 +34,6 @@ export class ResponseFrames {
   rest(): string {
     return this.#rest + this.#decoder.end();
   }
-}
-
-/** Providers write the type as the name of the event, or first in its data. */
-function typeOf(frame: string): string {
-  return /^(?:event: ?|data: ?\{\s*"type"\s*:\s*")([\w.]+)/m.exec(frame)?.[1] ?? '';
 }
 
 /** JSON of a frame's data; undefined when it is none. */

@@ -199,7 +199,7 @@ class SoundEvents implements SoundReader {
 
   #take(value: unknown): Buffer | null {
     const read = errorInside(value) ?? this.#read(value as JsonValue);
-    if (isFault(read)) {
+    if ('class' in read) {
       this.fault = read;
       return null;
     }
@@ -210,8 +210,4 @@ class SoundEvents implements SoundReader {
     this.contentEvents += 1;
     return read.sound;
   }
-}
-
-function isFault(read: SoundEvent | Fault): read is Fault {
-  return 'class' in read;
 }

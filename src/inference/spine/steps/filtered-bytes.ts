@@ -101,7 +101,8 @@ export class FilteredBytes extends PassingSink {
   }
 
   #frame(frame: string): void {
-    const data = dataOf(frame);
+    // Data of a server-sent event, whose lines are joined.
+    const data = Array.from(frame.matchAll(dataLine), ([, line]) => line).join('\n');
     const event = jsonIn(data);
     if (isObject(event)) return this.#stream.take(data, event, frame);
     if (data !== '') this.#stream.end();
@@ -134,11 +135,6 @@ const isText = (type: string) => /json|^text\/|^application\/x-subrip/.test(type
 
 /** Lines of data. Not `^` and `.` with the flag m: these end a line at U+2028 too, which JSON may hold as it is. */
 const dataLine = /(?<![^\r\n])data: ?([^\r\n]*)\r?\n?/g;
-
-/** Data of a server-sent event, whose lines are joined. */
-function dataOf(frame: string): string {
-  return Array.from(frame.matchAll(dataLine), ([, line]) => line).join('\n');
-}
 
 /** True for the data of a comment, or of the end. */
 const isNoText = (data: string) => data === '' || data === '[DONE]';
