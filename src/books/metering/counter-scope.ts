@@ -32,6 +32,10 @@ export function creditScope(account: string): Scope {
   return `c:${account}`;
 }
 
+function isCreditScope(scope: Scope): boolean {
+  return scope.startsWith('c:');
+}
+
 /** Grain of the one bucket that never ends. */
 export const everGrainMs = 0;
 
@@ -100,7 +104,7 @@ export function bucketsOf(
   const rows: BucketRow[] = [];
   for (const scope of scopesOf(event)) {
     // Most have none.
-    if (event.furtherScopes != null && scope.startsWith('c:')) {
+    if (event.furtherScopes != null && isCreditScope(scope)) {
       if (usdNano !== 0) rows.push({ scope, grainMs: everGrainMs, bucket: 0, units: 0, tokens: 0, usdNano });
       continue;
     }

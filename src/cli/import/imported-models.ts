@@ -65,7 +65,7 @@ function modelOf(
     ),
     ...(attempts !== null && { attempts }),
     ...(dimensions !== null && { dimensions }),
-    ...(type === 'embedding' && limited.length > 1 && { space: alias.replace('*', 'any').slice(0, 64) }),
+    ...(type === 'embedding' && limited.length > 1 && { space: spaceName(alias) }),
   };
 }
 
@@ -121,4 +121,8 @@ function ofOneSpace(alias: string, group: readonly Deployment[], notes: Notes): 
     notes.add(deployment.path, `this model is not carried over: its vectors are not those of the others of ${alias}`);
     return false;
   });
+}
+
+function spaceName(alias: string): string {
+  return alias.replace('*', 'any').slice(0, 64);
 }

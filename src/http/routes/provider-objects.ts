@@ -71,7 +71,7 @@ async function answer(services: Services, operation: ObjectOperation, exchange: 
   try {
     let body: ObjectBody | null = null;
     if (operation.method === 'POST') {
-      const read = /^multipart\/form-data/i.test(exchange.request.headers['content-type'] ?? '')
+      const read = isForm(exchange)
         ? await readMultipart(exchange, services.spool, {
             bodyBytes: services.snapshots.current.config.server.upload_limit,
             files: filesMax,
@@ -101,6 +101,10 @@ function pathOf({ path }: ObjectOperation, params: Exchange['params']): string |
   const wrong = Object.entries(params).find(([, id]) => !idPattern.test(id ?? ''));
   if (wrong !== undefined) return objectNotFound(wrong[0]);
   return path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
+}
+
+function isForm({ request }: Exchange): boolean {
+  return /^multipart\/form-data/i.test(request.headers['content-type'] ?? '');
 }
 
 /** An empty body is an object without members, as for `POST …/cancel`. Null: the caller left. */

@@ -48,20 +48,22 @@ export const qdrantApiVersion = '1.19.0';
 /** The vector API, below `/v1/vectors` and at the root: every verb, and a 501 for other calls of Qdrant. */
 export function vectorRoutes(parts: VectorParts): Route[] {
   return [
-    ...[prefix, `${prefix}/`].map(
-      (path): Route => ({
-        method: 'GET',
-        path,
-        auth: 'none',
-        quota: 'none',
-        dialect: vectorErrors,
-        summary: "Title, and the version of Qdrant's API that is spoken",
-        handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert vectors', version: qdrantApiVersion }),
-      }),
-    ),
+    ...[prefix, `${prefix}/`].map(titleRoute),
     ...prefixes.flatMap((at) => vectorVerbNames.map((verb) => verbRoute(parts, at, verb))),
     ...prefixes.flatMap((at) => unsupportedRoutes(at)),
   ];
+}
+
+function titleRoute(path: string): Route {
+  return {
+    method: 'GET',
+    path,
+    auth: 'none',
+    quota: 'none',
+    dialect: vectorErrors,
+    summary: "Title, and the version of Qdrant's API that is spoken",
+    handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert vectors', version: qdrantApiVersion }),
+  };
 }
 
 function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {

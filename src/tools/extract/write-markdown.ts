@@ -95,7 +95,7 @@ function listOf(list: PageElement): string[] {
     const marker = note !== null ? `[^${note}]: ` : list.localName === 'ol' ? `${number}. ` : '- ';
     // Further lines of a note are indented by four.
     const indent = ' '.repeat(note === null ? marker.length : 4);
-    const text = blocks.reduce((all, block) => all + (/^(?:- |\d+\. )/.test(block) ? '\n' : '\n\n') + block);
+    const text = blocks.reduce((all, block) => all + (startsList(block) ? '\n' : '\n\n') + block);
     const indented = text.replace(/\n(?!\n)/g, `\n${indent}`).replace(/^ +$/gm, '');
     if (nested) lines.push(indent + indented);
     else {
@@ -104,6 +104,10 @@ function listOf(list: PageElement): string[] {
     }
   }
   return lines.length === 0 ? [] : [lines.join('\n')];
+}
+
+function startsList(block: string): boolean {
+  return /^(?:- |\d+\. )/.test(block);
 }
 
 function codeOf(pre: PageElement): string[] {

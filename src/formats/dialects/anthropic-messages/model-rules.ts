@@ -49,8 +49,7 @@ export function rulesOf(model: string): ModelRules {
   const { family, version } = parsed;
   // Families born with 5 (fable, mythos, whatever follows) never had the older form.
   const older = version < 4 || family === 'opus' || family === 'sonnet' || family === 'haiku' || family === '';
-  // Haiku kept the older form one generation longer.
-  const adaptive = !older || version >= (family === 'haiku' ? 5.05 : family === 'opus' ? 4.07 : 5);
+  const adaptive = !older || version >= adaptiveSince(family);
   const either = adaptive || (version >= 4.06 && family !== 'haiku');
   return {
     thinking: adaptive ? 'adaptive' : version >= 3.07 ? 'budget' : 'none',
@@ -69,6 +68,11 @@ export function rulesOf(model: string): ModelRules {
 /** True for ids that say which Claude it is. */
 export function isClaude(model: string): boolean {
   return parse(model) !== null;
+}
+
+/** Haiku kept the older form one generation longer. */
+function adaptiveSince(family: string): number {
+  return family === 'haiku' ? 5.05 : family === 'opus' ? 4.07 : 5;
 }
 
 function thinkingOff(family: string, version: number): ModelRules['thinkingOff'] {

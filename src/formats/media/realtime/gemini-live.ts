@@ -135,7 +135,7 @@ export class GeminiLive {
     const session = objectIn(event.session);
     const merged = updated(this.#settings, session, ['pcm']);
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
-    const mustCall = merged.toolChoice !== 'auto' && merged.toolChoice !== 'none';
+    const mustCall = callsForced(merged.toolChoice);
     const hasSpeed = (merged.speed ?? 1) !== 1;
     const next: SessionSettings = { ...merged, speed: null, ...(mustCall && { toolChoice: 'auto' }) };
     if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
@@ -325,6 +325,10 @@ const noForcedCalls =
   "Gemini's Live API has no tool_choice, so the model calls functions when it wants to. For none, send the session's tool_choice 'none'.";
 
 const noSpeed = "Gemini's Live API has no speed, so the model speaks at its usual one.";
+
+function callsForced(choice: SessionSettings['toolChoice']): boolean {
+  return choice !== 'auto' && choice !== 'none';
+}
 
 /** Instructions for one response go before it as the caller's words: those of the session are fixed. */
 function turnsOf({ response }: RealtimeEvent): JsonObject[] {

@@ -50,8 +50,7 @@ export async function placeOf(
       continue;
     }
     const given = await services.objects.homeOf(principal.tenant, id);
-    if (given !== null && home !== null && given.credential !== home.credential)
-      return invalid(field, `'${home.field}' and '${field}' name objects of two accounts. Send a request for each.`);
+    if (given !== null && home !== null && given.credential !== home.credential) return twoPlaces(home.field, field);
     if (given !== null) home = { credential: given.credential, field };
     else left = left.filter(({ config }) => config.shared_objects.some((glob) => matchesGlob(glob, id)));
     if (left.length === 0) return objectNotFound(field);
@@ -101,4 +100,8 @@ function closed({ api, method, path }: ObjectOperation): Failure {
     return { kind: 'method-not-allowed', method, path: `/v1${path}`, allowed: ['POST'] };
   const message = `No provider here is open to this API. An operator opens it with 'object_apis: [${api}]' of a provider, and a key may use it where its models allow '${passedModel('PROVIDER')}'.`;
   return { kind: 'not-found', message };
+}
+
+function twoPlaces(field: string, other: string): Failure {
+  return invalid(other, `'${field}' and '${other}' name objects of two accounts. Send a request for each.`);
 }
