@@ -70,7 +70,7 @@ function unknownKey(schema: z.ZodType, path: ConfigPath): string {
   return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
 }
 
-/** The one place where the file may have the key, at its top or in a section: `data_dir` stands in `storage`. */
+/** The one place where the file may have the key, at its top or in a section: `data_dir` belongs to `storage`. */
 function inAnotherSection(schema: z.ZodType, key: string): string {
   const top = knownKeys(schema, []);
   const sections = top.filter((section) => knownKeys(schema, [section]).includes(key));

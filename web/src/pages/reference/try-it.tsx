@@ -157,7 +157,7 @@ function Save({ blob }: { blob: Blob }) {
   );
 }
 
-/** Those that have a value. */
+/** Headers of the parameters that have a value. */
 function headersOf(parameters: readonly Parameter[], values: Readonly<Record<string, string>>): Record<string, string> {
   const filled = parameters.flatMap(({ name, in: place }) => {
     const value = values[name]?.trim();

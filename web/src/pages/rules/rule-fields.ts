@@ -171,7 +171,7 @@ function classifyOf({ classes, otherwise, margin, observe, deadline, ...draft }:
   };
 }
 
-/** Stands for a line break in an example: each example is typed on one line. */
+/** A line break in an example: each example is typed on one line. */
 const lineBreak = '⏎';
 
 function lineOf(example: string): string {
