@@ -1,6 +1,6 @@
 import type { ModelReply } from '../../../../src/admin/entries/models.ts';
-import { listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
-import { type VariantDraft, variantDrafts, writtenVariants } from './variant-draft.ts';
+import { FieldProblem, listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
+import { refuseNameless, type VariantDraft, variantDrafts, writtenVariants } from './variant-draft.ts';
 
 /** Types of models, as in `culvert.yaml`. */
 export const modelTypes = [
@@ -169,6 +169,22 @@ export function definitionOf(draft: ModelDraft): Written {
     ...(variants !== undefined && { variants, ...stickyOf(draft) }),
     ...objectIn(draft.rest),
   };
+}
+
+/** Throws a FieldProblem where a model would lack something that was typed. */
+export function refuseLost({ targets, variants }: ModelDraft): void {
+  const lost = targets.find((target) => {
+    const { priority, weight, input, output } = target;
+    return target.target.trim() === '' && `${priority}${weight}${input}${output}`.trim() !== '';
+  });
+  if (lost !== undefined) throw new FieldProblem(targetPath(targets, lost), 'Name the target, or remove it.');
+  refuseNameless(variants);
+}
+
+/** Name of a target in the server's messages: lines without a target are not sent. */
+export function targetPath(targets: readonly TargetDraft[], target: TargetDraft): string {
+  const at = targets.filter((one) => one.target.trim() !== '').indexOf(target);
+  return at === -1 ? `target-${target.row}` : `targets[${at}]`;
 }
 
 function shadowOf({ shadowShare, shadowModel, shadowRest }: ModelDraft): Written {

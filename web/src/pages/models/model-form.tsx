@@ -13,7 +13,7 @@ import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { listIn, objectIn } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 import { CacheFields } from './cache-fields.tsx';
-import { definitionOf, draftOf, type ModelDraft, modelTypes } from './model-draft.ts';
+import { definitionOf, draftOf, type ModelDraft, modelTypes, refuseLost } from './model-draft.ts';
 import { Targets } from './targets.tsx';
 import { Variants } from './variants.tsx';
 
@@ -25,7 +25,8 @@ export function ModelForm({ model, onDone }: { model: ModelReply | null; onDone:
   const change = (changes: Partial<ModelDraft>) => setDraft((before) => ({ ...before, ...changes }));
   const rest = objectIn(draft.rest);
   const save = useMutation({
-    mutationFn() {
+    async mutationFn() {
+      refuseLost(draft);
       const after = definitionOf(draft);
       if (base === null) return call('POST', models.path, { body: { id: draft.id.trim(), ...after } });
       return call('PATCH', models.addressOf(base.id), {

@@ -8,7 +8,7 @@ import { get } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
 import { Field } from '../../parts/forms/form.tsx';
-import { blankTarget, type TargetDraft } from './model-draft.ts';
+import { blankTarget, type TargetDraft, targetPath } from './model-draft.ts';
 
 /** Names offered; beyond them one types on. */
 const offeredMax = 1_000;
@@ -42,7 +42,7 @@ export function Targets({ targets, onTargets }: TargetsProps) {
       {targets.map((target, at) => (
         <div key={target.row} className="flex flex-col gap-2 rounded-md border border-line p-3">
           <div className="flex items-end gap-1">
-            <Field name={at === 0 ? 'targets' : `targets[${at}]`} label="Target" className="flex-1">
+            <Field name={nameField(targets, at)} label="Target" className="flex-1">
               <Input
                 list={listId}
                 spellCheck={false}
@@ -64,7 +64,11 @@ export function Targets({ targets, onTargets }: TargetsProps) {
           </div>
           <div className="grid grid-cols-2 gap-2 sm:grid-cols-4">
             {figures.map(({ name, label, placeholder }) => (
-              <Field key={name} name={fieldName(at, name)} label={<span className="text-muted text-xs">{label}</span>}>
+              <Field
+                key={name}
+                name={fieldName(targetPath(targets, target), name)}
+                label={<span className="text-muted text-xs">{label}</span>}
+              >
                 <Input
                   inputMode="decimal"
                   placeholder={placeholder}
@@ -97,7 +101,14 @@ export function Targets({ targets, onTargets }: TargetsProps) {
   );
 }
 
-/** Field name in the server's messages. */
-function fieldName(at: number, figure: (typeof figures)[number]['name']): string {
-  return `targets[${at}].${figure === 'input' || figure === 'output' ? `price.${figure}` : figure}`;
+/** The first line that is sent also has the messages about all targets. */
+function nameField(targets: readonly TargetDraft[], at: number): string {
+  const path = targetPath(targets, targets[at]!);
+  const isFirst = path === 'targets[0]' || (at === 0 && targets.every(({ target }) => target.trim() === ''));
+  return isFirst ? 'targets' : path;
+}
+
+/** Name of a field in the server's messages. */
+function fieldName(path: string, figure: (typeof figures)[number]['name']): string {
+  return `${path}.${figure === 'input' || figure === 'output' ? `price.${figure}` : figure}`;
 }

@@ -1,4 +1,4 @@
-import { listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
+import { FieldProblem, listIn, numberOrText, objectIn } from '../../parts/forms/typed.ts';
 
 /** The typed values of a variant, as texts. */
 export interface VariantDraft {
@@ -41,6 +41,27 @@ export function variantDrafts(variants: unknown): VariantDraft[] {
       rest,
     };
   });
+}
+
+/** Throws a FieldProblem where a variant has no name, or that of another one: it would be lost. */
+export function refuseNameless(variants: readonly VariantDraft[]): void {
+  const names = new Set<string>();
+  for (const [at, variant] of variants.entries()) {
+    const name = variant.name.trim();
+    const field = variantPath(variants, at);
+    const { weight, prompt, targets, parameters } = variant;
+    if (name === '' && `${weight}${prompt}${targets}${parameters}`.trim() !== '')
+      throw new FieldProblem(field, 'Name the variant, or remove it.');
+    if (names.has(name)) throw new FieldProblem(field, 'Another variant has this name.');
+    if (name !== '') names.add(name);
+  }
+}
+
+/** Name of a variant's name in the server's messages; the first one has those about all of them. */
+export function variantPath(variants: readonly VariantDraft[], at: number): string {
+  const { name = '', row } = variants[at] ?? {};
+  const same = variants.findIndex((one) => one.name.trim() === name.trim());
+  return at === 0 ? 'variants' : name.trim() === '' || same < at ? `variant-${row}` : `variants.${name.trim()}`;
 }
 
 /**

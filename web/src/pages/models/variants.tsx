@@ -5,7 +5,7 @@ import { Input, Select } from '../../parts/controls.tsx';
 import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
-import { blankVariant, type VariantDraft } from './variant-draft.ts';
+import { blankVariant, type VariantDraft, variantPath } from './variant-draft.ts';
 
 interface VariantsProps {
   variants: readonly VariantDraft[];
@@ -36,7 +36,7 @@ export function Variants(props: VariantsProps) {
         return (
           <div key={variant.row} className="flex flex-col gap-2 rounded-md border border-line p-3">
             <div className="flex items-end gap-1">
-              <Field name={at === 0 ? 'variants' : place} label="Variant" className="flex-1">
+              <Field name={variantPath(variants, at)} label="Variant" className="flex-1">
                 <Input {...text('name')} placeholder="b" />
               </Field>
               <Field name={`${place}.weight`} label="Share" className="w-20">
