@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Dialog, Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
+import { until } from '../until.ts';
 import { followTo, openPage, settled } from './open-page.ts';
 import { type SeededGateway, startSeededGateway } from './seeded-gateway.ts';
 
@@ -57,6 +58,32 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
       await dialog.getByRole('button', { name: 'Discard them' }).click();
       await dialog.waitFor({ state: 'detached' });
     }
+  });
+
+  test('a secret that is shown once is not lost by Back or a reload', async () => {
+    await followTo(page, '/dashboard/plans');
+    await followTo(page, '/dashboard/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Account').fill('atlas');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('shown once');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const warning = dialog.getByText('It is shown only once');
+    await warning.waitFor();
+    const asked: string[] = [];
+    const stay = (question: Dialog) => {
+      asked.push(question.type());
+      void question.dismiss();
+    };
+    page.on('dialog', stay);
+    await page.goBack();
+    await page.evaluate('setTimeout(() => location.reload())');
+    await until('both questions', () => asked.length === 2);
+    page.off('dialog', stay);
+    assert.deepEqual(asked, ['confirm', 'beforeunload']);
+    assert.ok(await warning.isVisible());
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('the page of a plan asks before it is left with changes', async () => {

@@ -8,6 +8,7 @@ import { Input } from '../parts/controls.tsx';
 import { Note } from '../parts/error-note.tsx';
 import { Moment } from '../parts/figures.tsx';
 import { Field, Form } from '../parts/forms/form.tsx';
+import { useShownOnce } from '../parts/forms/use-unsaved.ts';
 import { EntrancePage, ProviderLinks } from './login.tsx';
 
 interface Invited {
@@ -60,18 +61,7 @@ export default function InvitationPage({ token, ways, onDone }: InvitationProps)
             <Button onClick={onDone}>Continue to the login</Button>
           </>
         )}
-        {accept.data !== undefined && (
-          <>
-            <h2 className="font-semibold">You are in</h2>
-            <p className="text-muted text-sm">
-              This is your key. It is shown only once. Use it to log in again and to call /admin/v1.
-            </p>
-            <Code label="Your key" text={accept.data.key} wrap />
-            <Button look="main" onClick={() => void enter()}>
-              I have saved it. Open the dashboard
-            </Button>
-          </>
-        )}
+        {accept.data !== undefined && <Accepted secret={accept.data.key} onDone={() => void enter()} />}
         {invitation !== undefined && accept.data === undefined && (
           <>
             <p className="text-sm">
@@ -99,5 +89,21 @@ export default function InvitationPage({ token, ways, onDone }: InvitationProps)
         )}
       </div>
     </EntrancePage>
+  );
+}
+
+function Accepted({ secret, onDone }: { secret: string; onDone: () => void }) {
+  const finish = useShownOnce(onDone);
+  return (
+    <>
+      <h2 className="font-semibold">You are in</h2>
+      <p className="text-muted text-sm">
+        This is your key. It is shown only once. Use it to log in again and to call /admin/v1.
+      </p>
+      <Code label="Your key" text={secret} wrap />
+      <Button look="main" onClick={finish}>
+        I have saved it. Open the dashboard
+      </Button>
+    </>
   );
 }

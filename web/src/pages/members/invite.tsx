@@ -11,6 +11,7 @@ import { Moment } from '../../parts/figures.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
+import { useShownOnce } from '../../parts/forms/use-unsaved.ts';
 import { AccountsField, listedAccounts, RoleField } from './member-fields.tsx';
 
 interface Link {
@@ -74,6 +75,7 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
 }
 
 function LinkDialog({ link: { path, expires, mail }, onClose }: { link: Link; onClose: () => void }) {
+  const finish = useShownOnce(onClose);
   const [copied, setCopied] = useState(false);
   const address = location.origin + path;
   return (
@@ -94,7 +96,7 @@ function LinkDialog({ link: { path, expires, mail }, onClose }: { link: Link; on
       <Button look="main" onClick={() => void copyText(address).then(setCopied)}>
         {copied ? 'Copied' : 'Copy link'}
       </Button>{' '}
-      <Button onClick={onClose}>Done</Button>
+      <Button onClick={finish}>Done</Button>
     </Dialog>
   );
 }
