@@ -19,7 +19,7 @@ export interface BytesAnswer {
 export function answerTo(
   url: string,
   bytes: string | Buffer,
-  { patienceMs = 150, firstByteMs = 10_000 } = {},
+  { patienceMs = 150, firstByteMs = 30_000 } = {},
 ): Promise<BytesAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
