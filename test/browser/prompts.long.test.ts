@@ -43,7 +43,18 @@ test('a prompt is made, gets a version, a label, is rolled back, tried and remov
   await dialog.getByLabel('Model', { exact: true }).fill('smart');
   await dialog.getByRole('button', { name: 'Add prompt' }).click();
   await dialog.getByText('{{tone}} is no variable').waitFor();
+  assert.equal(await dialog.getByLabel('Text').getAttribute('aria-invalid'), 'true', 'at the text that names it');
   await dialog.getByRole('button', { name: 'Add variable tone' }).click();
+  await dialog.getByRole('button', { name: 'Add variable', exact: true }).click();
+  const second = dialog.getByLabel('Variable', { exact: true }).nth(1);
+  await second.fill('two words');
+  await dialog.getByRole('button', { name: 'Add prompt' }).click();
+  await dialog.getByText('a variable has letters, digits and _').waitFor();
+  assert.equal(await second.getAttribute('aria-invalid'), 'true');
+  await second.fill('tone');
+  await dialog.getByText('There is a variable with this name already.').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Add prompt' }).isDisabled(), 'one of the two would be lost');
+  await dialog.getByRole('button', { name: 'Remove variable 2' }).click();
   await dialog.getByLabel('Labels').fill('production');
   await dialog.getByRole('button', { name: 'Add prompt' }).click();
   await page.getByRole('heading', { name: 'Version 1', exact: true }).waitFor();

@@ -4,7 +4,7 @@ import { Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { PromptReply } from '../../../../src/admin/entries/prompts.ts';
 import { models, prompts } from '../../api/entries.ts';
-import { call } from '../../api/request.ts';
+import { ApiError, call } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
@@ -12,6 +12,7 @@ import { textFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
 import { SuggestInput } from '../../parts/forms/suggest-input.tsx';
+import { FieldProblem } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 import {
   blankMessage,
@@ -22,7 +23,7 @@ import {
   type PromptDraft,
   versionOf,
 } from './prompt-draft.ts';
-import { Variables } from './variables.tsx';
+import { isTwin, Variables } from './variables.tsx';
 import { namedIn, type Version } from './versions.ts';
 
 interface PromptFormProps {
@@ -40,18 +41,20 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
   const [draft, setDraft] = useState(() => draftOf(from));
   const change = (changes: Partial<PromptDraft>) => setDraft((before) => ({ ...before, ...changes }));
   const save = useMutation({
-    mutationFn() {
+    async mutationFn() {
       const version = versionOf(draft);
       const labels = labelsOf(draft);
-      return prompt === null
-        ? call<PromptReply>('POST', prompts.path, {
-            body: {
-              name: draft.name.trim(),
-              ...version,
-              ...(labels.length > 0 && { labels: Object.fromEntries(labels.map((label) => [label, 1])) }),
-            },
-          })
-        : call<PromptReply>('POST', `${prompts.addressOf(prompt.name)}/versions`, { body: { ...version, labels } });
+      const added =
+        prompt === null
+          ? call<PromptReply>('POST', prompts.path, {
+              body: {
+                name: draft.name.trim(),
+                ...version,
+                ...(labels.length > 0 && { labels: Object.fromEntries(labels.map((label) => [label, 1])) }),
+              },
+            })
+          : call<PromptReply>('POST', `${prompts.addressOf(prompt.name)}/versions`, { body: { ...version, labels } });
+      return added.catch(throwAtField);
     },
     async onSuccess({ name, versions }) {
       const [newest] = versions;
@@ -68,7 +71,9 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
     <ActionForm
       by={save}
       action={prompt === null ? 'Add prompt' : 'Add version'}
-      disabled={prompt === null && draft.name.trim() === ''}
+      disabled={
+        (prompt === null && draft.name.trim() === '') || draft.variables.some((_, at) => isTwin(draft.variables, at))
+      }
     >
       {prompt === null && (
         <Field name="name" label="Name" hint="Requests send it in place of the model, as prompt/NAME.">
@@ -109,6 +114,13 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       </Field>
     </ActionForm>
   );
+}
+
+/** The server may name a field below its version, which the form does not show: `versions.2.messages[0].content`. */
+function throwAtField(error: unknown): never {
+  const inVersion = /^versions\.\d+\./;
+  if (!(error instanceof ApiError) || error.param === null || !inVersion.test(error.param)) throw error;
+  throw new FieldProblem(error.param.replace(inVersion, ''), error.message.replace(inVersion, ''));
 }
 
 interface MessagesProps {

@@ -1,4 +1,5 @@
 import { Plus, Trash2 } from 'lucide-react';
+import { formatPath } from '../../../../src/config/problem.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Field } from '../../parts/forms/form.tsx';
@@ -12,6 +13,12 @@ interface VariablesProps {
 
 const types: readonly Variable['type'][] = ['string', 'number', 'boolean'];
 
+/** Whether an earlier variable has the same name. */
+export function isTwin(variables: readonly VariableDraft[], at: number): boolean {
+  const name = variables[at]?.name.trim();
+  return name !== '' && variables.findIndex((other) => other.name.trim() === name) < at;
+}
+
 /** Variables of a version, a line each: name, type, and the value of requests that give none. */
 export function Variables({ variables, onVariables }: VariablesProps) {
   const change = (row: number, changes: Partial<VariableDraft>) =>
@@ -22,7 +29,12 @@ export function Variables({ variables, onVariables }: VariablesProps) {
       {variables.map(({ row, name, type, usual }, at) => (
         <div key={row} className="flex flex-col gap-2 rounded-md border border-line p-3">
           <div className="flex items-end gap-1">
-            <Field name={at === 0 ? 'variables' : `variables.${name}`} label="Variable" className="flex-1">
+            <Field
+              name={formatPath(['variables', name])}
+              label="Variable"
+              fault={isTwin(variables, at) ? 'There is a variable with this name already.' : null}
+              className="flex-1"
+            >
               <Input
                 spellCheck={false}
                 autoComplete="off"
@@ -39,14 +51,20 @@ export function Variables({ variables, onVariables }: VariablesProps) {
             </IconButton>
           </div>
           <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
-            <Field name={`variables.${name}.type`} label={<span className="text-muted text-xs">Type</span>}>
+            <Field
+              name={formatPath(['variables', name, 'type'])}
+              label={<span className="text-muted text-xs">Type</span>}
+            >
               <Select value={type} onChange={({ target }) => change(row, { type: target.value as Variable['type'] })}>
                 {types.map((one) => (
                   <option key={one}>{one}</option>
                 ))}
               </Select>
             </Field>
-            <Field name={`variables.${name}.needed`} label={<span className="text-muted text-xs">Value</span>}>
+            <Field
+              name={formatPath(['variables', name, 'needed'])}
+              label={<span className="text-muted text-xs">Value</span>}
+            >
               <Select
                 value={usual === null ? 'required' : 'default'}
                 onChange={({ target }) => change(row, { usual: target.value === 'required' ? null : '' })}
@@ -57,7 +75,7 @@ export function Variables({ variables, onVariables }: VariablesProps) {
             </Field>
             {usual !== null && (
               <Field
-                name={`variables.${name}.default`}
+                name={formatPath(['variables', name, 'default'])}
                 label={<span className="text-muted text-xs">Default</span>}
                 className="col-span-2 sm:col-span-1"
               >
