@@ -54,13 +54,23 @@ suite('logging in', { skip }, () => {
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
-    await page.locator('input[type=password]').fill(adminKey);
+    await page.locator('input[type=password]:focus').waitFor();
+    await page.keyboard.insertText(adminKey);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal(await field.inputValue(), 'server: { port: 99999 }');
     await page.getByText('The session had ended, and nothing was changed.').waitFor();
     await page.getByRole('button', { name: 'Check', exact: true }).click();
     await page.getByText('server.port').waitFor();
+  });
+
+  test('an answer that is not from Culvert is said to be one', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
+    await page.route('**/admin/v1/cluster*', (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<html>Log in to the proxy</html>' }),
+    );
+    await page.getByRole('link', { name: 'Replicas' }).click();
+    await page.getByText('The answer is not from Culvert: a proxy in front of it may ask for a login.').waitFor();
   });
 
   test('a session that ends is noticed by calls that no query made, and the next one reads the page again', async (t) => {

@@ -109,7 +109,12 @@ export async function call<Reply>(method: string, path: string, options?: CallOp
     unheard();
     throw new ConnectionError();
   });
-  return (text === '' ? null : JSON.parse(text)) as Reply;
+  if (text === '') return null as Reply;
+  try {
+    return JSON.parse(text) as Reply;
+  } catch {
+    throw new Error('The answer is not from Culvert: a proxy in front of it may ask for a login. Reload the page.');
+  }
 }
 
 export function get<Reply>(

@@ -104,6 +104,8 @@ export function LoginForm({ ways, onLink }: LoginProps) {
           <Input
             type="password"
             autoComplete="current-password"
+            // Over a page whose session has ended, the dialog is there before its form. A finger would open a keyboard.
+            autoFocus={!hasProvider && !matchMedia('(pointer: coarse)').matches}
             spellCheck={false}
             value={text}
             onChange={(event) => setText(event.target.value.trim())}
