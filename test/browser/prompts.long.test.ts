@@ -217,3 +217,23 @@ test('labels that another operator moves meanwhile are not moved unseen', { skip
   await page.getByText('production is now version 1.').waitFor();
   assert.deepEqual(await labels(), { production: 1 });
 });
+
+test('a text has the direction of its language', { skip }, async (t) => {
+  const { gateway, admin } = await start(t);
+  const messages = ['Reply in one line.', 'أجب في سطر واحد.'].map((content) => ({ role: 'system', content }));
+  await admin('/prompts', { method: 'POST', body: JSON.stringify({ name: 'both', messages }) });
+  const page = await openPage(t, gateway, '/dashboard/prompts/both');
+  const texts = page.getByRole('list', { name: 'Messages of version 1' }).getByRole('listitem');
+  await texts.nth(1).waitFor();
+  const beginsAtRight = await texts.evaluateAll((items) =>
+    items.map((item) => {
+      const text = item.lastElementChild!;
+      const range = text.ownerDocument.createRange();
+      range.setStart(text.firstChild!, 0);
+      range.setEnd(text.firstChild!, 1);
+      const { left, width } = text.getBoundingClientRect();
+      return range.getBoundingClientRect().left > left + width / 2;
+    }),
+  );
+  assert.deepEqual(beginsAtRight, [false, true]);
+});
