@@ -146,3 +146,12 @@ test('Back returns to the list of operations, and a parameter in the header is s
   await page.getByText('Choose an operation').waitFor();
   assert.match(page.url(), /reference\?text=get/);
 });
+
+test('a call that takes long is stopped', { skip }, async (t) => {
+  const page = await openPage(t, gateway, `${path}?operation=GET+/admin/v1/keys`);
+  await page.route('**/admin/v1/keys', () => {});
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('You stopped the call.').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Send' }).isEnabled());
+});

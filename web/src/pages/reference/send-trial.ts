@@ -14,7 +14,7 @@ type Body = { kind: 'text'; text: string; cut: boolean } | { kind: 'bytes'; blob
 const textBytesMax = 200_000;
 const bytesMax = 50_000_000;
 
-/** Sends a prepared call; an error of the server is an answer, too. Throws ConnectionError. */
+/** Sends a prepared call; an error of the server is an answer, too. Throws ConnectionError, and that it was stopped. */
 export async function sendTrial(path: string, init: RequestInit): Promise<TrialAnswer> {
   const startedMs = Date.now();
   try {
@@ -23,6 +23,7 @@ export async function sendTrial(path: string, init: RequestInit): Promise<TrialA
     const body = await bodyOf(response, type);
     return { status: response.status, ms: Date.now() - startedMs, type, body };
   } catch {
+    if (init.signal?.aborted) throw new Error('You stopped the call. What it did until then stays.');
     throw new ConnectionError();
   }
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Send } from 'lucide-react';
-import { useState } from 'react';
+import { Send, Square } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
 import type { Callers } from '../../api/caller.ts';
 import { useSession } from '../../api/session.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
@@ -49,9 +49,14 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
     ...(isForm ? missingIn(body.schema, form) : []),
   ];
   const path = pathOf(operation, values);
+  const abort = useRef<AbortController | null>(null);
+  const stop = () => abort.current?.abort();
+  useEffect(() => () => abort.current?.abort(), []);
   const send = useMutation({
-    mutationFn: () =>
-      sendTrial(path, {
+    mutationFn() {
+      abort.current = new AbortController();
+      return sendTrial(path, {
+        signal: abort.current.signal,
         method,
         headers: {
           ...headersOf(parameters, values),
@@ -60,7 +65,8 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
           ...(body !== null && !isForm && text !== '' && { 'content-type': body.type }),
         },
         body: isForm ? formDataOf(form) : body === null || text === '' ? null : text,
-      }),
+      });
+    },
     onSuccess: ({ status }) => {
       // The data of other pages may have changed.
       if (method !== 'GET' && status < 400) void client.invalidateQueries();
@@ -74,15 +80,22 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
         error={send.error}
         onSubmit={() => (changesSomething(operation) ? setAsking(true) : send.mutate())}
         footer={
-          <Button
-            type="submit"
-            look="main"
-            icon={<Send className="size-3.5" aria-hidden />}
-            busy={send.isPending}
-            disabled={fault !== null || missing.length > 0 || (byKey && caller === undefined)}
-          >
-            Send
-          </Button>
+          <>
+            {send.isPending && (
+              <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={stop}>
+                Stop
+              </Button>
+            )}
+            <Button
+              type="submit"
+              look="main"
+              icon={<Send className="size-3.5" aria-hidden />}
+              busy={send.isPending}
+              disabled={fault !== null || missing.length > 0 || (byKey && caller === undefined)}
+            >
+              Send
+            </Button>
+          </>
         }
       >
         {parameters.length > 0 && (
