@@ -211,7 +211,7 @@ test('labels that another operator moves meanwhile are not moved unseen', { skip
   await page.getByRole('button', { name: 'Roll production back to 1' }).click();
   await post('/prompts/reply/labels', { label: 'production', version: 3 });
   await dialog.getByRole('button', { name: 'Roll back' }).click();
-  await dialog.getByText('production is version 3 now.').waitFor();
+  await dialog.getByText('Another person has changed this, and nothing was done.').waitFor();
   assert.deepEqual(await labels(), { production: 3 });
   await dialog.getByRole('button', { name: 'Roll back' }).click();
   await page.getByText('production is now version 1.').waitFor();

@@ -118,7 +118,13 @@ test('a rule is made by mouse, sends a request elsewhere, is changed to a ladder
   await dialog.getByRole('button', { name: 'Save' }).click();
   await page.getByText('It is turned off').waitFor();
   assert.equal((await ask()).model, 'mock/ok');
+  const changed = { error: { message: 'Read `current` and change that.' }, current: await rule('saving') };
+  await page.route('**/routes/saving?version=*', (route) => route.fulfill({ status: 409, json: changed }), {
+    times: 1,
+  });
   await page.getByRole('button', { name: 'Remove' }).click();
+  await dialog.getByRole('button', { name: 'Remove' }).click();
+  await dialog.getByText('Another person has changed this, and nothing was done.').waitFor();
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await page.getByText('There are no rules yet.').waitFor();
   assert.equal((await rule('saving')).status, 404);

@@ -9,7 +9,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select } from '../../parts/controls.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
-import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
+import { ChangedMeanwhile, currentOf, unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -36,19 +36,14 @@ export function Labels({ prompt, mayChange }: { prompt: PromptReply; mayChange: 
     toast(to === null ? `The label ${label} was removed.` : `${label} is now version ${to}.`);
     await prompts.refresh(client);
   };
-  const tryMove = async (labelMove: LabelMove) => {
-    try {
-      await move(labelMove);
-    } catch (error) {
-      const current = currentOf<PromptReply>(error as Error);
-      if (current === null) throw error;
-      setPending({ ...labelMove, seen: current });
-      void prompts.refresh(client);
-      const to = current.labels[labelMove.label];
-      const now = `${labelMove.label} is ${to === undefined ? 'removed' : `version ${to}`} now.`;
-      throw new Error(`Another person has changed this prompt, and nothing was done here. ${now}`);
-    }
-  };
+  const tryMove = (labelMove: LabelMove) =>
+    unlessChanged<PromptReply>(
+      () => move(labelMove),
+      (current) => {
+        setPending({ ...labelMove, seen: current });
+        return prompts.refresh(client);
+      },
+    );
   const before = (version: number) => versions.find(({ number }) => number < version)?.number ?? null;
   return (
     <Section

@@ -8,6 +8,7 @@ import { IconButton } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Ago, Count, Span } from '../../parts/figures.tsx';
 import { percent } from '../../parts/format.ts';
+import { unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
 import { Badge, type Tone } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -65,7 +66,10 @@ export function Credentials({ provider, removable }: { provider: ProviderReply; 
         onConfirm={async () => {
           const id = removing?.slice(provider.name.length + 1) ?? '';
           const path = `${providers.addressOf(provider.name)}/credentials/${encodeURIComponent(id)}`;
-          await call('DELETE', path, { query: { version: provider.version } });
+          await unlessChanged(
+            () => call('DELETE', path, { query: { version: provider.version } }),
+            () => providers.refresh(client),
+          );
           toast('The credential was removed.');
           await providers.refresh(client);
         }}

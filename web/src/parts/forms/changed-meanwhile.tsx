@@ -9,6 +9,24 @@ export function currentOf<Thing>(error: Error | null): Thing | null {
   return (error.members.current as Thing | undefined) ?? null;
 }
 
+/**
+ * Does what a person has confirmed. When another person changed the thing first, `onChanged` gets it, and the error says
+ * so in words for people.
+ */
+export async function unlessChanged<Thing>(
+  change: () => Promise<unknown>,
+  onChanged: (current: Thing) => Promise<unknown>,
+): Promise<void> {
+  try {
+    await change();
+  } catch (error) {
+    const current = currentOf<Thing>(error as Error);
+    if (current === null) throw error;
+    await onChanged(current);
+    throw new Error('Another person has changed this, and nothing was done. Look at it again first.');
+  }
+}
+
 /** A thing as its form writes it, field by field. */
 export type Written = Readonly<Record<string, unknown>>;
 

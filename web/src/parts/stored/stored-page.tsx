@@ -6,6 +6,7 @@ import { call } from '../../api/request.ts';
 import { type Area, useMay } from '../../api/rights.ts';
 import { Button } from '../button.tsx';
 import { Confirm, Dialog } from '../dialog.tsx';
+import { unlessChanged } from '../forms/changed-meanwhile.tsx';
 import { EntryPage } from '../page.tsx';
 import { toast } from '../toast.tsx';
 import { EntryNotes, type StoredEntry } from './stored-entry.tsx';
@@ -94,7 +95,10 @@ function Change<Entry extends StoredEntry>(props: StoredPageProps<Entry> & { ent
         title={`Remove ${name}?`}
         action={`Remove ${kind}`}
         onConfirm={async () => {
-          await call('DELETE', entries.addressOf(name), { query: { version: entry.version } });
+          await unlessChanged(
+            () => call('DELETE', entries.addressOf(name), { query: { version: entry.version } }),
+            () => entries.refresh(client),
+          );
           toast(`${name} was removed.`);
           await navigate({ to: list.to as never });
           await entries.refresh(client);
