@@ -35,3 +35,33 @@ test('once closed it gives what is open to be ended, and opens nothing more', as
   await assert.rejects(once.open(), /the server is stopping/);
   assert.equal(await new OpenedOnce(async () => 'open').close(), null);
 });
+
+test('work that waits is continued once its store can be opened, and nobody is asked for it again once it is closed', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const messages: string[] = [];
+  const opened: boolean[] = [];
+  let works = false;
+  const once = new OpenedOnce(async () => {
+    opened.push(works);
+    if (!works) throw new Error('PostgreSQL cannot be reached');
+  });
+  const turn = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    t.mock.timers.tick(5_000);
+  };
+  once.continue('batches', (message) => messages.push(message));
+  await turn();
+  await turn();
+  works = true;
+  await turn();
+  await turn();
+  assert.deepEqual(opened, [false, false, false, true]);
+  assert.deepEqual(messages, [
+    'batches could not be continued, which is tried again: Error: PostgreSQL cannot be reached',
+  ]);
+  const never = new OpenedOnce(() => Promise.reject(new Error('gone')));
+  never.continue('crawls', (message) => messages.push(message));
+  await never.close();
+  await turn();
+  assert.equal(messages.length, 1);
+});

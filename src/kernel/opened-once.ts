@@ -1,3 +1,5 @@
+const continueAgainMs = 5_000;
+
 /** Something that is opened when it is first needed, such as a store that most servers never use. */
 export class OpenedOnce<Opened> {
   readonly #open: () => Promise<Opened>;
@@ -22,6 +24,15 @@ export class OpenedOnce<Opened> {
     });
     return this.#opening;
   };
+
+  /** Opens it for `work` that waits there, and tries again until it is open. `onTrouble` gets one sentence. */
+  continue(work: string, onTrouble: (message: string) => void): void {
+    this.open().catch((error: unknown) => {
+      if (this.#isClosed) return;
+      onTrouble(`${work} could not be continued, which is tried again: ${String(error)}`);
+      setTimeout(() => this.continue(work, () => undefined), continueAgainMs).unref();
+    });
+  }
 
   /** Value that is open by now, or is being opened; null: nothing is. Never rejects. */
   async opened(): Promise<Opened | null> {

@@ -82,9 +82,7 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
 
   const once = new OpenedOnce(begin);
   const { open } = once;
-  if (uploads.mayHaveStored()) {
-    open().catch((error: unknown) => onTrouble(`batches could not be continued: ${String(error)}`));
-  }
+  if (uploads.mayHaveStored()) once.continue('batches', onTrouble);
   return {
     files: async () => (await open()).files,
     resumable: async () => (await open()).resumable,

@@ -73,9 +73,7 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
 
   const once = new OpenedOnce(begin);
   const { open } = once;
-  if (storedRows.mayHaveVectorStores()) {
-    open().catch((error: unknown) => onTrouble(`vector stores could not be continued: ${String(error)}`));
-  }
+  if (storedRows.mayHaveVectorStores()) once.continue('vector stores', onTrouble);
   return {
     open,
     async used(tenant, id) {

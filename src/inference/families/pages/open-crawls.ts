@@ -102,9 +102,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
 
   const once = new OpenedOnce(begin);
   const { open } = once;
-  if (stores.mayHaveCrawls()) {
-    open().catch((error: unknown) => onTrouble(`crawls could not be continued: ${String(error)}`));
-  }
+  if (stores.mayHaveCrawls()) once.continue('crawls', onTrouble);
 
   return {
     // Opened at the first call.
