@@ -7,6 +7,8 @@ import type { ProxyOf } from '../upstream/transport/proxy.ts';
 export interface BucketParts {
   env: Readonly<Record<string, string | undefined>>;
   proxyOf: ProxyOf;
+  /** Has the keys of now, after reloads; those of the start by default. */
+  snapshots?: { current: { config: { storage: { s3: S3Config } } } };
 }
 
 /** A caller that waits for a picture gets its answer soon. */
@@ -17,12 +19,16 @@ const defaultTimeoutMs = 10_000;
  * are no keys for it, or not what signs with them.
  */
 export function bucketOpener(url: string, s3: S3Config, field: string, parts: BucketParts & { timeoutMs?: number }) {
-  const { env, proxyOf, timeoutMs = defaultTimeoutMs } = parts;
+  const { env, proxyOf, snapshots, timeoutMs = defaultTimeoutMs } = parts;
   const { hostname: bucket, pathname } = new URL(url);
   const folder = pathname.replace(/^\/|\/$/g, '');
-  const accessKeyId = s3.access_key_id ?? env.AWS_ACCESS_KEY_ID;
-  const secretAccessKey = s3.secret_access_key ?? env.AWS_SECRET_ACCESS_KEY;
-  if (!accessKeyId || !secretAccessKey) {
+  const keysIn = ({ access_key_id, secret_access_key, session_token }: S3Config) => ({
+    accessKeyId: access_key_id ?? env.AWS_ACCESS_KEY_ID ?? '',
+    secretAccessKey: secret_access_key ?? env.AWS_SECRET_ACCESS_KEY ?? '',
+    sessionToken: session_token ?? env.AWS_SESSION_TOKEN ?? '',
+  });
+  const { accessKeyId, secretAccessKey } = keysIn(s3);
+  if (accessKeyId === '' || secretAccessKey === '') {
     throw new StartRefused(
       `${field} is ${url}, but there are no keys for it. Set storage.s3.access_key_id and secret_access_key, or the variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
     );
@@ -30,7 +36,6 @@ export function bucketOpener(url: string, s3: S3Config, field: string, parts: Bu
   if (!isInstalled('aws4fetch')) {
     throw new StartRefused(`${field} is ${url}, which needs the package aws4fetch. Run ${installCommand('aws4fetch')}`);
   }
-  const sessionToken = s3.session_token ?? env.AWS_SESSION_TOKEN;
   const region = s3.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1');
   const configured = s3.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null);
   const endpoint = configured?.replace(/\/$/, '') ?? `https://s3.${region}.amazonaws.com`;
@@ -40,14 +45,11 @@ export function bucketOpener(url: string, s3: S3Config, field: string, parts: Bu
     const { createBucket } = await import('../stores/s3/bucket.ts');
     return createBucket(
       {
-        bucket,
+        ...{ bucket, endpoint, region, timeoutMs },
         prefix: folder === '' ? '' : `${folder}/`,
-        endpoint,
-        region,
         style: isPath ? 'path' : 'host',
-        timeoutMs,
       },
-      { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) },
+      () => keysIn(snapshots?.current.config.storage.s3 ?? s3),
       proxyOf(new URL(endpoint)),
     );
   };

@@ -169,8 +169,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   opened(notices.stop);
   // No request is left. Only checks of a provider's models or health may run, and nobody waits for them.
   opened(() => transport.destroy());
-  const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, clock, onTrouble });
-  const files = openFiles({ config, books, env, proxyOf, clock, onTrouble, opened });
+  const sinks = await openSinks({ config, store: ledger.records, post, env, proxyOf, snapshots, clock, onTrouble });
+  const files = openFiles({ config, books, env, proxyOf, snapshots, clock, onTrouble, opened });
   const finished = reportFinished({ log, logRequest: requestLog(log), metrics, aliases }, snapshots, upstreams.hooks);
   const common = { ...upstreams, recentBodies, books, cache, clock, plans, storage, sinks, notices, send, mail };
   const { promise: listening, resolve: listens } = Promise.withResolvers<string>();

@@ -25,6 +25,8 @@ async function drawing(
   t.after(() => upstream.close());
   const { log } = await createLog({ level: 'error', form: 'json' });
   const said: string[] = [];
+  /** Of requests and others the facts come first. */
+  const note = (words: unknown) => typeof words === 'string' && said.push(words);
   const gateway = await startGateway(
     t,
     {
@@ -35,7 +37,7 @@ async function drawing(
     },
     {
       env,
-      log: Object.assign(Object.create(log) as typeof log, { error: (words: unknown) => said.push(String(words)) }),
+      log: Object.assign(Object.create(log) as typeof log, { error: note, info: note }),
     },
   );
   await gateway.modelsKnown;
@@ -153,7 +155,7 @@ test('a sweep removes the files that are old from the folder, of several pages, 
   } as const;
   const keys = { accessKeyId: s3Keys.access_key_id, secretAccessKey: s3Keys.secret_access_key };
   const open = (prefix: string) => {
-    const bucket = createBucket({ ...place, prefix }, keys, null);
+    const bucket = createBucket({ ...place, prefix }, () => keys, null);
     t.after(bucket.close);
     return bucket;
   };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, type TestContext, test } from 'node:test';
 import { listening } from '../listening.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
@@ -11,26 +11,27 @@ import { until } from '../until.ts';
 const pieceBytes = 256 * 1024;
 
 /** A gateway whose records go to a bucket that answers the first puts so, and is well after `heal`. */
-async function sinkTo(t: TestContext, first: (response: ServerResponse) => void) {
-  let answer: ((response: ServerResponse) => void) | null = first;
+async function sinkTo(t: TestContext, first: (response: ServerResponse, request: IncomingMessage) => void) {
+  let answer: typeof first | null = first;
   const bodies: string[] = [];
   let puts = 0;
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     puts += 1;
-    if (answer !== null) return answer(response);
+    if (answer !== null) return answer(response, request);
     bodies.push(body);
     response.end();
   });
   const endpoint = await listening(t, server);
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startGateway(t, {
+  const configWith = (keys: object) => ({
     ...overUpstreams(upstream.url),
-    storage: { s3: { endpoint, access_key_id: 'a', secret_access_key: 'b' } },
+    storage: { s3: { endpoint, ...keys } },
     telemetry: { sinks: [{ name: 'lake', s3: 's3://records/culvert', every: '100ms' }] },
   });
+  const gateway = await startGateway(t, configWith({ access_key_id: 'a', secret_access_key: 'b' }));
   const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
   const response = await gateway.fetch('/v1/chat/completions', { json });
   assert.equal(response.status, 200);
@@ -38,6 +39,7 @@ async function sinkTo(t: TestContext, first: (response: ServerResponse) => void)
     id: response.headers.get('x-culvert-request-id')!,
     puts: () => puts,
     bodies,
+    reload: (keys: object) => gateway.reload(configWith(keys)),
     heal() {
       answer = null;
     },
@@ -62,6 +64,19 @@ describe('a bucket', { concurrency: true }, () => {
     assert.ok(pieces * pieceBytes < bucket.puts() * 32 * 1024 * 1024, `${pieces} pieces were taken`);
     bucket.heal();
     await until('the record arrived', () => bucket.bodies.some((body) => body.includes(bucket.id)));
+  });
+
+  test('whose keys have ended gets the records with those of the next reload, without a restart', async (t) => {
+    const used: string[] = [];
+    const bucket = await sinkTo(t, (response, { headers }) => {
+      const [, key = ''] = /Credential=(\w+)/.exec(headers.authorization ?? '') ?? [];
+      used.push([key, headers['x-amz-security-token']].join(' '));
+      response.writeHead(key === 'next' ? 200 : 403).end();
+    });
+    await until('it was asked', () => bucket.puts() > 0);
+    await bucket.reload({ access_key_id: 'next', secret_access_key: 'c', session_token: 't' });
+    await until('it is asked with the next keys', () => used.includes('next t'));
+    assert.equal(used[0], 'a ');
   });
 
   test('that begins an answer and never ends it is given up, and gets the records when it is well', async (t) => {

@@ -31,6 +31,7 @@ export interface BucketPlace {
 export interface S3Credentials {
   accessKeyId: string;
   secretAccessKey: string;
+  /** Empty: there is none. */
   sessionToken?: string;
 }
 
@@ -52,10 +53,10 @@ const errorBytesMax = 64 * 1024;
 const reasonCharsMax = 500;
 const retries = { maxRetries: 2, minTimeout: 100, maxTimeout: 1_000, throwOnError: false };
 
-/** `proxy`: that leads there; null for none. */
+/** `credentials`: those of now, since they may end. `proxy`: that leads there; null for none. */
 export function createBucket(
   place: BucketPlace,
-  credentials: S3Credentials,
+  credentials: () => S3Credentials,
   proxy: { origin: URL; authorization: string | null } | null,
 ): Bucket {
   const timeouts = {
@@ -86,7 +87,7 @@ export function createBucket(
           .digest('hex'),
         ...(type !== undefined && { 'content-type': type }),
       },
-      ...credentials,
+      ...credentials(),
       service: 's3',
       region: place.region,
     });
