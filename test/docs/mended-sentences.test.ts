@@ -35,11 +35,14 @@ const sources = globSync(['src/**/*.ts', 'web/{src,docs}/**/*.{ts,tsx}'], { cwd:
   (file) => !/\.(?:test|fixture)\.ts$|node_modules|\/\.vitepress\/(?:cache|dist)\//.test(file),
 );
 
+/** Texts of each source; reading them takes a second or two. */
+const textsBySource = new Map(sources.map((file) => [file, textsOf(file)]));
+
 test('sentences that readers stumbled over are nowhere, and neither are their like', () => {
   assert.ok(pages.length > 100 && sources.length > 1_500, `${pages.length} pages, ${sources.length} sources`);
   const read = [
     ...pages.map((file) => ({ file, text: readFileSync(`${root}/${file}`, 'utf8').replace(/\s+/g, ' ') })),
-    ...sources.flatMap((file) => textsOf(file).map((text) => ({ file, text }))),
+    ...[...textsBySource].flatMap(([file, texts]) => texts.map((text) => ({ file, text }))),
   ];
   const found = read.flatMap(({ file, text }) =>
     mended.flatMap(([stumbled, instead]) => {
@@ -54,10 +57,10 @@ test('sentences that readers stumbled over are nowhere, and neither are their li
 const unread = /^src\/stores\/|\/(?:asides|lua-\w+)\.ts$/;
 
 test('labels, hints and fragments have no words of a private language either', () => {
-  const found = sources
-    .filter((file) => !unread.test(file))
-    .flatMap((file) =>
-      textsOf(file).flatMap((text) => {
+  const found = [...textsBySource]
+    .filter(([file]) => !unread.test(file))
+    .flatMap(([file, texts]) =>
+      texts.flatMap((text) => {
         const [word] = ownWords.exec(text) ?? [];
         return word === undefined ? [] : [`${file}: '${word}': ${text.slice(0, 200)}`];
       }),
