@@ -32,28 +32,29 @@ export async function startRedisCluster(
   }
   const portOf = (at: number) => new URL(nodes[at]!.url).port;
   for (const [at, node] of nodes.entries()) {
-    node.cli('CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1));
+    await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(at + 1));
     const first = (n: number) => Math.round((n * slots) / primaries);
-    if (at < primaries) node.cli('CLUSTER', 'ADDSLOTSRANGE', String(first(at)), String(first(at + 1) - 1));
-    if (at > 0) node.cli('CLUSTER', 'MEET', '127.0.0.1', portOf(0), String(busPorts[0]));
+    if (at < primaries) await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(first(at)), String(first(at + 1) - 1));
+    if (at > 0) await node.ask('CLUSTER', 'MEET', '127.0.0.1', portOf(0), String(busPorts[0]));
   }
-  const idOf = (at: number) => nodes[at]!.cli('CLUSTER', 'MYID');
   async function settled(): Promise<void> {
-    const isWhole = (node: StartedRedis) => {
+    const isWhole = async (node: StartedRedis) => {
       try {
-        const info = node.cli('CLUSTER', 'INFO');
+        const info = await node.ask('CLUSTER', 'INFO');
         return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${count}`);
       } catch {
         return true;
       }
     };
-    while (!nodes.every(isWhole)) await sleep(50);
+    while (!(await Promise.all(nodes.map(isWhole))).every(Boolean)) await sleep(50);
   }
   await settled();
-  for (let at = primaries; at < count; at++) nodes[at]!.cli('CLUSTER', 'REPLICATE', idOf(at - primaries));
+  for (let at = primaries; at < count; at++)
+    await nodes[at]!.ask('CLUSTER', 'REPLICATE', await nodes[at - primaries]!.ask('CLUSTER', 'MYID'));
   for (const node of nodes.slice(primaries))
-    while (!node.cli('INFO', 'replication').includes('master_link_status:up')) await sleep(50);
+    while (!(await node.ask('INFO', 'replication')).includes('master_link_status:up')) await sleep(50);
   await settled();
+  const idOf = (at: number) => nodes[at]!.cli('CLUSTER', 'MYID');
   return {
     url: `redis+cluster://127.0.0.1:${portOf(0)}?node=127.0.0.1:${portOf(1 % count)}`,
     nodes,

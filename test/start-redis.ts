@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -32,7 +32,12 @@ export interface StartedRedis {
   restart(): Promise<void>;
   /** Output of redis-cli. */
   cli(...args: string[]): string;
+  /** A reply that is a status, a number or a text, without a process for it. Rejects for an error, and where nobody answers. */
+  ask(...args: string[]): Promise<string>;
 }
+
+/** A primary usually waits 5 s for more replicas before it sends the first one what it has. */
+const usual = ['--bind', '127.0.0.1', '--save', '', '--repl-diskless-sync-delay', '0'];
 
 /** A server of its own on loopback, gone after the test, or (null) with this process. */
 export async function startRedis(
@@ -44,11 +49,9 @@ export async function startRedis(
   let server: ChildProcess | null = null;
 
   async function launch(): Promise<void> {
-    const child = spawn(
-      'redis-server',
-      ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...(options.args ?? [])],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
+    const child = spawn('redis-server', [...usual, '--port', String(port), '--dir', dir, ...(options.args ?? [])], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     server = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
@@ -88,7 +91,30 @@ export async function startRedis(
     restart: launch,
     cli: (...args) =>
       execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8', timeout: 60_000 }).trim(),
+    ask: (...args) => replyTo(port, args),
   };
+}
+
+function replyTo(port: number, args: readonly string[]): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = connect(port, '127.0.0.1').setTimeout(60_000);
+  let read = '';
+  socket.on('data', (bytes) => {
+    read += bytes.toString('latin1');
+    const end = read.indexOf('\r\n');
+    if (end < 0) return;
+    const [first, rest] = [read.slice(1, end), read.slice(end + 2)];
+    if (read.startsWith('$') && rest.length < Number(first)) return;
+    socket.destroy();
+    if (read.startsWith('-')) reject(new Error(first));
+    else resolve(read.startsWith('$') ? rest.slice(0, Number(first)) : first);
+  });
+  socket.on('error', reject);
+  socket.on('timeout', () => socket.destroy(new Error('no reply')));
+  socket.on('close', () => reject(new Error('the connection ended before the reply')));
+  const texts = args.map((arg) => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`);
+  socket.write(`*${args.length}\r\n${texts.join('')}`);
+  return promise;
 }
 
 /** Whatever a test left behind goes with its process. */
