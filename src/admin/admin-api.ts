@@ -25,6 +25,8 @@ export interface AdminRequest {
    * may come parsed, as `kernel/parse-object` reads it.
    */
   body: string | JsonObject;
+  /** The text of a body that comes parsed, where digits of its numbers matter. */
+  text?: string;
   /** Operator whose rights count, and whose name appears in the audit log. */
   operator: Operator;
 }

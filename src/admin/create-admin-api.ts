@@ -142,7 +142,7 @@ async function replyTo(operations: readonly Operation[], request: AdminRequest):
     query,
     body,
     written,
-    text: typeof request.body === 'string' ? request.body : '',
+    text: typeof request.body === 'string' ? request.body : (request.text ?? ''),
     operator,
   });
   if (operation.reply.kind === 'text') {

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import type { AdminApi, AdminMethod, AdminReply } from '../admin/admin-api.ts';
 import { cliOperator } from '../books/auth/operator.ts';
 import type { Config } from '../config/schema.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { offLoopBodyBytes } from '../kernel/limits.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
@@ -143,13 +145,11 @@ export function overHttp(url: string, key: string): AdminClient {
 /** An API in this process. */
 export function inProcess(api: AdminApi): AdminClient {
   async function answer(method: AdminMethod, path: string, given: { query?: AdminQuery; body?: unknown }) {
-    const reply = await api.handle({
-      method,
-      path,
-      query: searchOf(given.query),
-      body: given.body === undefined ? '' : JSON.stringify(given.body),
-      operator: cliOperator,
-    });
+    const text = given.body === undefined ? '' : JSON.stringify(given.body);
+    // No loop is held up here.
+    const body = text.length > offLoopBodyBytes ? (JSON.parse(text) as JsonObject) : text;
+    const query = searchOf(given.query);
+    const reply = await api.handle({ method, path, query, body, text, operator: cliOperator });
     if (reply.status < 300) return reply.body;
     throw refused(reply.status, await wholeText(reply.body), null);
   }

@@ -141,13 +141,15 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
       `{"collection":${collection},"payload_indexes":{},"aliases":[]}}`,
       point(1, post),
       point(2, 'null'),
-      '{"end":{"collections":1,"points":2}}\n',
+      // More than a megabyte is read in another thread.
+      point(3, `{"text":"${'a'.repeat(1_100_000)}","post":1234567890123456789}`),
+      '{"end":{"collections":1,"points":3}}\n',
     ].join('\n');
     writeFileSync(join(cwd, 'first'), text);
     const through = async (file: string) => {
       await done('import', '--tenant', 'dev/laptop', 'first');
       await done('export', '--tenant', 'dev/laptop', file);
-      assert.equal(readFileSync(join(cwd, file), 'utf8'), text);
+      assert.ok(readFileSync(join(cwd, file), 'utf8') === text, file);
       await done('purge', 'dev/laptop', '--yes');
     };
     await through('in-this-process');

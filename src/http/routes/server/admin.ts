@@ -55,9 +55,8 @@ async function answer(
   const given = await bodyOf(exchange, path, objects);
   if (given === null) return;
   if (isFailure(given)) return refused(given);
-  const { body } = given;
   const query = new URLSearchParams(exchange.search);
-  const reply = await api.handle({ method, path, query, body, operator: operatorOf(exchange) });
+  const reply = await api.handle({ method, path, query, ...given, operator: operatorOf(exchange) });
   if (reply.failure === undefined) return write(exchange, reply);
   if (Object.keys(reply.members ?? {}).length === 0) return refused(reply.failure);
   const error = openAiChat.errorBody(reply.failure, errorContextOf(exchange, clock.wallMs()));
@@ -69,7 +68,7 @@ async function bodyOf(
   exchange: Exchange,
   path: string,
   objects: ObjectReader,
-): Promise<Pick<AdminRequest, 'body'> | Failure | null> {
+): Promise<Pick<AdminRequest, 'body' | 'text'> | Failure | null> {
   const { method } = exchange.request;
   if (!hasBody(exchange.request) || method === 'GET' || method === 'HEAD' || method === 'DELETE') return { body: '' };
   const body = await (path === yamlPath ? readBody : readJsonBody)(
@@ -78,7 +77,11 @@ async function bodyOf(
   );
   if (body === null) return null;
   if (!Buffer.isBuffer(body)) return body;
-  if (body.length > offLoopBodyBytes) return objects.readObject('', body);
+  if (body.length > offLoopBodyBytes) {
+    const read = await objects.readObject('', body);
+    // What other threads read has doubles.
+    return isFailure(read) || path !== pointsPath ? read : { body: read.body, text: body.toString('utf8') };
+  }
   if (isUtf8(body)) return { body: body.toString('utf8') };
   return invalid(null, 'The request body is not valid UTF-8.');
 }
