@@ -24,3 +24,28 @@ test('below a path, with a token that its file has anew, secrets are read withou
   }
   assert.deepEqual(asked, ['/vault/v1/secret/data/openai hvs.first', '/vault/v1/secret/data/openai hvs.second']);
 });
+
+test('a login that is revoked before its lease ends is made again, once for all secrets', async (t) => {
+  let logins = 0;
+  let good = 'hvs.1';
+  const server = createServer(({ url = '', headers }, response) => {
+    if (url.endsWith('/login')) {
+      logins += 1;
+      good = `hvs.${logins}`;
+      return response.end(JSON.stringify({ auth: { client_token: good, lease_duration: 2_764_800 } }));
+    }
+    response.statusCode = headers['x-vault-token'] === good && !url.endsWith('denied') ? 200 : 403;
+    const body = response.statusCode === 200 ? { data: { api_key: 'k' } } : { errors: ['permission denied'] };
+    return response.end(JSON.stringify(body));
+  });
+  const transport = createTransport();
+  t.after(() => transport.destroy());
+  const env = { VAULT_ADDR: await listening(t, server), VAULT_ROLE_ID: 'role', VAULT_SECRET_ID: 'secret' };
+  const read = vaultReader({ env, transport });
+  await read('secret/openai');
+  good = 'revoked';
+  const both = await Promise.all([read('secret/openai'), read('secret/anthropic')]);
+  assert.deepEqual([both.map(({ value }) => value), logins], [[{ api_key: 'k' }, { api_key: 'k' }], 2]);
+  await assert.rejects(read('secret/denied'), /Vault answered 403: permission denied/);
+  assert.equal(logins, 3);
+});

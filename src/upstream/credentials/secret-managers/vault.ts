@@ -41,13 +41,21 @@ export function vaultReader({ env, transport }: ManagerParts): SecretReader {
     const typed = { ...to, headers: [...to.headers, 'content-type', 'application/json'] };
     return postJson(transport, typed, JSON.stringify(body), managerTimeoutMs);
   }
-  const token = createRenewed(() => logIn(env, (path, body) => ask(path, [], body)), systemClock);
+  const login = () => createRenewed(() => logIn(env, (path, body) => ask(path, [], body)), systemClock);
+  let token = login();
 
   return async (path) => {
     if (!/^[\w-]+(?:\/[\w.@+ -]+)+$/.test(path)) {
       throw new SecretUnread("the path is not one of Vault's API, such as secret/data/openai");
     }
-    const answer = await ask(encodeURI(path), ['x-vault-token', await token.get()], null);
+    const read = async () => ask(encodeURI(path), ['x-vault-token', await token.get()], null);
+    const before = token;
+    let answer = await read();
+    // A login may be revoked before its lease ends.
+    if (answer.status === 403 && !env.VAULT_TOKEN) {
+      if (token === before) token = login();
+      answer = await read();
+    }
     if (answer.status !== 200 || !isObject(answer.body)) throw explained(answer, path);
     return secretIn(answer.body);
   };
