@@ -145,6 +145,42 @@ test('what costs nothing keeps that price, also of videos and queries', () => {
   assert.deepEqual(priced({ input_cost_per_query: 0.002 }), { request: 0.002 });
 });
 
+test('beside weights, an entry without one gets next to no requests, as at LiteLLM', () => {
+  const one = imported(
+    JSON.stringify({
+      model_list: [
+        entryOf('m', { model: 'openai/heavy', weight: 3 }),
+        entryOf('m', { model: 'openai/light', weight: 1, rpm: 500 }),
+        entryOf('m', { model: 'openai/none' }),
+        entryOf('m', { model: 'openai/spare', order: 2 }),
+        entryOf('n', { model: 'openai/first' }),
+        entryOf('n', { model: 'openai/heavy', weight: 3 }),
+      ],
+    }),
+  );
+  const config = loaded(one);
+  assert.deepEqual(place(config, 'm'), [
+    ['openai', 'heavy', 2, 1],
+    ['openai', 'light', 2, 0.333],
+    ['openai', 'none', 2, 0.001],
+    ['openai', 'spare', 1, 1],
+  ]);
+  assert.deepEqual(
+    place(config, 'n').map(([, , , weight]) => weight),
+    [1, 1],
+  );
+  assert.match(lines(one).join('\n'), /model_list\[2\].*without a weight, LiteLLM asks it in need alone/);
+});
+
+test("a bare name of Google's embeddings is a model of Vertex AI", () => {
+  const params = { model: 'text-embedding-004', vertex_project: 'my-project-1', vertex_location: 'us-central1' };
+  const one = imported(JSON.stringify({ model_list: [entryOf('e', params)] }));
+  assert.deepEqual(
+    Object.values(loaded(one).providers).map(({ type }) => type),
+    ['vertex'],
+  );
+});
+
 test('an order ranks before none, from 0 on, and a weight of 0 gets no requests', () => {
   const one = imported(
     JSON.stringify({

@@ -263,3 +263,11 @@ test('the command writes a file that starts a gateway, which sends the preferenc
     ],
   );
 });
+
+test('a field that no table knows is noted', () => {
+  const { notes } = imported(presetOf('new', { model: 'openai/gpt-5', stream: true, verbosity: 'low', seed: null }));
+  assert.deepEqual(
+    notes.map(({ path, message }) => `${path}: ${message}`),
+    ['data.designated_version.config.verbosity: not carried over: Culvert does not know this field'],
+  );
+});

@@ -198,3 +198,10 @@ test('the command writes a file that starts a gateway, which falls back as the c
   assert.ok(report.environment.includes('OPENAI_PROD_1111_API_KEY'));
   assert.ok(report.notes.some(({ file }) => file === 'virtual-keys.json'));
 });
+
+test('a field that no table knows is noted', () => {
+  const config = { provider: 'openai', override_params: { model: 'gpt-5' }, api_key: 'k', new_thing: { at: 1 } };
+  const { notes } = imported({ name: 'c.json', text: JSON.stringify({ slug: 'one', config }) });
+  const [note] = notes.filter(({ message }) => message.includes('does not know'));
+  assert.match(String(note?.path), /new_thing$/);
+});

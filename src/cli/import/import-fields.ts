@@ -29,6 +29,14 @@ export function readFields(object: JsonObject, table: FieldTable, path: Path, va
   return members;
 }
 
+/** Notes fields that neither the table nor `others` knows, such as those of a newer version. */
+export function noteUnknown(object: JsonObject, table: FieldTable, others: RegExp, path: Path, notes: Notes): void {
+  for (const [name, value] of Object.entries(object)) {
+    if (Object.hasOwn(table, name) || others.test(name) || isEmpty(value)) continue;
+    notes.add([...path, name], 'not carried over: Culvert does not know this field');
+  }
+}
+
 /** Notes the fields of `object` that have no place here. Empty ones say nothing. */
 export function noteLeftOut(object: JsonObject, table: FieldTable, path: Path, notes: Notes): void {
   for (const [name, field] of Object.entries(table)) {

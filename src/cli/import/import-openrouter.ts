@@ -7,7 +7,7 @@ import {
   readSources,
   type Shape,
 } from './foreign-sources.ts';
-import { type FieldTable, noteLeftOut, type Reader, readFields } from './import-fields.ts';
+import { type FieldTable, noteLeftOut, noteUnknown, type Reader, readFields } from './import-fields.ts';
 import type { ImportResult } from './imported.ts';
 import { bodyOf, isModelName, nameRule } from './litellm-deployment.ts';
 import { budgetOf } from './litellm-limits.ts';
@@ -78,6 +78,9 @@ const fields: FieldTable = {
   frequency_penalty: replacing,
   presence_penalty: replacing,
 };
+
+/** What callers send themselves, and what is read elsewhere. */
+const callers = /^(models?|messages|prompt|system_prompt|tools|tool_choice|stream|stream_options|user|extra_body)$/;
 
 const keyFields: FieldTable = { apiKey: 'OPENROUTER_API_KEY takes its place' };
 
@@ -216,6 +219,7 @@ function addModel(ids: readonly string[], request: JsonObject, place: Place, fou
     values.notes.add(path, `some targets of ${alias} are not carried over: ${nameRule}`);
   }
   if (fitting.length === 0) return;
+  noteUnknown(request, fields, callers, path, values.notes);
   const body = bodyOf(values, readFields(request, fields, path, values), path);
   const hasBody = Object.keys(body).length > 0;
   const targets = fitting.map((id, index) =>

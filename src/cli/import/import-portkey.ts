@@ -7,7 +7,7 @@ import {
   readSources,
   type Shape,
 } from './foreign-sources.ts';
-import { type FieldTable, noteLeftOut, readFields } from './import-fields.ts';
+import { type FieldTable, noteLeftOut, noteUnknown, readFields } from './import-fields.ts';
 import type { ImportResult } from './imported.ts';
 import { importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';
@@ -15,7 +15,7 @@ import { type Deployment, isModelName, nameRule } from './litellm-deployment.ts'
 import { modelFactsOf } from './litellm-model-info.ts';
 import type { Settings } from './litellm-settings.ts';
 import { listOfTexts } from './plain-values.ts';
-import { type Config, fields, withSnakeCase } from './portkey-fields.ts';
+import { type Config, fields, placeFields, withSnakeCase } from './portkey-fields.ts';
 import { type Key, providerOf } from './portkey-provider.ts';
 import { branchesOf, type Leaf, leavesOf } from './portkey-strategy.ts';
 
@@ -138,6 +138,7 @@ function deploymentOf(leaf: Leaf, keys: ReadonlyMap<string, Key>): Deployment | 
   const { fields: config, path, values, weight, priority } = leaf;
   const found = providerOf(leaf, keys);
   if (found === null) return null;
+  noteUnknown(config, fields, placeFields, path, values.notes);
   const { timeouts = {}, body = {} } = readFields(config, fields, path, values);
   return {
     alias: '',

@@ -61,7 +61,7 @@ function modelOf(
   return {
     ...(type !== 'chat' && { type }),
     targets: limited.map((target) =>
-      targetOf(target, priorityOf(target, limited), weightOf(target, limited), providerOf(target)),
+      targetOf(target, priorityOf(target, limited), weightOf(target, limited, notes), providerOf(target)),
     ),
     ...(attempts !== null && { attempts }),
     ...(dimensions !== null && { dimensions }),
@@ -96,11 +96,14 @@ function priorityOf({ order }: Deployment, all: readonly Deployment[]): number {
   return new Set(before).size + 1;
 }
 
-/** Relative to the largest of its model; 1 unless all of them have a weight. */
-function weightOf({ share }: Deployment, all: readonly Deployment[]): number {
-  if (share === null || all.some((other) => other.share?.by !== share.by)) return 1;
-  const largest = Math.max(...all.flatMap((other) => other.share?.amount ?? []));
-  return Math.max(weightMin, Math.round((share.amount / largest) * 1_000) / 1_000);
+/** Relative to the largest of its model. The first one of an order says what counts, as at LiteLLM; 1 where it has nothing. */
+function weightOf({ share, order, path }: Deployment, all: readonly Deployment[], notes: Notes): number {
+  const by = all.find((other) => other.order === order)?.share?.by;
+  if (by === undefined) return 1;
+  const largest = Math.max(...all.map((other) => (other.share?.by === by ? other.share.amount : 0)));
+  if (share?.by !== by) notes.add(path, `without a ${by}, LiteLLM asks it in need alone: its weight is ${weightMin}`);
+  const amount = share?.by === by ? share.amount : 0;
+  return largest > 0 ? Math.max(weightMin, Math.round((amount / largest) * 1_000) / 1_000) : 1;
 }
 
 /** Vectors of different models cannot be compared, so only copies of one model replace each other. */

@@ -142,10 +142,10 @@ export const services: Readonly<Record<string, Service>> = {
 
 /** Models that LiteLLM knows without a word before them. */
 const bare: readonly (readonly [pattern: RegExp, service: string])[] = [
-  [/^(gpt-|chatgpt-|o\d|text-embedding-|dall-e|whisper-|tts-|omni-moderation|ft:gpt-)/, 'openai'],
+  [/^(gpt-|chatgpt-|o\d|text-embedding-(?!00\d)|dall-e|whisper-|tts-|omni-moderation|ft:gpt-)/, 'openai'],
   [/^claude-/, 'anthropic'],
   [/^(command|embed-(english|multilingual)|rerank-)/, 'cohere'],
-  [/^gemini-/, 'vertex_ai'],
+  [/^(gemini-|text-embedding-00\d|text-multilingual-embedding-)/, 'vertex_ai'],
   [/^((us|eu|apac|jp|au|global|us-gov)\.)?(anthropic|amazon|meta|mistral|cohere|ai21|deepseek)\./, 'bedrock'],
 ];
 

@@ -40,6 +40,10 @@ export const fields: FieldTable = {
   model_pricing_config: 'write price into the target',
 };
 
+/** Fields that say whom a target asks, and how often. */
+export const placeFields =
+  /^(name|weight|targets|provider|virtual_key|api_key|custom_host|resource_name|deployment_id|api_version|(azure|aws|vertex|openai)_\w+)$/;
+
 /** Portkey takes `overrideParams` and `override_params`. */
 export function withSnakeCase(config: JsonObject): JsonObject {
   return Object.fromEntries(
