@@ -38,8 +38,7 @@ export type AgentSessions = z.output<typeof sessionsReply>;
 export function agentSessionOperations(parts: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/agent-sessions',
+      route: 'GET /agent-sessions',
       area: 'requests',
       summary: `Conversations and agent runs of the newest ${requestsMax} requests that name a session, the last one first.`,
       query: z.strictObject({

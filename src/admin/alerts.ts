@@ -19,8 +19,7 @@ export type AlertsTriedReply = z.output<typeof triedSchema>;
 export function alertOperations({ snapshots, tryAlert }: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/alerts/test',
+      route: 'POST /alerts/test',
       area: 'settings',
       summary: 'Sends a test message to every receiver of alerts, once and at once, and says which of them took it.',
       reply: triedSchema,

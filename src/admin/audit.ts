@@ -37,8 +37,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
 
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/audit',
+      route: 'GET /audit',
       area: 'audit',
       summary: 'Lists every change of accounts, keys and plans, newest first, without secrets.',
       query: z.strictObject({

@@ -6,8 +6,7 @@ import type { AdminParts } from './parts.ts';
 export function backupOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     textOperation({
-      method: 'GET',
-      path: '/backup',
+      route: 'GET /backup',
       area: 'operators',
       access: 'write',
       summary:

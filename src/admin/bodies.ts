@@ -49,8 +49,7 @@ const excerptChars = 160;
 export function bodyOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/bodies',
+      route: 'GET /bodies',
       area: 'requests',
       summary:
         'Kept requests and answers, newest first, or those with a text. A page may have few rows or none before the end.',
@@ -92,8 +91,7 @@ export function bodyOperations(parts: AdminParts, records: Records): Operation[]
       },
     }),
     jsonOperation({
-      method: 'DELETE',
-      path: '/bodies',
+      route: 'DELETE /bodies',
       area: 'requests',
       summary: 'Removes kept requests and answers: all, or those of an account, a key or a model.',
       query: z.strictObject(filters),

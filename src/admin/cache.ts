@@ -68,8 +68,7 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
   const { cache, cacheChecked, ledger, clock } = parts;
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/cache',
+      route: 'GET /cache',
       area: 'models',
       summary: 'Lists how many answers are kept, by model or by scope.',
       query: z.strictObject({
@@ -104,8 +103,7 @@ export function cacheOperations(parts: AdminParts, records: Records): Operation[
       },
     }),
     jsonOperation({
-      method: 'DELETE',
-      path: '/cache',
+      route: 'DELETE /cache',
       area: 'models',
       summary: 'Removes the answers that meet all given fields; without fields, all answers.',
       query: z.strictObject({

@@ -40,8 +40,7 @@ export type ProcessRow = z.output<typeof processRow>;
 export function clusterOperations(parts: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/cluster',
+      route: 'GET /cluster',
       area: 'settings',
       summary: 'Lists replicas and their workers: version, configuration, load, state and last heartbeat.',
       query: z.strictObject(pageFields),

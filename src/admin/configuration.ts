@@ -43,8 +43,7 @@ const reloadedSchema = z.object({
 export function configurationOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/config',
+      route: 'GET /config',
       area: 'settings',
       summary:
         'Returns the configuration in force with all defaults and without secrets. Durations are in ms, sizes in bytes; `settings` has them as the file writes them.',
@@ -59,8 +58,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       },
     }),
     textOperation({
-      method: 'GET',
-      path: '/config/export',
+      route: 'GET /config/export',
       area: 'settings',
       access: 'write',
       summary:
@@ -69,8 +67,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       run: async () => exported(parts, await records.current(null)),
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/config/check',
+      route: 'POST /config/check',
       area: 'settings',
       summary: 'Checks a culvert.yaml (the body, as YAML) and changes nothing.',
       body: 'yaml',
@@ -84,8 +81,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/config/reload',
+      route: 'POST /config/reload',
       area: 'settings',
       summary:
         'Reads the configuration file again. If it has errors, the answer is 400 with a list of them, and the old configuration stays in force. It also stays when the new file would drop every declared key, unless the reload is forced.',

@@ -12,8 +12,7 @@ export type DoctorReply = z.output<typeof doctorReply>;
 export function doctorOperations(parts: AdminParts, watch: TroubleWatch): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/doctor',
+      route: 'GET /doctor',
       area: 'settings',
       summary: 'Checks everything that serving needs: machine, data folder, stores, providers. Changes nothing.',
       reply: doctorReply,

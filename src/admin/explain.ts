@@ -90,8 +90,7 @@ export type Explained = z.output<typeof explainReply>;
 export function explainOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/explain',
+      route: 'POST /explain',
       area: 'models',
       access: 'read',
       summary: 'Explains where a request would go right now, and why. It sends nothing and charges nothing.',

@@ -19,8 +19,7 @@ const healthSchema = z.object({
 export function healthOperations(parts: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/health',
+      route: 'GET /health',
       area: 'health',
       summary: 'Returns the state of the stores, counters and providers of the process that answers.',
       reply: healthSchema,

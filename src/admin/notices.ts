@@ -40,8 +40,7 @@ const examinedMax = 5_000;
 export function noticeOperations({ notices }: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/notices',
+      route: 'GET /notices',
       area: 'settings',
       summary:
         'Lists alerts, quota notices and sent statements of the last 30 days, newest first, and whether they arrived.',

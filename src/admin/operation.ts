@@ -70,8 +70,8 @@ interface TypedCall<Path extends string, Query extends z.ZodType, Body> {
 }
 
 interface Taking<Path extends string, Query extends z.ZodType, Body> {
-  method: AdminMethod;
-  path: Path;
+  /** Its method and its path: `GET /accounts/{id}`. */
+  route: `${AdminMethod} ${Path}`;
   area: Area;
   access?: 'read' | 'write';
   summary: string;
@@ -94,8 +94,9 @@ export function jsonOperation<
     run(call: TypedCall<Path, Query, Body>): Promise<z.input<Reply>> | z.input<Reply>;
   },
 ): Operation {
-  const { status = 200, query = noQuery, body = null, reply, run, ...taking } = operation;
+  const { route, status = 200, query = noQuery, body = null, reply, run, ...taking } = operation;
   return {
+    ...splitRoute(route),
     ...taking,
     query,
     body,
@@ -112,14 +113,20 @@ export function textOperation<const Path extends string, Query extends z.ZodType
     run(call: TypedCall<Path, Query, null>): Promise<string | AsyncIterable<string | Uint8Array>>;
   },
 ): Operation {
-  const { contentType, query = noQuery, run, ...taking } = operation;
+  const { route, contentType, query = noQuery, run, ...taking } = operation;
   return {
+    ...splitRoute(route),
     ...taking,
     query,
     body: null,
     reply: { kind: 'text', contentType },
     run: (call) => run(call as TypedCall<Path, Query, null>),
   };
+}
+
+function splitRoute(route: `${AdminMethod} ${string}`): Pick<Operation, 'method' | 'path'> {
+  const [method, path] = route.split(' ') as [AdminMethod, string];
+  return { method, path };
 }
 
 /** The same with further members in addition to `error` in the body. */

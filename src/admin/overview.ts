@@ -123,8 +123,7 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
 
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/overview',
+      route: 'GET /overview',
       area: 'usage',
       summary: 'Returns requests, errors, tokens, spend and latency over a range, and what is wrong right now.',
       query: z.strictObject({

@@ -67,8 +67,7 @@ const defaultPeriodMs = 30 * 86_400_000;
 export function requestOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/requests',
+      route: 'GET /requests',
       area: 'requests',
       summary: 'Settled requests, newest first. With `status` or `class` the list includes refused ones.',
       query: listQuery,
@@ -76,8 +75,7 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       run: ({ query, operator }) => listed(parts, records, query, operator),
     }),
     textOperation({
-      method: 'GET',
-      path: '/requests.csv',
+      route: 'GET /requests.csv',
       area: 'requests',
       summary: 'Exports the requests of a period as CSV, newest first, without routes.',
       query: z.strictObject(exportFields),
@@ -94,8 +92,7 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
         ),
     }),
     textOperation({
-      method: 'GET',
-      path: '/requests.jsonl',
+      route: 'GET /requests.jsonl',
       area: 'requests',
       summary: 'Exports the requests of a period as JSON lines, newest first, with routes.',
       query: z.strictObject(exportFields),
@@ -106,8 +103,7 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
         ),
     }),
     jsonOperation({
-      method: 'GET',
-      path: '/requests/{id}',
+      route: 'GET /requests/{id}',
       area: 'requests',
       summary:
         'One settled request with the explanation of its route, by our id or the caller’s (the newest one with it).',

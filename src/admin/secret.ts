@@ -45,8 +45,7 @@ type Again = (actor: string, action: string, forget: boolean) => Promise<{ resea
 
 function rotation({ setup: { secrets } }: AdminParts, again: Again): Operation {
   return jsonOperation({
-    method: 'POST',
-    path: '/secret/rotate',
+    route: 'POST /secret/rotate',
     area: 'settings',
     summary:
       'Seals stored credentials with the current storage.secret, or with a new secret if the data folder has its own. Earlier secrets open what they sealed until they are forgotten. `/secret/reseal` seals all the rest.',
@@ -82,8 +81,7 @@ function rotation({ setup: { secrets } }: AdminParts, again: Again): Operation {
 
 function pass({ sealedStep, setup: { secrets } }: AdminParts, again: Again): Operation {
   return jsonOperation({
-    method: 'POST',
-    path: '/secret/reseal',
+    route: 'POST /secret/reseal',
     area: 'settings',
     summary:
       'Seals by the current secret what an earlier one had sealed, for about half a second. Call it with `next` of its reply until that is null. Requests go on, and a pass that was broken off may begin anew at any time.',

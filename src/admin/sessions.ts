@@ -40,8 +40,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
 
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/sessions',
+      route: 'GET /sessions',
       area: 'operators',
       summary: 'Lists the browsers that are logged in to the dashboard, newest first.',
       query: z.strictObject(pageFields),
@@ -52,8 +51,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
     jsonOperation({
-      method: 'DELETE',
-      path: '/sessions/{id}',
+      route: 'DELETE /sessions/{id}',
       area: 'operators',
       summary: 'Logs a browser out. Every server refuses its next request.',
       reply: sessionSchema,
@@ -74,8 +72,7 @@ export function sessionOperations(parts: AdminParts, records: Records): Operatio
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/login-links',
+      route: 'POST /login-links',
       area: 'operators',
       summary: 'Creates a link that logs one browser in as the owner `admin`. It works once, within ten minutes.',
       status: 201,

@@ -94,8 +94,7 @@ function listing(records: Records, { tenantsOf }: Tenants): Operation[] {
 function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
   return [
     textOperation({
-      method: 'GET',
-      path: '/vectors/export.jsonl',
+      route: 'GET /vectors/export.jsonl',
       area: 'vectors',
       summary: 'Exports all data of a tenant as JSON lines: each collection, then its points.',
       query: z.strictObject({ tenant: tenantField }),
@@ -106,8 +105,7 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/vectors/collections',
+      route: 'POST /vectors/collections',
       area: 'vectors',
       summary: 'Creates a collection as an export describes it. If the same one exists, nothing changes.',
       body: z.strictObject({ tenant: tenantField, collection: collectionSchema }),
@@ -118,8 +116,7 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/vectors/points',
+      route: 'POST /vectors/points',
       area: 'vectors',
       summary: 'Writes points of an export over those with the same ids, either all or none.',
       body: z.strictObject({
@@ -142,8 +139,7 @@ function transfers({ store, ownerOf, summaryOf }: Tenants): Operation[] {
 function removals({ store, ownerOf, summaryOf, audit }: Tenants): Operation[] {
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/vectors/adopt',
+      route: 'POST /vectors/adopt',
       area: 'vectors',
       summary: 'Moves all collections of one tenant to another. If both have one of the same name, nothing is moved.',
       body: z.strictObject({ from: tenantField, to: tenantField }),
@@ -158,8 +154,7 @@ function removals({ store, ownerOf, summaryOf, audit }: Tenants): Operation[] {
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/vectors/purge',
+      route: 'POST /vectors/purge',
       area: 'vectors',
       summary: 'Deletes all data of a tenant. This cannot be undone.',
       body: z.strictObject({ tenant: tenantField }),

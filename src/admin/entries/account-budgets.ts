@@ -30,8 +30,7 @@ export type AccountBudgets = z.output<typeof budgetsReply>;
 /** How full the budgets within an account are. */
 export function accountBudgetsOperation(parts: AdminParts, records: Records): Operation {
   return jsonOperation({
-    method: 'GET',
-    path: '/accounts/{id}/budgets',
+    route: 'GET /accounts/{id}/budgets',
     area: 'accounts',
     summary: 'How full the budgets within an account are: those that name a user, tag or model, and of whom you name.',
     query: z.strictObject({

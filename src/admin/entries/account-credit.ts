@@ -61,8 +61,7 @@ const newTopUp = z.strictObject({
 export function accountCreditOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/accounts/{id}/credit',
+      route: 'GET /accounts/{id}/credit',
       area: 'accounts',
       summary: 'What is left of the credit of an account, and what was added to it.',
       reply: creditReply,
@@ -70,8 +69,7 @@ export function accountCreditOperations(parts: AdminParts, records: Records): Op
         creditOf(parts, records, accountOf(await records.current(operator.accounts), params.id)),
     }),
     textOperation({
-      method: 'GET',
-      path: '/accounts/{id}/credit.csv',
+      route: 'GET /accounts/{id}/credit.csv',
       area: 'accounts',
       summary: 'Exports what was added to the credit of an account as CSV, newest first.',
       contentType: 'text/csv; charset=utf-8; header=present',
@@ -83,8 +81,7 @@ export function accountCreditOperations(parts: AdminParts, records: Records): Op
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/accounts/{id}/credit',
+      route: 'POST /accounts/{id}/credit',
       area: 'accounts',
       summary:
         'Adds to the credit of an account, which pays for its requests from then on. Twice with one id adds once.',

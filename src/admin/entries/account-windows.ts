@@ -58,8 +58,7 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
 
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/accounts/{id}/windows',
+      route: 'GET /accounts/{id}/windows',
       area: 'accounts',
       summary:
         'How full every window of an account is, and when the next unit is available again, by key if its plan counts by key.',
@@ -78,8 +77,7 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/plans/{name}/preview',
+      route: 'POST /plans/{name}/preview',
       area: 'plans',
       access: 'read',
       summary: 'Previews a plan: lists the accounts that it would stop, based on their usage. Changes nothing.',

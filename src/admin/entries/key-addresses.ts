@@ -25,8 +25,7 @@ export type KeyAddresses = z.output<typeof keyAddressesReply>;
 /** From where one key is used. */
 export function keyAddressesOperation(parts: AdminParts, records: Records): Operation {
   return jsonOperation({
-    method: 'GET',
-    path: '/keys/{id}/addresses',
+    route: 'GET /keys/{id}/addresses',
     area: 'keys',
     summary: 'The addresses that a key was last used from, with the number of requests and the times.',
     reply: keyAddressesReply,

@@ -23,8 +23,7 @@ export type KeyWindows = z.output<typeof keyWindowsReply>;
 /** How full the limits of one key are. */
 export function keyWindowsOperation(parts: AdminParts, records: Records): Operation {
   return jsonOperation({
-    method: 'GET',
-    path: '/keys/{id}/windows',
+    route: 'GET /keys/{id}/windows',
     area: 'keys',
     summary:
       'How full the limits of a key and those of its plan are, and when the next unit of each is available again.',

@@ -71,8 +71,7 @@ function mcpLoginOperations(
 ): Operation[] {
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/mcp-servers/{name}/login',
+      route: 'POST /mcp-servers/{name}/login',
       area: 'providers',
       summary:
         'Begins a login at an MCP server by OAuth. Returns the address of its authorization server for a browser, which comes back here. It works once, for ten minutes.',
@@ -88,8 +87,7 @@ function mcpLoginOperations(
       },
     }),
     jsonOperation({
-      method: 'DELETE',
-      path: '/mcp-servers/{name}/login',
+      route: 'DELETE /mcp-servers/{name}/login',
       area: 'providers',
       summary: 'Forgets the tokens of the last login at an MCP server.',
       reply: shownSchema,

@@ -22,8 +22,7 @@ export function providerCredentialOperations(parts: AdminParts, entryRecords: En
 
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/providers/{name}/credentials',
+      route: 'POST /providers/{name}/credentials',
       area: 'providers',
       summary: 'Adds a credential to a stored provider. It is encrypted and never shown again.',
       body: credentialSchema,
@@ -33,8 +32,7 @@ export function providerCredentialOperations(parts: AdminParts, entryRecords: En
         changed(params.name, undefined, actor, addition(parts, written as NewCredential, actor)),
     }),
     jsonOperation({
-      method: 'DELETE',
-      path: '/providers/{name}/credentials/{id}',
+      route: 'DELETE /providers/{name}/credentials/{id}',
       area: 'providers',
       summary: 'Removes a credential of a stored provider. Running requests finish.',
       query: versionQuery,

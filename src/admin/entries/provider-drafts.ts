@@ -67,24 +67,21 @@ export type DraftReply = z.output<typeof draftReply>;
 export function providerDraftOperations(parts: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/providers/types',
+      route: 'GET /providers/types',
       area: 'providers',
       summary: 'Lists the types of providers that Culvert knows, in the order in which a page offers them.',
       reply: typesSchema,
       run: () => ({ data: catalog.map(shownType) }),
     }),
     jsonOperation({
-      method: 'GET',
-      path: '/providers/found',
+      route: 'GET /providers/found',
       area: 'providers',
       summary: 'Lists model servers and search engines that answer on this machine right now, and what they serve.',
       reply: foundSchema,
       run: () => foundServers(parts),
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/providers/test',
+      route: 'POST /providers/test',
       area: 'providers',
       summary:
         'Tests a provider before it is stored: asks for its list of models with the given key. It stores nothing.',

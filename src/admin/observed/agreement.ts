@@ -57,8 +57,7 @@ const bodySchema = z.strictObject({
 export function agreementOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/routes/{name}/agreement',
+      route: 'POST /routes/{name}/agreement',
       area: 'requests',
       summary:
         'Asks kept requests that a rule observed again at the model of their class, and a judge which answer is better. The operator pays, and the ledger has the calls under the account (server).',

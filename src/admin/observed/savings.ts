@@ -56,8 +56,7 @@ export type SavingsSums = Pick<SavingsReply, keyof typeof sumsFields>;
 export function savingsOperations(parts: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/routes/{name}/savings',
+      route: 'GET /routes/{name}/savings',
       area: 'usage',
       summary: 'Says what the requests that a rule observed would have cost with the models that it would have chosen.',
       query: z.strictObject(spanFields),

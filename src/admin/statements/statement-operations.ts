@@ -29,8 +29,7 @@ export function statementOperations(parts: AdminParts, records: Records): Operat
   const read = (of: z.output<typeof statementQuery>, operator: Operator) => statementOf(parts, records, of, operator);
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/statements',
+      route: 'GET /statements',
       area,
       summary: 'Returns what each account used in a calendar month, by model.',
       query: statementQuery,
@@ -38,8 +37,7 @@ export function statementOperations(parts: AdminParts, records: Records): Operat
       run: (call) => read(call.query, call.operator),
     }),
     textOperation({
-      method: 'GET',
-      path: '/statements.csv',
+      route: 'GET /statements.csv',
       area,
       summary: 'Exports the statement as CSV: a row for each account and model.',
       query: statementQuery,
@@ -47,8 +45,7 @@ export function statementOperations(parts: AdminParts, records: Records): Operat
       run: async (call) => statementCsv(await read(call.query, call.operator)),
     }),
     textOperation({
-      method: 'GET',
-      path: '/statements.html',
+      route: 'GET /statements.html',
       area,
       summary: 'Returns the statement as a page to print, or to save as PDF: a sheet for each account.',
       query: statementQuery,
@@ -56,8 +53,7 @@ export function statementOperations(parts: AdminParts, records: Records): Operat
       run: async (call) => statementPage(await read(call.query, call.operator)),
     }),
     jsonOperation({
-      method: 'GET',
-      path: '/statements/closed',
+      route: 'GET /statements/closed',
       area,
       summary: 'Lists the months that are closed, the newest first.',
       reply: closedReply,
@@ -71,8 +67,7 @@ export function statementOperations(parts: AdminParts, records: Records): Operat
       },
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/statements/close',
+      route: 'POST /statements/close',
       area,
       summary: 'Closes a month that is over: its statement stays as it is now. Closing it again changes nothing.',
       body: z.strictObject(monthOf),

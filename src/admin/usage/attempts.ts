@@ -75,8 +75,7 @@ const ofAllAccounts = {
 export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/attempts',
+      route: 'GET /attempts',
       area: 'health',
       summary: 'Sums attempts at providers by group, those with the most attempts first.',
       query: z.strictObject({

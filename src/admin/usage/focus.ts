@@ -29,8 +29,7 @@ const query = z.strictObject({
 export function focusOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     textOperation({
-      method: 'GET',
-      path: '/usage/focus.csv',
+      route: 'GET /usage/focus.csv',
       area: 'usage',
       summary: 'Exports costs as FOCUS 1.2: a row for each day or hour, provider, model and key.',
       query,

@@ -66,8 +66,7 @@ const body = z.strictObject({
 export function recalculateOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'POST',
-      path: '/usage/recalculate',
+      route: 'POST /usage/recalculate',
       area: 'usage',
       summary: 'Gives past requests the cost that they have by the prices of today, or says what that would change.',
       body,

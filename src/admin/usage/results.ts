@@ -63,8 +63,7 @@ export function resultsOperations(parts: AdminParts, records: Pick<Records, 'not
   const area = 'usage';
   return [
     jsonOperation({
-      method: 'GET',
-      path,
+      route: `GET ${path}`,
       area,
       summary: 'Compares the variants of a model: requests, errors, cost, time to the first token, and feedback.',
       query,
@@ -72,8 +71,7 @@ export function resultsOperations(parts: AdminParts, records: Pick<Records, 'not
       run: (call) => resultsOf(parts, call.params.id, call.query, call.operator),
     }),
     textOperation({
-      method: 'GET',
-      path: `${path}.csv`,
+      route: `GET ${path}.csv`,
       area,
       summary: 'Exports the results as CSV: a row for each variant and metric.',
       query,
@@ -81,8 +79,7 @@ export function resultsOperations(parts: AdminParts, records: Pick<Records, 'not
       run: async (call) => csvOf(await resultsOf(parts, call.params.id, call.query, call.operator)),
     }),
     jsonOperation({
-      method: 'POST',
-      path: '/models/{id}/variants/{variant}/restore',
+      route: 'POST /models/{id}/variants/{variant}/restore',
       area: 'models',
       summary: 'Lets a variant take part again that `rollback: auto` took out. It is compared from now on.',
       reply: z.object({ model: z.string(), variant: z.string() }),

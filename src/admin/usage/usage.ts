@@ -128,8 +128,7 @@ const usageReply = listOf(namedRow).extend({
 export function usageOperations(parts: AdminParts, records: Records): Operation[] {
   return [
     jsonOperation({
-      method: 'GET',
-      path: '/usage',
+      route: 'GET /usage',
       area: 'usage',
       summary: 'Sums usage by group: days in order, others by units, the largest first.',
       query: z.strictObject({
@@ -165,8 +164,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       },
     }),
     textOperation({
-      method: 'GET',
-      path: '/usage.csv',
+      route: 'GET /usage.csv',
       area: 'usage',
       summary: `Exports all rows as CSV, up to ${exportedRowsMax}; a range with more is refused.`,
       query: z.strictObject(usageFields),
