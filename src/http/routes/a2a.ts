@@ -12,6 +12,7 @@ import { linkBaseOf } from '../link-base.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 export interface A2aParts {
   services: ServeServices;
@@ -60,17 +61,13 @@ export function a2aRoutes(parts: A2aParts): Route[] {
         handle: (exchange) => answerCard(parts, exchange),
       }),
     ),
-    {
-      method: 'POST',
-      path: '/a2a/:agent',
-      auth: 'key',
-      quota: 'one',
+    keyRoute('POST /a2a/:agent', 'one', {
       endpoint: 'a2a-call',
       dialect: rpcErrors,
       summary: 'Agent2Agent protocol: a message to an agent, and its tasks',
       body: { schema: () => bodySchema },
       handle: (exchange) => answerMessage(parts, exchange),
-    },
+    }),
   ];
 }
 

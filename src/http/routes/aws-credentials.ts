@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 export interface AwsCredentialsParts {
   awsKeys: Pick<AwsKeys, 'issue'>;
@@ -21,15 +22,11 @@ const lifetimeMs = 3_600_000;
  * of a container (`AWS_CONTAINER_CREDENTIALS_FULL_URI`): for an hour, and with `?lifetime=key` for as long as the key.
  */
 export function awsCredentialsRoute(parts: AwsCredentialsParts): Route {
-  return {
-    method: 'GET',
-    path: '/v1/aws-credentials',
+  return keyRoute('GET /v1/aws-credentials', 'free', {
     summary: "Credentials for AWS's SDKs, which sign requests for the key",
-    auth: 'key',
-    quota: 'free',
     dialect: bedrockConverse,
     handle: (exchange) => answer(parts, exchange),
-  };
+  });
 }
 
 function answer({ awsKeys, ring, clock }: AwsCredentialsParts, exchange: Exchange): void {

@@ -1,23 +1,18 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 /**
  * `GET /models/info?model=…`: what Azure AI's inference clients ask of an endpoint; without a model, of the first that
  * chats. Their other paths are those of OpenAI's format below another base (`other-base`).
  */
 export function modelInfoRoute(services: Services): Route {
-  return {
-    method: 'GET',
-    path: '/models/info',
+  return keyRoute('GET /models/info', 'free', {
     summary: "What a model is, as Azure AI's inference clients ask it",
-    auth: 'key',
-    quota: 'free',
-    dialect: openAiChat,
     handle(exchange) {
       const alias = requestedModel(services, exchange);
       if (isFailure(alias)) return refuse(exchange.client, alias, []);
@@ -25,7 +20,7 @@ export function modelInfoRoute(services: Services): Route {
       const type = types[listedAs] ?? listedAs;
       writeJson(exchange, 200, { model_name: id, model_type: type, model_provider_name: ownedBy });
     },
-  };
+  });
 }
 
 /** Azure's words for types of models, where they are others. */

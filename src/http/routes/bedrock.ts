@@ -21,6 +21,7 @@ import { foundationModelRoutes } from './bedrock/foundation-models.ts';
 import { invocationJobRoutes } from './bedrock/invocation-jobs.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
+import { keyRoute } from './key-route.ts';
 
 /** Amazon Bedrock's runtime API over any provider, and its lists of models, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
 export function bedrockRoutes(services: Services, signed: SignedCallers): Route[] {
@@ -82,12 +83,8 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
     embeddings: bodyHandler(services, embeddingsEndpoint(services, 'bedrock-embeddings'), asReceived),
     rerank: bodyHandler(services, forwardedEndpoint(services, rerank.id), asReceived),
   };
-  return {
-    method: 'POST',
-    path,
+  return keyRoute(`POST ${path}`, 'one', {
     summary,
-    auth: 'key',
-    quota: 'one',
     limitForm: 'openai',
     endpoint: 'invoke',
     dialect: invokeDialect,
@@ -100,7 +97,7 @@ function invokeRoute(services: Services, path: string, summary: string): Route {
         if (!isFailure(read) && read.betas !== null) exchange.request.headers['anthropic-beta'] = read.betas;
         return read;
       }),
-  };
+  });
 }
 
 /** AWS's CountTokens, of a conversation in Converse's format or of a body of InvokeModel. Free. */
@@ -111,18 +108,14 @@ function countRoute(services: Services): Route {
     'openai-chat': countingHandler(services, { dialect: openAiChat, answer }),
     'bedrock-converse': countingHandler(services, { dialect: bedrockConverse, answer }),
   };
-  return {
-    method: 'POST',
-    path: '/model/:modelId/count-tokens',
+  return keyRoute('POST /model/:modelId/count-tokens', 'free', {
     summary: "Count the input tokens of a conversation, as AWS's CountTokens; free",
-    auth: 'key',
-    quota: 'free',
     limitForm: 'openai',
     endpoint: 'count-tokens',
     dialect: invokeDialect,
     body: { schema: countSchema },
     handle: (exchange) => answerByForm(services, exchange, handlers, (raw) => readCountBody(raw, modelOf(exchange))),
-  };
+  });
 }
 
 /** Reads a body of any type, as AWS's SDKs send it, and gives what is in it to the handler of its form. */

@@ -4,6 +4,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { type ConversationEndpoint, chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { asReceived, bodyHandler, type InputOf } from '../model-call.ts';
+import { keyRoute } from './key-route.ts';
 
 /** Path of a conversation, with its format. */
 export interface ConversationPlace {
@@ -21,16 +22,12 @@ export function conversationRoute(
   services: Services,
   { path, summary, endpoint, dialect, limitForm, readBody = asReceived }: ConversationPlace,
 ): Route {
-  return {
-    method: 'POST',
-    path,
+  return keyRoute(`POST ${path}`, 'one', {
     summary,
-    auth: 'key',
-    quota: 'one',
     limitForm,
     endpoint,
     dialect,
     body: { schema: () => dialect.requestSchema('answer') },
     handle: bodyHandler(services, chatEndpoint(services, endpoint, dialect.id), readBody),
-  };
+  });
 }

@@ -12,6 +12,7 @@ import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { tagOf } from '../tag-header.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 /** Path where a request's input is counted but not answered, with its format. */
 export interface CountingPlace extends Counting {
@@ -28,18 +29,14 @@ export interface Counting {
 /** A POST that tells the input tokens of a body. Free: Claude Code sends 25 at once. */
 export function countingRoute(services: Services, place: CountingPlace): Route {
   const { path, dialect, limitForm } = place;
-  return {
-    method: 'POST',
-    path,
+  return keyRoute(`POST ${path}`, 'free', {
     summary: 'Count the input tokens of a conversation; free',
-    auth: 'key',
-    quota: 'free',
     limitForm,
     endpoint: 'count-tokens',
     dialect,
     body: { schema: () => dialect.requestSchema('count') },
     handle: countingHandler(services, place, place.bodyOf),
-  };
+  });
 }
 
 /** Adds to a body the facts of the request that are outside of it. */

@@ -4,7 +4,6 @@ import { guestPrefixes } from '../../books/auth/tokens/token-caller.ts';
 import { nanoUsd } from '../../books/metering/counter-scope.ts';
 import type { Limit } from '../../books/metering/counters.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { JsonSchema } from '../../formats/neutral/described-check.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { refuse } from '../../inference/spine/sink.ts';
@@ -17,6 +16,7 @@ import { parseObject } from '../../kernel/parse-object.ts';
 import { admittedOf, callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 export interface EphemeralKeyParts {
   runs: RunKeys;
@@ -33,17 +33,12 @@ const rpmMax = 1_000_000;
 
 /** `POST /v1/keys/ephemeral`: a key for one run of an agent. */
 export function ephemeralKeyRoute(parts: EphemeralKeyParts): Route {
-  return {
-    method: 'POST',
-    path: '/v1/keys/ephemeral',
+  return keyRoute('POST /v1/keys/ephemeral', 'one', {
     endpoint: 'keys.ephemeral',
-    auth: 'key',
-    quota: 'one',
-    dialect: openAiChat,
     body: { schema },
     summary: 'A key for one run: for minutes, some models and some USD',
     handle: (exchange) => answer(parts, exchange),
-  };
+  });
 }
 
 function schema(): JsonSchema {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { type PassedRequest, passedEndpoint, wayOf } from '../../inference/families/passthrough/pass-through.ts';
 import { serve } from '../../inference/spine/serve.ts';
@@ -9,6 +8,7 @@ import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { hasBody, readBody, wrongEncoding } from '../read-body.ts';
+import { keyRoute } from './key-route.ts';
 import { providerObjectRoutes } from './provider-objects.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -22,16 +22,12 @@ const streamedBytesMin = 1024 * 1024;
  */
 export function passthroughRoutes(services: Services): Route[] {
   const passed = methods.map(
-    (method): Route => ({
-      method,
-      path: '/passthrough/:provider/*',
-      auth: 'key',
-      quota: 'one',
-      endpoint: 'passthrough',
-      dialect: openAiChat,
-      summary: 'Ask a provider what no format covers, with its credential: any path below its base URL',
-      handle: (exchange) => answer(services, method, exchange),
-    }),
+    (method): Route =>
+      keyRoute(`${method} /passthrough/:provider/*`, 'one', {
+        endpoint: 'passthrough',
+        summary: 'Ask a provider what no format covers, with its credential: any path below its base URL',
+        handle: (exchange) => answer(services, method, exchange),
+      }),
   );
   return [...passed, ...providerObjectRoutes(services)];
 }

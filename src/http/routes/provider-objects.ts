@@ -1,5 +1,4 @@
 import { objectNotFound } from '../../formats/dialects/named-objects.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { type ObjectOperation, objectOperations } from '../../formats/providers/object-apis.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { objectsEndpoint } from '../../inference/families/provider-objects/endpoint.ts';
@@ -14,24 +13,22 @@ import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { hasBody, readBody } from '../read-body.ts';
 import { type Multipart, readMultipart } from '../read-multipart.ts';
+import { keyRoute } from './key-route.ts';
 
 /** Files in one form: those of a skill. */
 const filesMax = 500;
 
 /** Containers, evals, fine-tuning, skills and stored chat completions at OpenAI's paths. */
 export function providerObjectRoutes(services: Services): Route[] {
-  return objectOperations.map((operation) => ({
-    method: operation.method,
-    path: `/v1${operation.path}`,
-    auth: 'key',
-    quota: operation.method === 'POST' ? 'one' : 'free',
-    endpoint: 'provider-objects',
-    dialect: openAiChat,
-    limitForm: 'openai',
-    summary: operation.summary,
-    ...(operation.method === 'POST' && { body: { schema: () => schemaOf(operation) } }),
-    handle: (exchange) => answer(services, operation, exchange),
-  }));
+  return objectOperations.map((operation) =>
+    keyRoute(`${operation.method} /v1${operation.path}`, operation.method === 'POST' ? 'one' : 'free', {
+      endpoint: 'provider-objects',
+      limitForm: 'openai',
+      summary: operation.summary,
+      ...(operation.method === 'POST' && { body: { schema: () => schemaOf(operation) } }),
+      handle: (exchange) => answer(services, operation, exchange),
+    }),
+  );
 }
 
 const ofFile = { api: 'fine_tuning', method: 'GET', answers: 'part', fields: [] } as const;

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { type Feedback, metricsPerRequestMax } from '../../books/metering/experiments/experiment-book.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import { feedbackRecord, requestRecord } from '../../books/metering/request-record.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { allRead, type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
@@ -11,17 +10,13 @@ import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 import { oneOf, wholeOf } from './list-page.ts';
 
 /** `GET /v1/requests/{id}`: one of the caller's own requests with its route explanation, by our id or the caller's. */
 export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
-  return {
-    method: 'GET',
-    path: '/v1/requests/:id',
+  return keyRoute('GET /v1/requests/:id', 'free', {
     summary: 'Explain a request of the account afterwards',
-    auth: 'key',
-    quota: 'free',
-    dialect: openAiChat,
     async handle(exchange) {
       const id = exchange.params.id ?? '';
       // Another account's request is indistinguishable from one that never was.
@@ -29,7 +24,7 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
       if (event !== null) return writeJson(exchange, 200, requestRecord(event, 'caller'));
       refuse(exchange.client, noRequest(id), []);
     },
-  };
+  });
 }
 
 const listLimit = 20;
@@ -37,13 +32,8 @@ const listLimitMax = 100;
 
 /** `GET /v1/requests`: what the calling key asked for, refused requests too, newest first. */
 export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
-  return {
-    method: 'GET',
-    path: '/v1/requests',
+  return keyRoute('GET /v1/requests', 'free', {
     summary: 'List the requests of the key, refused ones too, newest first',
-    auth: 'key',
-    quota: 'free',
-    dialect: openAiChat,
     async handle(exchange) {
       try {
         const { account, keyId } = callerOf(exchange);
@@ -73,7 +63,7 @@ export function requestsRoute(ledger: Pick<Ledger, 'list'>): Route {
         refuse(exchange.client, failureIn(error), []);
       }
     },
-  };
+  });
 }
 
 function noRequest(id: string) {
@@ -116,14 +106,9 @@ export interface FeedbackParts {
  * first.
  */
 export function feedbackRoute(parts: FeedbackParts): Route {
-  return {
-    method: 'POST',
-    path: '/v1/requests/:id/feedback',
+  return keyRoute('POST /v1/requests/:id/feedback', 'free', {
     summary: 'Rate the answer to a request of the account; a second rating in one metric replaces the first',
-    auth: 'key',
-    quota: 'free',
     endpoint: 'feedback',
-    dialect: openAiChat,
     body: { schema: () => z.toJSONSchema(feedbackSchema, { io: 'input' }) as JsonObject },
     async handle(exchange) {
       const raw = await readJsonBody(exchange, feedbackBytesMax);
@@ -137,7 +122,7 @@ export function feedbackRoute(parts: FeedbackParts): Route {
         refuse(exchange.client, failureIn(error), []);
       }
     },
-  };
+  });
 }
 
 async function recordFeedback(

@@ -15,6 +15,7 @@ import { refuseCall, writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
 import { interactionsRoutes } from './google/interactions.ts';
+import { keyRoute } from './key-route.ts';
 import { pageIn, pageOfWhole } from './list-page.ts';
 import type { SocketParts, TenantShares } from './responses-socket/session.ts';
 import { responsesPlace, type StoredCall, sendForeign, storedRoute } from './stored-route.ts';
@@ -28,16 +29,12 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
   const answered = bodyHandler(services, endpoint, asReceived);
   const answer = (exchange: Exchange) => answerOrBegin(services, background, exchange, answered, endpoint);
   return [
-    {
+    keyRoute('POST /v1/responses', 'one', {
       ...place,
-      method: 'POST',
-      path: '/v1/responses',
       summary: "A conversation in OpenAI's newer format, over any provider",
-      auth: 'key',
-      quota: 'one',
       body: { schema: () => openAiResponses.requestSchema('answer') },
       handle: answer,
-    },
+    }),
     socketRoute(sockets),
     countingRoute(services, {
       ...place,
@@ -96,19 +93,15 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
 /** Route of the WebSocket, whose session is loaded with the first connection. */
 function socketRoute(parts: SocketParts): Route {
   const shares: TenantShares = new Map();
-  return {
+  return keyRoute('GET /v1/responses', 'free', {
     ...place,
-    method: 'GET',
-    path: '/v1/responses',
     summary: 'Responses over a WebSocket: each response.create counts as a request',
-    auth: 'key',
-    quota: 'free',
     webSocket: true,
     async handle(exchange) {
       const { answerSocket } = await import('./responses-socket/session.ts');
       await answerSocket(parts, shares, exchange);
     },
-  };
+  });
 }
 
 const text = { type: 'string' };

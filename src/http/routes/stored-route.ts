@@ -8,6 +8,7 @@ import { parseObject } from '../../kernel/parse-object.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { hasBody, readJsonBody } from '../read-body.ts';
 import { refuseCall, writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 /** A call about a stored object, and its caller. */
 export interface StoredCall {
@@ -45,12 +46,8 @@ export function storedRoute(
   { endpoint, dialect, objects }: StoredPlace = responsesPlace,
 ): Route {
   const hasBody = method === 'POST' || method === 'PATCH';
-  return {
-    method,
-    path,
+  return keyRoute(`${method} ${path}`, hasBody ? 'one' : 'free', {
     summary,
-    auth: 'key',
-    quota: hasBody ? 'one' : 'free',
     dialect,
     ...(hasBody && { endpoint, body: { schema: () => ({ type: 'object', properties }) } }),
     async handle(exchange) {
@@ -62,7 +59,7 @@ export function storedRoute(
         return answer({ tenant, account, exchange, params: exchange.params, query, body: read.body });
       });
     },
-  };
+  });
 }
 
 /** Answers a call with what `work` returns or throws; null: it was answered already. */

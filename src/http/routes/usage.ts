@@ -8,12 +8,12 @@ import { limitsOfKey, raisedBy } from '../../books/metering/plan-rules.ts';
 import type { StorageBook } from '../../books/metering/storage/storage-book.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 
 export interface UsageParts {
   counters: Pick<Counters, 'read' | 'running'>;
@@ -25,15 +25,10 @@ export interface UsageParts {
 
 /** `GET /v1/usage`: how full the caller's limits are, and what its own account has used. Free of charge. */
 export function usageRoute(parts: UsageParts): Route {
-  return {
-    method: 'GET',
-    path: '/v1/usage',
+  return keyRoute('GET /v1/usage', 'free', {
     summary: 'The rest of the limits, and what was used',
-    auth: 'key',
-    quota: 'free',
-    dialect: openAiChat,
     handle: (exchange) => answerUsage(parts, exchange),
-  };
+  });
 }
 
 async function answerUsage({ counters, ledger, plans, storage, clock }: UsageParts, exchange: Exchange): Promise<void> {

@@ -13,6 +13,7 @@ import { admittedOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 import { gatewayRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 
 /** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds), which its clients read. */
@@ -68,17 +69,13 @@ function titleRoute(path: string): Route {
 
 function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {
   const { method, path } = vectorVerbs[verb];
-  return {
-    method,
-    path: at + path,
-    auth: 'key',
-    quota: 'vector',
+  return keyRoute(`${method} ${at + path}`, 'vector', {
     endpoint: 'vectors',
     dialect: vectorErrors,
     summary: vectorSummaries[verb],
     ...(takesBody(verb) && { body: { schema: () => bodySchemaOf(verb) } }),
     handle: (exchange) => answerVectorCall(parts, verb, exchange),
-  };
+  });
 }
 
 /** The module reads bodies too, which is the threads' work: it is loaded for the description alone. */
@@ -138,16 +135,13 @@ function unsupportedRoutes(at: string): Route[] {
       const failure = unsupportedQdrant(call);
       const handle = (exchange: Exchange) => refuse(exchange.client, failure, admittedOf(exchange).headers);
       return call.methods.map(
-        (method): Route => ({
-          method,
-          path: at + call.path,
-          auth: 'key',
-          quota: 'vector',
-          endpoint: 'vectors',
-          dialect: vectorErrors,
-          summary: 'Not supported: 501',
-          handle,
-        }),
+        (method): Route =>
+          keyRoute(`${method} ${at + call.path}`, 'vector', {
+            endpoint: 'vectors',
+            dialect: vectorErrors,
+            summary: 'Not supported: 501',
+            handle,
+          }),
       );
     });
 }

@@ -13,6 +13,7 @@ import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts
 import { bodyHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
 import { conversationRoute } from '../conversation.ts';
+import { keyRoute } from '../key-route.ts';
 import { PassedDelivery } from '../passed-delivery.ts';
 import { mediaRoutes, modelNamed } from './media.ts';
 import { videoRoutes } from './videos.ts';
@@ -21,13 +22,9 @@ import { videoRoutes } from './videos.ts';
 export function aiGatewayRoutes(services: Services): Route[] {
   return [
     languageRoute(services),
-    {
-      method: 'POST',
-      auth: 'key',
-      quota: 'one',
+    keyRoute('POST /v4/ai/embedding-model', 'one', {
       limitForm: 'openai',
       dialect: aiSdk,
-      path: '/v4/ai/embedding-model',
       summary: "A call of the AI SDK's embedding models; a header names the model",
       endpoint: 'embeddings',
       body: { schema: aiSdkEmbeddingSchema },
@@ -35,21 +32,17 @@ export function aiGatewayRoutes(services: Services): Route[] {
         const model = modelNamed(exchange);
         return typeof model === 'string' ? withHeaderModel(body, model) : model;
       }),
-    },
+    }),
     ...mediaRoutes(services),
     ...videoRoutes(services),
-    {
-      method: 'GET',
-      auth: 'key',
-      quota: 'free',
+    keyRoute('GET /v4/ai/config', 'free', {
       dialect: aiSdk,
-      path: '/v4/ai/config',
       summary: 'The models of the key, as the AI SDK lists those of a gateway',
       handle(exchange) {
         const models = listedModels(services.snapshots.current, callerOf(exchange)).flatMap(entryOf);
         writeJson(exchange, 200, { models });
       },
-    },
+    }),
   ];
 }
 

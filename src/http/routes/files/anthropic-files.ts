@@ -5,6 +5,7 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Route } from '../../exchange.ts';
 import type { FormField } from '../../read-multipart.ts';
+import { keyRoute } from '../key-route.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { type FileFormat, type FilesParts, fieldOf, oneFileRoutes, uploadFile } from './file-calls.ts';
@@ -25,17 +26,13 @@ const idsMax = 100;
 /** `/v1/files` as Anthropic's SDKs ask for it (`client.beta.files`): the same files as OpenAI's. */
 export function anthropicFilesRoutes(parts: FilesParts): Route[] {
   return [
-    {
-      method: 'POST',
-      path,
+    keyRoute(`POST ${path}`, 'one', {
       summary: 'Upload a file',
-      auth: 'key',
-      quota: 'one',
       limitForm: 'anthropic',
       ...place,
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
-    },
+    }),
     route('GET', path, 'The files of this key', (call) => pageOf(parts, call)),
     ...oneFileRoutes(parts, route, one, { shown: shownFile, removed: { type: 'file_deleted' } }),
   ];

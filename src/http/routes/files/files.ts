@@ -4,6 +4,7 @@ import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { Route } from '../../exchange.ts';
 import { withOtherFormat } from '../../other-format.ts';
 import type { FormField } from '../../read-multipart.ts';
+import { keyRoute } from '../key-route.ts';
 import { listed, listOf, oneOf } from '../list-page.ts';
 import { answersFileThere } from '../provider-objects.ts';
 import { type StoredPlace, storedRoutes } from '../stored-route.ts';
@@ -42,16 +43,12 @@ function alsoThere({ services }: FilesParts, route: Route): Route {
 
 function openAiFilesRoutes(parts: FilesParts): Route[] {
   return [
-    {
-      method: 'POST',
-      path,
+    keyRoute(`POST ${path}`, 'one', {
       summary: 'Upload a file',
-      auth: 'key',
-      quota: 'one',
       ...place,
       body: { form: 'multipart/form-data', schema: uploadSchema },
       handle: (exchange) => uploadFile(parts, exchange, format),
-    },
+    }),
     route('GET', path, 'The files of this key', async ({ tenant, query }) => {
       const page = listed(query, { limitMax: 10_000, limit: 10_000, idPrefix: 'file-' });
       if (isFailure(page)) return page;

@@ -21,6 +21,7 @@ import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { jsonPieces } from '../../json-pieces.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { withHold } from '../../with-hold.ts';
+import { keyRoute } from '../key-route.ts';
 import { pageAround, placeIn, shownPage } from '../list-page.ts';
 import { answerWith, type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { sendFile } from './file-calls.ts';
@@ -53,17 +54,13 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
     return batch ?? batchNotFound(id);
   };
   return [
-    {
-      method: 'POST',
-      path,
+    keyRoute(`POST ${path}`, 'one', {
       summary: 'Begin a batch of messages',
-      auth: 'key',
-      quota: 'one',
       limitForm: 'anthropic',
       ...place,
       body: { schema: bodySchema },
       handle: (exchange) => answerWith(exchange, () => begin(parts, exchange, base(exchange))),
-    },
+    }),
     route('GET', path, 'The batches of messages of this key', async (call) => {
       const page = await pageOf(call, await parts.batches());
       if (isFailure(page)) return page;

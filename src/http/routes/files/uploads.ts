@@ -14,6 +14,7 @@ import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { withHold } from '../../with-hold.ts';
 import { refuseCall } from '../../write-json.ts';
+import { keyRoute } from '../key-route.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { answerForm, type FilesParts, fileBytesMax, fileNameCharsMax } from './file-calls.ts';
 import { expiryOf, retentionSchema, shownFile } from './openai-file.ts';
@@ -52,16 +53,12 @@ export function uploadsRoutes(parts: FilesParts): Route[] {
         expires_after: retentionSchema,
       },
     ),
-    {
-      method: 'POST',
-      path: `${one}/parts`,
+    keyRoute(`POST ${one}/parts`, 'one', {
       summary: 'Add a part to an upload',
-      auth: 'key',
-      quota: 'one',
       ...place,
       body: { form: 'multipart/form-data', schema: partSchema },
       handle: (exchange) => addPart(parts, exchange, uploads),
-    },
+    }),
     route(
       'POST',
       `${one}/complete`,

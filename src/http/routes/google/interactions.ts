@@ -10,6 +10,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { refuseCall } from '../../write-json.ts';
 import { ConvertedDelivery, ConvertedStream } from '../converted-delivery.ts';
+import { keyRoute } from '../key-route.ts';
 import { readObject } from '../read-object.ts';
 import { type StoredPlace, sendForeign, storedRoutes } from '../stored-route.ts';
 import { googleVersions } from './resource-names.ts';
@@ -26,17 +27,13 @@ export function interactionsRoutes(services: Services, background: BackgroundRun
   return googleVersions.flatMap((version) => {
     const path = `/${version}/interactions`;
     return [
-      {
+      keyRoute(`POST ${path}`, 'one', {
         ...place,
-        method: 'POST',
-        path,
         limitForm: 'openai',
         summary: "A turn of Google's Interactions, over any provider",
-        auth: 'key',
-        quota: 'one',
         body: { schema: interactionSchema },
         handle: (exchange) => create(services, exchange, answer),
-      },
+      }),
       stored('GET', `${path}/:id`, 'A stored interaction', async ({ tenant, params, query, exchange }) => {
         const id = params.id ?? '';
         const found = await responses.find(tenant, id);

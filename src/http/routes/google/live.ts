@@ -8,22 +8,21 @@ import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
 import { sessionCallOf } from '../../realtime-call.ts';
+import { keyRoute } from '../key-route.ts';
 
 const versions = ['v1', 'v1beta', 'v1alpha'] as const;
 
 /** Gemini's Live API (`client.live.connect`), over any provider that holds realtime sessions. */
 export function liveRoutes(services: RealtimeServices): Route[] {
-  return versions.map((version) => ({
-    method: 'GET',
-    path: `/ws/google.ai.generativelanguage.${version}.GenerativeService.BidiGenerateContent`,
-    auth: 'key',
-    quota: 'one',
-    endpoint: 'realtime',
-    dialect: gemini,
-    webSocket: true,
-    summary: "Talk to a model over a WebSocket in the format of Gemini's Live API",
-    handle: (exchange) => answer(services, exchange),
-  }));
+  return versions.map((version) =>
+    keyRoute(`GET /ws/google.ai.generativelanguage.${version}.GenerativeService.BidiGenerateContent`, 'one', {
+      endpoint: 'realtime',
+      dialect: gemini,
+      webSocket: true,
+      summary: "Talk to a model over a WebSocket in the format of Gemini's Live API",
+      handle: (exchange) => answer(services, exchange),
+    }),
+  );
 }
 
 async function answer(services: RealtimeServices, exchange: Exchange): Promise<void> {

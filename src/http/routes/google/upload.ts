@@ -15,6 +15,7 @@ import { withHold } from '../../with-hold.ts';
 import { writeJson } from '../../write-json.ts';
 import { type FilesParts, fileBytesMax, fileNameCharsMax } from '../files/file-calls.ts';
 import { held } from '../files/message-batches.ts';
+import { keyRoute } from '../key-route.ts';
 import { linkOf } from './resource-names.ts';
 
 export interface UploadParts extends FilesParts {
@@ -30,13 +31,9 @@ type Shown = (file: StoredFile, link: string) => JsonObject;
  */
 export function fileUploadRoute(parts: UploadParts, version: string, shown: Shown): Route {
   const path = `/upload/${version}/files`;
-  return {
-    method: 'POST',
-    path,
+  return keyRoute(`POST ${path}`, 'one', {
     summary: "Upload a file in pieces, by Google's resumable protocol",
-    auth: 'key',
     lets: parts.tickets.principal,
-    quota: 'one',
     endpoint: 'files',
     dialect: gemini,
     body: { schema: uploadSchema },
@@ -51,7 +48,7 @@ export function fileUploadRoute(parts: UploadParts, version: string, shown: Show
         refuse(exchange.client, failureIn(error), headers);
       }
     },
-  };
+  });
 }
 
 /** Answer to the commands of a request. */

@@ -1,6 +1,5 @@
 import type { LastingCallers } from '../../../books/auth/caller-note.ts';
 import { createClientSecrets } from '../../../books/auth/client-secrets.ts';
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { speechSchema } from '../../../formats/media/speech/read-request.ts';
 import { transcriptionSchema } from '../../../formats/media/transcription/read-request.ts';
 import { createRealtimeSteps } from '../../../inference/endpoints/realtime-steps.ts';
@@ -15,6 +14,7 @@ import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
 import { liveRoutes } from '../google/live.ts';
+import { keyRoute } from '../key-route.ts';
 import { realtimeRoutes } from '../realtime/realtime.ts';
 
 /** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
@@ -32,27 +32,17 @@ export function soundRoutes(services: Services, ring: LastingCallers, sealer: Se
 /** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
 function speechRoutes(services: Services): Route[] {
   return [
-    {
-      method: 'POST',
-      path: '/v1/audio/speech',
-      auth: 'key',
-      quota: 'one',
+    keyRoute('POST /v1/audio/speech', 'one', {
       limitForm: 'openai',
       endpoint: 'speech',
-      dialect: openAiChat,
       summary: 'Turn text into speech',
       body: { schema: speechSchema },
       handle: bodyHandler(services, speechEndpoint(services), asReceived),
-    },
-    {
-      method: 'GET',
-      path: '/v1/audio/voices',
-      auth: 'key',
-      quota: 'free',
-      dialect: openAiChat,
+    }),
+    keyRoute('GET /v1/audio/voices', 'free', {
       summary: 'The voices of a model (?model=), or of all that speak',
       handle: (exchange) => answerVoices(services, exchange),
-    },
+    }),
   ];
 }
 
@@ -68,18 +58,13 @@ async function answerVoices(services: Services, exchange: Exchange): Promise<voi
 /** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over any provider that transcribes. */
 function transcriptionRoutes(services: Services): Route[] {
   const route = (id: 'transcription' | 'translation'): Route => {
-    return {
-      method: 'POST',
-      path: `/v1/audio/${id}s`,
+    return keyRoute(`POST /v1/audio/${id}s`, 'one', {
       summary: id === 'transcription' ? 'Transcribe audio' : 'Translate audio into English text',
-      auth: 'key',
-      quota: 'one',
       limitForm: 'openai',
       endpoint: id,
-      dialect: openAiChat,
       body: { form: 'multipart/form-data', schema: transcriptionSchema },
       handle: uploadHandler(services, transcriptionEndpoint(services, id), 1, asReceived),
-    };
+    });
   };
   return [route('transcription'), route('translation')];
 }

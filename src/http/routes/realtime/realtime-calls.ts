@@ -1,5 +1,4 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { placeCall } from '../../../inference/families/realtime/place-call.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
@@ -14,6 +13,7 @@ import { modelCallOf } from '../../model-call.ts';
 import { readBody } from '../../read-body.ts';
 import { readMultipart } from '../../read-multipart.ts';
 import { requestedSession, sessionCallOf } from '../../realtime-call.ts';
+import { keyRoute } from '../key-route.ts';
 
 export interface CallsParts {
   services: RealtimeServices & { spool: Spool };
@@ -25,18 +25,13 @@ const offerBytesMax = 1024 * 1024;
 
 /** `POST /v1/realtime/calls`: an offer of WebRTC alone (`application/sdp`), or in a form with the session. */
 export function callsRoute(parts: CallsParts): Route {
-  return {
-    method: 'POST',
-    path: '/v1/realtime/calls',
-    auth: 'key',
+  return keyRoute('POST /v1/realtime/calls', 'one', {
     lets: parts.secrets.principal,
-    quota: 'one',
     endpoint: 'realtime',
-    dialect: openAiChat,
     summary: 'Talk to a model over WebRTC: the offer (SDP) goes to the provider, its answer comes back',
     body: { form: 'multipart/form-data', schema: callSchema },
     handle: (exchange) => answer(parts, exchange),
-  };
+  });
 }
 
 function callSchema(): JsonSchema {

@@ -1,5 +1,4 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { openSession } from '../../../inference/families/realtime/open-session.ts';
 import { openTranscription } from '../../../inference/families/realtime/open-transcription.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
@@ -10,6 +9,7 @@ import { acceptWebSocket, handshakeFault, protocolsOf, withProtocolKey } from '.
 import type { Exchange, Route } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
 import { noModel, requestedSession, sessionCallOf } from '../../realtime-call.ts';
+import { keyRoute } from '../key-route.ts';
 import { type CallsParts, callsRoute } from './realtime-calls.ts';
 import { clientSecretRoutes } from './realtime-secrets.ts';
 
@@ -21,18 +21,13 @@ export interface RealtimeParts extends CallsParts {
 /** OpenAI's realtime API, over any provider that holds such sessions. */
 export function realtimeRoutes(parts: RealtimeParts): Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/v1/realtime',
-      auth: 'key',
+    keyRoute('GET /v1/realtime', 'one', {
       lets: parts.secrets.principal,
-      quota: 'one',
       endpoint: 'realtime',
-      dialect: openAiChat,
       webSocket: true,
       summary: 'Talk to a model over a WebSocket (?model=): sound and text, both ways',
       handle: (exchange) => answer(parts, exchange),
-    },
+    }),
     callsRoute(parts),
     ...clientSecretRoutes(parts),
   ];

@@ -15,6 +15,7 @@ import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { readJsonBody } from '../../read-body.ts';
 import { refuseCall, writeJson } from '../../write-json.ts';
+import { keyRoute } from '../key-route.ts';
 import { type CrawlParts, type CrawlPlace, cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
 import { toolMounts } from './tool-mounts.ts';
 
@@ -32,24 +33,21 @@ export function crawlRoutes(parts: CrawlParts): Route[] {
 type Handler = (parts: CrawlParts, exchange: Exchange, place: CrawlPlace) => Promise<Failure | null>;
 
 function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect']): Route[] {
-  const route = (method: 'GET' | 'POST' | 'DELETE', path: string, summary: string, handler: Handler): Route => ({
-    method,
-    path: place.at + path,
-    auth: 'key',
-    // Free, because callers ask often how far it is: the pages are what costs.
-    quota: method === 'POST' ? 'one' : 'free',
-    ...(method === 'POST' && { endpoint: 'crawl' }),
-    ...(method === 'POST' &&
-      place.api !== 'firecrawl-v1' && {
-        body: { schema: () => schemaOfReads((fields) => readFor(parts, place.kind, fields)) },
-      }),
-    dialect,
-    summary,
-    async handle(exchange) {
-      const failure = await handler(parts, exchange, place).catch(failureIn);
-      if (failure !== null) refuseCall(exchange, failure);
-    },
-  });
+  const route = (method: 'GET' | 'POST' | 'DELETE', path: string, summary: string, handler: Handler): Route =>
+    keyRoute(`${method} ${place.at + path}`, method === 'POST' ? 'one' : 'free', {
+      // Free, because callers ask often how far it is: the pages are what costs.
+      ...(method === 'POST' && { endpoint: 'crawl' }),
+      ...(method === 'POST' &&
+        place.api !== 'firecrawl-v1' && {
+          body: { schema: () => schemaOfReads((fields) => readFor(parts, place.kind, fields)) },
+        }),
+      dialect,
+      summary,
+      async handle(exchange) {
+        const failure = await handler(parts, exchange, place).catch(failureIn);
+        if (failure !== null) refuseCall(exchange, failure);
+      },
+    });
   const [one, many, begins] =
     place.kind === 'crawl'
       ? ['crawl', 'crawls', 'Starts to read a whole site']

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { Crawl } from '../../../tools/crawl/crawl-store.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
+import { keyRoute } from '../key-route.ts';
 import type { UsageParts } from '../usage.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
@@ -39,11 +40,7 @@ function route(
   summary: string,
   answer: (exchange: Exchange) => Promise<JsonObject>,
 ): Route {
-  return {
-    method: 'GET',
-    path: at + path,
-    auth: 'key',
-    quota: 'free',
+  return keyRoute(`GET ${at + path}`, 'free', {
     dialect,
     summary,
     async handle(exchange) {
@@ -53,7 +50,7 @@ function route(
         refuse(exchange.client, failureIn(error), []);
       }
     },
-  };
+  });
 }
 
 function limitsOf({ counters, plans, clock }: FirecrawlAccountParts, { principal }: Exchange): Promise<PlanReadings> {

@@ -13,6 +13,7 @@ import { ToolFields } from '../../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { plainCallOf } from '../../model-call.ts';
 import { readJsonBody } from '../../read-body.ts';
+import { keyRoute } from '../key-route.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
 export interface Tool {
@@ -35,20 +36,18 @@ const toolBodyBytesMax = 1024 * 1024;
 
 /** `POST /v1/tools/<name>`, and the same for Firecrawl's SDKs: one handler at each mount. */
 export function toolRoutes(services: ServeServices, tool: Tool): Route[] {
-  return toolMounts.map((mount) => ({
-    method: 'POST',
-    path: `${mount.at}/${tool.name}`,
-    auth: 'key',
-    quota: 'one',
-    endpoint: tool.name,
-    summary: tool.summary,
-    // Firecrawl's first API has its own words.
-    ...(mount.api !== 'firecrawl-v1' && {
-      body: { schema: () => schemaOfReads((fields) => tool.prepare(fields, nobody)) },
+  return toolMounts.map((mount) =>
+    keyRoute(`POST ${mount.at}/${tool.name}`, 'one', {
+      endpoint: tool.name,
+      summary: tool.summary,
+      // Firecrawl's first API has its own words.
+      ...(mount.api !== 'firecrawl-v1' && {
+        body: { schema: () => schemaOfReads((fields) => tool.prepare(fields, nobody)) },
+      }),
+      dialect: mount.dialect,
+      handle: (exchange) => answerToolCall(services, tool, mount, exchange),
     }),
-    dialect: mount.dialect,
-    handle: (exchange) => answerToolCall(services, tool, mount, exchange),
-  }));
+  );
 }
 
 /** The way of a tools call: body → checked → held → done → answered → settled. */

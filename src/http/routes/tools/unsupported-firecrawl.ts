@@ -1,5 +1,6 @@
 import { refuse } from '../../../inference/spine/sink.ts';
 import { admittedOf, type Exchange, type Route } from '../../exchange.ts';
+import { keyRoute } from '../key-route.ts';
 import type { UnsupportedCall } from '../unsupported-call.ts';
 import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
@@ -62,16 +63,13 @@ export function unsupportedFirecrawlRoutes(): Route[] {
         const handle = (exchange: Exchange) =>
           refuse(exchange.client, { kind: 'unsupported', message }, admittedOf(exchange).headers);
         return methods.map(
-          (method): Route => ({
-            method,
-            path: at + path,
-            auth: 'key',
-            quota: method === 'GET' ? 'free' : 'one',
-            endpoint: 'tools',
-            dialect,
-            summary: 'Not supported: 501',
-            handle,
-          }),
+          (method): Route =>
+            keyRoute(`${method} ${at + path}`, method === 'GET' ? 'free' : 'one', {
+              endpoint: 'tools',
+              dialect,
+              summary: 'Not supported: 501',
+              handle,
+            }),
         );
       }),
     );
