@@ -39,11 +39,6 @@ export interface VectorWorkers extends VectorEngine {
   readonly store: VectorStore;
 }
 
-interface Thread {
-  worker: WorkerThread;
-  calls: ThreadCalls;
-}
-
 /**
  * The vector store in its own threads, started at the first call: the main thread neither parses nor searches. A tenant
  * is always in the same thread.
@@ -60,7 +55,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   let trouble: string | null = null;
   let looking = false;
 
-  function createThread(number: number): Thread {
+  function createThread(number: number): { worker: WorkerThread; calls: ThreadCalls } {
     const worker = createWorkerThread({
       data: () => dataOf(number),
       onMessage: (message) => void receive(number, worker, message),

@@ -87,17 +87,11 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
   ];
 }
 
-interface PutCall {
-  query: z.output<typeof putQuery>;
-  body: PlanBody;
-  operator: Operator;
-}
-
 async function putPlan(
   parts: AdminParts,
   records: Records,
   planName: string,
-  { query, body: written, operator }: PutCall,
+  { query, body: written, operator }: { query: z.output<typeof putQuery>; body: PlanBody; operator: Operator },
 ): Promise<ShownPlan> {
   const directory = await records.current(operator.accounts);
   const before = directory.plan(planName);

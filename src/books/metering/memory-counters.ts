@@ -2,21 +2,7 @@ import { BriefMap } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { milliPerCall } from './counter-scope.ts';
-import type {
-  Counters,
-  Entry,
-  EntryAnswer,
-  Full,
-  Held,
-  Hold,
-  Limit,
-  LimitState,
-  QuotaBooks,
-  Returned,
-  Scope,
-  Spent,
-  Unavailable,
-} from './counters.ts';
+import type * as port from './counters.ts';
 import { LoadedScopes, loadedScopesMax, ScopesFull } from './loaded-scopes.ts';
 import { CalendarSum, QuotaClock, type RollingScope, type RollingSum } from './rolling-sum.ts';
 import { type Span, spans } from './window.ts';
@@ -27,7 +13,7 @@ export const holdsMax = 100_000;
 export interface MemoryCountersOptions {
   clock: Clock;
   /** Source of the past at a scope's first request. When the ledger answers at once, so does this. */
-  books: Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
+  books: Pick<port.QuotaBooks, 'buckets' | 'recentCalls'>;
   /** Divisor n: this process enforces 1/n of every limit (rounded down), and n − 1 others do the same. 1 if absent. */
   share?: () => number;
   /** Quota time begins here at the earliest: `newestBucketMs` of the books. */
@@ -41,15 +27,15 @@ export interface MemoryGauges {
   holds: number;
 }
 
-const booksUnreadable: Unavailable = { kind: 'unavailable', reason: 'the usage records cannot be read' };
-const tooMany: Unavailable = { kind: 'unavailable', reason: 'too many requests or keys are active at once' };
+const booksUnreadable: port.Unavailable = { kind: 'unavailable', reason: 'the usage records cannot be read' };
+const tooMany: port.Unavailable = { kind: 'unavailable', reason: 'too many requests or keys are active at once' };
 
 /** The counters of one process: exact, and answering without a promise once a scope's past is known. */
-export class MemoryCounters implements Counters {
+export class MemoryCounters implements port.Counters {
   readonly #clock: QuotaClock;
   readonly #share: (() => number) | undefined;
   readonly #scopes: LoadedScopes;
-  readonly #open = new BriefMap<Held>();
+  readonly #open = new BriefMap<port.Held>();
   /**
    * State by which lists of limits, places and scopes are counted. The same lists come with every request of a caller,
    * so each is looked up once. All of it is dropped when a scope is forgotten, so that nothing counts in a forgotten
@@ -67,7 +53,7 @@ export class MemoryCounters implements Counters {
     this.#scopes = new LoadedScopes({ clock: this.#clock, books: options.books, share, scopesMax });
   }
 
-  enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+  enter(entry: port.Entry): port.EntryAnswer | Promise<port.EntryAnswer> {
     const limits = this.#bound(entry.limits, boundLimit);
     const places = this.#bound(entry.places, boundPlace);
     if (limits === null || places === null) {
@@ -96,7 +82,7 @@ export class MemoryCounters implements Counters {
     };
   }
 
-  hold(hold: Hold): Held | Full | Unavailable | Promise<Held | Full | Unavailable> {
+  hold(hold: port.Hold): port.Held | port.Full | port.Unavailable | Promise<port.Held | port.Full | port.Unavailable> {
     const limits = this.#bound(hold.limits, boundLimit);
     const counted = this.#bound(hold.scopes, loadedScope);
     if (limits === null || counted === null) {
@@ -117,12 +103,12 @@ export class MemoryCounters implements Counters {
       scope.addUnits(nowMs, costMilli);
     }
     const states = this.#statesOf(nowMs, limits, hold.states ?? []);
-    const held: Held = { kind: 'held', requestId, account, scopes, costMilli, quotaMs: nowMs, states };
+    const held: port.Held = { kind: 'held', requestId, account, scopes, costMilli, quotaMs: nowMs, states };
     this.#open.set(requestId, held);
     return held;
   }
 
-  settle({ requestId }: Held, spent: Spent): void {
+  settle({ requestId }: port.Held, spent: port.Spent): void {
     const hold = this.#open.take(requestId);
     if (hold === undefined) return;
     const nowMs = this.#clock.nowMs();
@@ -137,7 +123,7 @@ export class MemoryCounters implements Counters {
     }
   }
 
-  giveBack({ scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
+  giveBack({ scopes, costMilli, usdNano, quotaMs, settledMs }: port.Returned): void {
     const nowMs = this.#clock.nowMs();
     for (const name of scopes) {
       const scope = this.#scopes.get(name);
@@ -146,7 +132,7 @@ export class MemoryCounters implements Counters {
     }
   }
 
-  async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
+  async read(account: string, limits: readonly port.Limit[]): Promise<readonly port.LimitState[]> {
     const scopes = limits.map(({ scope }) => scope);
     const answer = await this.#whenLoaded(account, scopes, () =>
       this.#statesOf(this.#clock.nowMs(), this.#bound(limits, boundLimit)!, []),
@@ -155,7 +141,7 @@ export class MemoryCounters implements Counters {
     return answer;
   }
 
-  async running(_account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
+  async running(_account: string, scopes: readonly port.Scope[]): Promise<readonly number[]> {
     return scopes.map((name) => this.#scopes.get(name)?.running ?? 0);
   }
 
@@ -173,9 +159,9 @@ export class MemoryCounters implements Counters {
   /** `answer` once all of these are loaded: at once where the books answer at once. */
   #whenLoaded<A>(
     account: string,
-    scopes: readonly Scope[],
+    scopes: readonly port.Scope[],
     answer: () => A | Promise<A>,
-  ): A | Unavailable | Promise<A | Unavailable> {
+  ): A | port.Unavailable | Promise<A | port.Unavailable> {
     const loaded = () => {
       if (scopes.some((name) => this.#scopes.get(name) === undefined)) throw new Error('a loaded scope is missing');
       return answer();
@@ -212,8 +198,8 @@ export class MemoryCounters implements Counters {
   }
 
   /** Null when all let it pass; else the limit that frees last. A call takes `callMilli`, a unit limit `costMilli`. */
-  #refusedBy(nowMs: number, limits: readonly BoundLimit[], callMilli: number, costMilli: number): Full | null {
-    let full: Full | null = null;
+  #refusedBy(nowMs: number, limits: readonly BoundLimit[], callMilli: number, costMilli: number): port.Full | null {
+    let full: port.Full | null = null;
     let lastMs = 0;
     const share = this.#share === undefined ? 1 : this.#share();
     for (const { limit, sum, span } of limits) {
@@ -232,7 +218,7 @@ export class MemoryCounters implements Counters {
     return full;
   }
 
-  #withoutPlace(places: readonly BoundPlace[]): Full | null {
+  #withoutPlace(places: readonly BoundPlace[]): port.Full | null {
     const share = this.#share === undefined ? 1 : this.#share();
     for (const { place, scope } of places) {
       const allowed = share <= 1 ? place.allowed : Math.floor(place.allowed / share);
@@ -244,7 +230,7 @@ export class MemoryCounters implements Counters {
   }
 
   /** Written over `states`, the answer. */
-  #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
+  #statesOf(nowMs: number, limits: readonly BoundLimit[], states: port.LimitState[]): port.LimitState[] {
     const { aheadMs } = this.#clock;
     // V8 makes a separate call to set a length, even if it is the same.
     if (states.length !== limits.length) states.length = limits.length;
@@ -258,13 +244,13 @@ export class MemoryCounters implements Counters {
   }
 }
 
-function unavailableFor(error: unknown): Unavailable {
+function unavailableFor(error: unknown): port.Unavailable {
   return error instanceof ScopesFull ? tooMany : booksUnreadable;
 }
 
 /** A limit and where it is counted. */
 interface BoundLimit {
-  limit: Limit;
+  limit: port.Limit;
   scope: RollingScope;
   sum: Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'>;
   span: Span;
@@ -274,12 +260,12 @@ interface BoundLimit {
 
 /** A place among the running requests, and where it is counted. */
 interface BoundPlace {
-  place: Entry['places'][number];
+  place: port.Entry['places'][number];
   scope: RollingScope;
   first: boolean;
 }
 
-function boundLimit(scopes: LoadedScopes, limit: Limit, earlier: readonly Limit[]): BoundLimit | null {
+function boundLimit(scopes: LoadedScopes, limit: port.Limit, earlier: readonly port.Limit[]): BoundLimit | null {
   const scope = scopes.get(limit.scope);
   if (scope === undefined) return null;
   const counted = scope.sumOf(limit.measure, limit.span);
@@ -288,17 +274,21 @@ function boundLimit(scopes: LoadedScopes, limit: Limit, earlier: readonly Limit[
   return { limit, scope, sum, span: spans[limit.span], first: isFirst(limit, earlier) };
 }
 
-function boundPlace(scopes: LoadedScopes, place: BoundPlace['place'], earlier: Entry['places']): BoundPlace | null {
+function boundPlace(
+  scopes: LoadedScopes,
+  place: BoundPlace['place'],
+  earlier: port.Entry['places'],
+): BoundPlace | null {
   const scope = scopes.get(place.scope);
   return scope === undefined ? null : { place, scope, first: isFirst(place, earlier) };
 }
 
-function loadedScope(scopes: LoadedScopes, name: Scope): RollingScope | null {
+function loadedScope(scopes: LoadedScopes, name: port.Scope): RollingScope | null {
   return scopes.get(name) ?? null;
 }
 
 /** True if no earlier one of the list has the same scope. Lists are short. */
-function isFirst({ scope }: { scope: Scope }, earlier: readonly { scope: Scope }[]): boolean {
+function isFirst({ scope }: { scope: port.Scope }, earlier: readonly { scope: port.Scope }[]): boolean {
   return !earlier.some((one) => one.scope === scope);
 }
 

@@ -30,14 +30,9 @@ type LinkMessage =
   | [kind: 'answer', id: number, result: unknown]
   | [kind: 'failed', id: number, message: string, failure: Failure | null];
 
-interface Waiting {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
 /** `send` gives a message to the other process, and may throw where that is gone. */
 export function createLink<Theirs extends Offers>(send: (message: object) => void, ours: Offers): Link<Theirs> {
-  const waiting = new BriefMap<Waiting>();
+  const waiting = new BriefMap<{ resolve(result: unknown): void; reject(error: Error): void }>();
   let lastId = 0;
   let over: string | Failure | null = null;
   let outgoing: LinkMessage[] = [];

@@ -1,63 +1,52 @@
-import type {
-  AccountRow,
-  AuditEntry,
-  AuditQuery,
-  BodyRuleRow,
-  CredentialRow,
-  EntryRow,
-  InvitationRow,
-  KeyRow,
-  KeySecret,
-  OperatorRow,
-  PlanRow,
-  ScimRow,
-  TopUp,
-} from '../../books/auth/account-store.ts';
+import type * as port from '../../books/auth/account-store.ts';
 import { rowShape } from '../row-shape.ts';
 
-export const topUpShape = rowShape<TopUp>()({ text: ['account', 'id', 'note', 'actor'], number: ['usdNano', 'atMs'] });
+export const topUpShape = rowShape<port.TopUp>()({
+  text: ['account', 'id', 'note', 'actor'],
+  number: ['usdNano', 'atMs'],
+});
 
-export const planShape = rowShape<PlanRow>()({ text: ['name'], json: ['definition'], number: ['updatedMs'] });
+export const planShape = rowShape<port.PlanRow>()({ text: ['name'], json: ['definition'], number: ['updatedMs'] });
 
-export const entryShape = rowShape<EntryRow>()({
+export const entryShape = rowShape<port.EntryRow>()({
   text: ['kind', 'name', 'updatedBy'],
   json: ['definition'],
   'text?': ['sealed'],
   number: ['version', 'createdMs', 'updatedMs'],
 });
 
-export const credentialShape = rowShape<CredentialRow>()({
+export const credentialShape = rowShape<port.CredentialRow>()({
   text: ['provider', 'id', 'sealed', 'hint', 'createdBy'],
   number: ['weight', 'createdMs'],
   'number?': ['rpm'],
 });
 
-export const operatorShape = rowShape<OperatorRow>()({
+export const operatorShape = rowShape<port.OperatorRow>()({
   text: ['id', 'name', 'role'],
   'json?': ['accounts'],
   'text?': ['prefix', 'hash', 'issuer', 'subject', 'origin'],
   number: ['createdMs'],
 });
 
-export const invitationShape = rowShape<InvitationRow>()({
+export const invitationShape = rowShape<port.InvitationRow>()({
   text: ['id', 'hash', 'role', 'createdBy'],
   'json?': ['accounts'],
   'text?': ['name', 'email'],
   number: ['createdMs', 'endsMs'],
 });
 
-export const bodyRuleShape = rowShape<BodyRuleRow>()(
+export const bodyRuleShape = rowShape<port.BodyRuleRow>()(
   { text: ['id', 'of', 'name', 'reason', 'createdBy'], number: ['createdMs', 'untilMs'] },
   { of: 'kind' },
 );
 
-export const scimShape = rowShape<ScimRow>()({
+export const scimShape = rowShape<port.ScimRow>()({
   text: ['id', 'kind', 'name'],
   json: ['data'],
   number: ['createdMs', 'updatedMs'],
 });
 
-export const auditShape = rowShape<AuditEntry>()({
+export const auditShape = rowShape<port.AuditEntry>()({
   number: ['atMs'],
   text: ['actor', 'action', 'subject'],
   'json?': ['before', 'after'],
@@ -108,8 +97,8 @@ export interface SecretColumns {
 }
 
 /** Secrets by the id of their key, in the order of the rows. */
-export function secretsByKey(rows: readonly SecretColumns[]): Map<string, KeySecret[]> {
-  const secrets = new Map<string, KeySecret[]>();
+export function secretsByKey(rows: readonly SecretColumns[]): Map<string, port.KeySecret[]> {
+  const secrets = new Map<string, port.KeySecret[]>();
   for (const { hash, key_id, until_ms } of rows) {
     const secret = { hash, untilMs: until_ms };
     const known = secrets.get(key_id);
@@ -119,11 +108,11 @@ export function secretsByKey(rows: readonly SecretColumns[]): Map<string, KeySec
   return secrets;
 }
 
-export function accountOf(row: AccountColumns): AccountRow {
+export function accountOf(row: AccountColumns): port.AccountRow {
   const { id, name, plan, status, created_ms: createdMs } = row;
-  const extraBudget = fromJson(row.extra_budget ?? null) as AccountRow['extraBudget'];
-  const budgets = fromJson(row.budgets ?? null) as AccountRow['budgets'];
-  const data = fromJson(row.data ?? null) as AccountRow['data'];
+  const extraBudget = fromJson(row.extra_budget ?? null) as port.AccountRow['extraBudget'];
+  const budgets = fromJson(row.budgets ?? null) as port.AccountRow['budgets'];
+  const data = fromJson(row.data ?? null) as port.AccountRow['data'];
   const creditNano = row.credit_nano == null ? null : Number(row.credit_nano);
   const optional = {
     ...(extraBudget && { extraBudget }),
@@ -134,7 +123,7 @@ export function accountOf(row: AccountColumns): AccountRow {
   return { id, name, plan, status, guards: namesIn(row.guards), ...optional, createdMs };
 }
 
-export function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
+export function keyOf(row: KeyColumns, secrets: readonly port.KeySecret[]): port.KeyRow {
   return {
     id: row.id,
     account: row.account,
@@ -144,9 +133,9 @@ export function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
     secrets,
     kind: row.kind,
     expiresMs: row.expires_ms,
-    models: fromJson(row.models) as KeyRow['models'],
-    ips: fromJson(row.ips) as KeyRow['ips'],
-    limits: fromJson(row.limits) as KeyRow['limits'],
+    models: fromJson(row.models) as port.KeyRow['models'],
+    ips: fromJson(row.ips) as port.KeyRow['ips'],
+    limits: fromJson(row.limits) as port.KeyRow['limits'],
     guards: namesIn(row.guards),
     ...(row.tags != null && { tags: namesIn(row.tags) }),
     createdMs: row.created_ms,
@@ -160,7 +149,7 @@ export const auditConditions = `(CAST($1 AS TEXT) IS NULL OR actor = $1) AND (CA
   AND at_ms >= CAST($4 AS BIGINT) AND at_ms < CAST($5 AS BIGINT) AND id < CAST($6 AS BIGINT) AND id >= CAST($8 AS BIGINT)
   ORDER BY id DESC LIMIT CAST($7 AS BIGINT)`;
 
-export function auditValues(query: AuditQuery & { before: number; from: number }): (string | number | null)[] {
+export function auditValues(query: port.AuditQuery & { before: number; from: number }): (string | number | null)[] {
   const { actor = null, action = null, subject = null, sinceMs = 0, untilMs, before, limit, from } = query;
   const until = Math.ceil(untilMs ?? Number.MAX_SAFE_INTEGER);
   return [actor, action, subject, Math.floor(sinceMs), until, before, limit, from];

@@ -1,18 +1,4 @@
-import type {
-  Counters,
-  Entry,
-  EntryAnswer,
-  Full,
-  Held,
-  Hold,
-  Limit,
-  LimitState,
-  QuotaBooks,
-  Returned,
-  Scope,
-  Spent,
-  Unavailable,
-} from '../../books/metering/counters.ts';
+import type * as port from '../../books/metering/counters.ts';
 import type { HintChannel } from '../../books/metering/hint-channel.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -68,7 +54,7 @@ const closeMaxMs = 300;
 const full = 1;
 const needsSeed = 3;
 
-const unavailable: Unavailable = { kind: 'unavailable', reason: 'the quota counters cannot be asked right now' };
+const unavailable: port.Unavailable = { kind: 'unavailable', reason: 'the quota counters cannot be asked right now' };
 
 export interface RedisCountersOptions {
   /** Value of `storage.state`. */
@@ -80,7 +66,7 @@ export interface RedisCountersOptions {
    */
   booksId: string;
   /** The ledger that all processes over these counters share. */
-  books: QuotaBooks;
+  books: port.QuotaBooks;
   /** Functions of books/metering/counter-scope.ts. */
   rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   clock: Clock;
@@ -95,7 +81,7 @@ export interface RedisCountersOptions {
  * connection, and whenever Redis is away, slow or has lost its memory, the answer is `unavailable`: admission fails
  * closed.
  */
-export class RedisCounters implements Counters {
+export class RedisCounters implements port.Counters {
   /** Counts apart from limits. */
   readonly tally: SharedTally;
   readonly hints: HintChannel;
@@ -183,11 +169,11 @@ export class RedisCounters implements Counters {
     });
   }
 
-  enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+  enter(entry: port.Entry): port.EntryAnswer | Promise<port.EntryAnswer> {
     const places = this.#unlimited.limitedOf(entry.places);
     if (places === entry.places) return this.#enterLimited(entry);
     const answer = this.#enterLimited({ ...entry, places });
-    const entered = (late: EntryAnswer): EntryAnswer => {
+    const entered = (late: port.EntryAnswer): port.EntryAnswer => {
       if (late.kind !== 'entered') return late;
       const end = this.#unlimited.add(entry);
       return {
@@ -201,25 +187,25 @@ export class RedisCounters implements Counters {
     return answer instanceof Promise ? answer.then(entered) : entered(answer);
   }
 
-  #enterLimited(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+  #enterLimited(entry: port.Entry): port.EntryAnswer | Promise<port.EntryAnswer> {
     const counted = this.#unlimited.count(entry.places);
     return counted === null ? this.#enterCounted(entry) : counted.then(() => this.#enterCounted(entry));
   }
 
-  #enterCounted(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+  #enterCounted(entry: port.Entry): port.EntryAnswer | Promise<port.EntryAnswer> {
     if (entry.limits.length === 0 && entry.places.length === 0)
       return { kind: 'entered', states: [], leave: nothingToLeave };
     const over = this.#knownOver.find(entry.limits, () => entry.callMilli, 'fresh');
     return over ?? this.#enterLeased(entry) ?? this.#enter(entry);
   }
 
-  hold(hold: Hold): Held | Full | Promise<Held | Full | Unavailable> {
+  hold(hold: port.Hold): port.Held | port.Full | Promise<port.Held | port.Full | port.Unavailable> {
     const needs = needsOf(hold);
     return this.#knownOver.find(hold.limits, needs, 'fresh') ?? this.#holdLeased(hold) ?? this.#hold(hold, needs);
   }
 
   /** Without Redis: a place that another request has left, and calls of a lease. */
-  #enterLeased(entry: Entry): EntryAnswer | null {
+  #enterLeased(entry: port.Entry): port.EntryAnswer | null {
     const { account, limits, places, callMilli } = entry;
     const leave = places.length === 0 ? nothingToLeave : this.#slots.take(places);
     if (leave === null) return null;
@@ -232,19 +218,22 @@ export class RedisCounters implements Counters {
     return { kind: 'entered', states: statesAfter(lease, 'enter', limits, []), leave };
   }
 
-  #holdLeased(hold: Hold): Held | null {
+  #holdLeased(hold: port.Hold): port.Held | null {
     const { requestId, account, scopes, costMilli, limits } = hold;
     const lease = this.#headroom.take('hold', account, this.#plans.hold(hold), costMilli, scopes);
     if (lease === null) return null;
     const { quotaMs } = lease;
     const states = statesAfter(lease, 'hold', limits, hold.states ?? []);
     const bookByMs = lease.sentMs + bookedMaxMs;
-    const held: Held = { kind: 'held', requestId, account, scopes, costMilli, quotaMs, states, bookByMs };
+    const held: port.Held = { kind: 'held', requestId, account, scopes, costMilli, quotaMs, states, bookByMs };
     this.#takes.take(held, lease);
     return held;
   }
 
-  async #hold(hold: Hold, needs: (limit: Limit) => number): Promise<Held | Full | Unavailable> {
+  async #hold(
+    hold: port.Hold,
+    needs: (limit: port.Limit) => number,
+  ): Promise<port.Held | port.Full | port.Unavailable> {
     const { requestId, account, costMilli, limits } = hold;
     const held = await this.#ask('hold', account, this.#plans.hold(hold), [requestId, String(costMilli)]);
     const { answer, sentMs, behind, behindSum } = held;
@@ -266,13 +255,13 @@ export class RedisCounters implements Counters {
     };
   }
 
-  settle(held: Held, spent: Spent): void {
+  settle(held: port.Held, spent: port.Spent): void {
     if (spent.costMilli < held.costMilli) this.#knownOver.freed(held.scopes);
     this.#headroom.spent(held.scopes, spent);
     this.#settlements.settle(held, spent);
   }
 
-  giveBack({ account, scopes, costMilli, usdNano, quotaMs, settledMs }: Returned): void {
+  giveBack({ account, scopes, costMilli, usdNano, quotaMs, settledMs }: port.Returned): void {
     const amounts = [costMilli, usdNano, quotaMs, settledMs].map(String);
     // Scope by scope: one that must be seeded gets the amount from the ledger, and the others still count it. Where
     // Redis is lost, the amount counts until it leaves its windows, or until Redis begins anew.
@@ -281,14 +270,14 @@ export class RedisCounters implements Counters {
     this.#knownOver.freed(scopes);
   }
 
-  async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
+  async read(account: string, limits: readonly port.Limit[]): Promise<readonly port.LimitState[]> {
     // Swept like an account that calls: otherwise requests of a dead process would be shown until its next request.
     this.#sweep.used(account);
     const { answer } = await this.#ask('read', account, readPlan(account, limits, this.#wallMs()), []);
     return statesOf(known(answer), 1);
   }
 
-  async running(account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
+  async running(account: string, scopes: readonly port.Scope[]): Promise<readonly number[]> {
     const keys = scopes.map((scope) => placesKey(account, scope));
     const { answer } = await this.#turns.ask('running', { keys, args: [] }, []);
     const limited = known(answer).slice(1) as number[];
@@ -356,10 +345,10 @@ export class RedisCounters implements Counters {
   #learnt(
     answer: readonly Reply[],
     sentMs: number,
-    limits: readonly Limit[],
-    places: Entry['places'],
-    needs: (limit: Limit) => number,
-  ): Full {
+    limits: readonly port.Limit[],
+    places: port.Entry['places'],
+    needs: (limit: port.Limit) => number,
+  ): port.Full {
     const over = fullOf(answer, [...limits, ...places]);
     const limit = limits[(answer[1] as number) - 1];
     const when = { redisNowMs: answer[4] as number, answeredInMs: this.#clock.monotonicMs() - sentMs };
@@ -367,7 +356,7 @@ export class RedisCounters implements Counters {
     return over;
   }
 
-  async #enter(entry: Entry): Promise<EntryAnswer> {
+  async #enter(entry: port.Entry): Promise<port.EntryAnswer> {
     const { requestId, account, callMilli, limits, places } = entry;
     const values = [requestId, String(callMilli)];
     const { answer, sentMs, behindSum } = await this.#ask('enter', account, this.#plans.enter(entry), values);
@@ -385,7 +374,7 @@ export class RedisCounters implements Counters {
 function nothingToLeave(): void {}
 
 /** The amount that a hold takes of each limit. */
-function needsOf({ costMilli }: Hold): (limit: Limit) => number {
+function needsOf({ costMilli }: port.Hold): (limit: port.Limit) => number {
   return ({ measure }) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
 }
 

@@ -149,17 +149,12 @@ async function readPage({ reader, files, crawl, signal }: CrawlRun, page: TakenP
   return { read: await reader.read(order), forbidden };
 }
 
-interface FinishedPage {
-  got: boolean;
-  next: PageOutcome;
-}
-
 async function keepPage(
   run: CrawlRun,
   frontier: Frontier,
   page: TakenPage,
   read: ScrapedPage,
-): Promise<FinishedPage | null> {
+): Promise<{ got: boolean; next: PageOutcome } | null> {
   const { store, lease, crawl, clock, hooked, meter } = run;
   const { options } = crawl;
   const isBatch = kindOf(options) === 'batch';

@@ -19,27 +19,16 @@ export interface Came
   warnings: readonly string[];
 }
 
-interface PageRead {
-  extracted: Extracted;
-  metadata: PageMetadata;
-  warnings: readonly string[];
-}
-
-interface ExtractPageParts {
-  pool: ExtractPool;
-  clock: Clock;
-}
-
 /**
  * Reads the page, as plain text when it is not fit for more. `endMs`: monotonic; a page that is not read by then is a
  * Failure.
  */
 export async function extractPage(
-  { pool, clock }: ExtractPageParts,
+  { pool, clock }: { pool: ExtractPool; clock: Clock },
   order: PageOrder,
   came: Came,
   endMs: number,
-): Promise<PageRead | Failure> {
+): Promise<{ extracted: Extracted; metadata: PageMetadata; warnings: readonly string[] } | Failure> {
   const { tenant, url, options, signal } = order;
   const { body, contentType } = came;
   const metadata: PageMetadata = {

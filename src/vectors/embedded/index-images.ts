@@ -1,15 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  writeSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -81,13 +71,13 @@ export class IndexImages {
   open(key: ImageKey): SavedImage | null {
     let file: number | null = null;
     try {
-      file = openSync(this.#path(key), 'r');
+      file = fs.openSync(this.#path(key), 'r');
       const head = readHead(file);
       if (head !== null && head.nonce === this.#nonce(key) && same(head.key, key)) return savedImage(file, head);
     } catch {
       // Mostly: there is none.
     }
-    if (file !== null) closeSync(file);
+    if (file !== null) fs.closeSync(file);
     return null;
   }
 
@@ -127,11 +117,11 @@ export class IndexImages {
     const path = this.#path(key);
     const nonce = randomUUID();
     try {
-      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       if (!(await write(`${path}.new`, image, { version: 2, nonce, key, count: image.count }))) return 'not';
       await commit(() => {
         if (!image.isCurrent()) throw new ImageUnusable('the rows have changed');
-        renameSync(`${path}.new`, path);
+        fs.renameSync(`${path}.new`, path);
         // Not at a start: a damaged file must not be written before anybody asks for it.
         this.#shard.exec(table);
         this.#shard.prepare('INSERT OR REPLACE INTO image VALUES (?, ?, ?)').run(key.cid, key.fid ?? 0, nonce);
@@ -148,8 +138,8 @@ export class IndexImages {
   /** Removes the images of a collection that is gone. */
   forget(cid: number): void {
     try {
-      for (const name of readdirSync(this.#folder)) {
-        if (name.startsWith(`${cid}-`)) rmSync(join(this.#folder, name), { force: true });
+      for (const name of fs.readdirSync(this.#folder)) {
+        if (name.startsWith(`${cid}-`)) fs.rmSync(join(this.#folder, name), { force: true });
       }
       this.#shard.prepare('DELETE FROM image WHERE cid = ?').run(cid);
     } catch {
@@ -167,7 +157,7 @@ export class IndexImages {
 
   #hasRoom(bytes: number): boolean {
     try {
-      const { bavail, bsize } = statfsSync(dirname(this.#folder));
+      const { bavail, bsize } = fs.statfsSync(dirname(this.#folder));
       return bavail * bsize > bytes * freeTimes;
     } catch {
       return false;
@@ -178,7 +168,7 @@ export class IndexImages {
 /** A disk that has become read-only keeps it: the next image is written over it. */
 function removeIfThere(path: string): void {
   try {
-    rmSync(path, { force: true });
+    fs.rmSync(path, { force: true });
   } catch {
     // Without its nonce it is not an image.
   }
@@ -186,14 +176,14 @@ function removeIfThere(path: string): void {
 
 /** False: its rows changed meanwhile. */
 async function write(path: string, image: CodeImage, head: Omit<Head, 'parts'>): Promise<boolean> {
-  const file = openSync(path, 'w', 0o600);
+  const file = fs.openSync(path, 'w', 0o600);
   try {
-    writeSync(file, Buffer.alloc(headBytes));
+    fs.writeSync(file, Buffer.alloc(headBytes));
     const parts: Head['parts'] = [];
     for (const { part, runs } of image.parts()) {
       const written = { part, bytes: 0, crc: 0 };
       for (const run of runs) {
-        for (let at = 0; at < run.length; ) at += writeSync(file, run, at);
+        for (let at = 0; at < run.length; ) at += fs.writeSync(file, run, at);
         written.bytes += run.length;
         written.crc = crc32(run, written.crc);
         await turn();
@@ -203,16 +193,16 @@ async function write(path: string, image: CodeImage, head: Omit<Head, 'parts'>):
     }
     const { keep } = image;
     const whole: Head = { ...head, ...(keep !== undefined && { keep }), parts };
-    writeSync(file, JSON.stringify(whole).padEnd(headBytes), 0);
+    fs.writeSync(file, JSON.stringify(whole).padEnd(headBytes), 0);
     return true;
   } finally {
-    closeSync(file);
+    fs.closeSync(file);
   }
 }
 
 function readHead(file: number): Head | null {
   const bytes = Buffer.alloc(headBytes);
-  if (readSync(file, bytes, 0, headBytes, 0) !== headBytes) return null;
+  if (fs.readSync(file, bytes, 0, headBytes, 0) !== headBytes) return null;
   const head = JSON.parse(bytes.toString()) as Head;
   return head.version === 2 ? head : null;
 }
@@ -238,7 +228,7 @@ function savedImage(file: number, { count, keep, parts }: Head): SavedImage {
     },
     read(into) {
       for (let done = 0; done < into.length; ) {
-        const got = readSync(file, into, done, into.length - done, at);
+        const got = fs.readSync(file, into, done, into.length - done, at);
         if (got === 0) throw new ImageUnusable('it was cut');
         done += got;
         at += got;
@@ -248,6 +238,6 @@ function savedImage(file: number, { count, keep, parts }: Head): SavedImage {
     end() {
       if (crc !== expected) throw new ImageUnusable('its bytes are not those that were written');
     },
-    close: () => closeSync(file),
+    close: () => fs.closeSync(file),
   };
 }

@@ -115,14 +115,7 @@ function isScalar(value: JsonValue): value is string | number | boolean {
   return value !== null && typeof value !== 'object';
 }
 
-interface Range {
-  gt: number;
-  gte: number;
-  lt: number;
-  lte: number;
-}
-
 /** Sides that are open are infinite. */
-export function inRange(range: Range, value: number): boolean {
+export function inRange(range: { gt: number; gte: number; lt: number; lte: number }, value: number): boolean {
   return value > range.gt && value >= range.gte && value < range.lt && value <= range.lte;
 }

@@ -103,12 +103,7 @@ const matrix = {
   filter,
 };
 
-interface Body {
-  fields: JsonObject;
-  required?: string[];
-}
-
-const bodies: Partial<Record<VectorVerb, Body>> = {
+const bodies: Partial<Record<VectorVerb, { fields: JsonObject; required?: string[] }>> = {
   'create-collection': { fields: { name: text, ...created }, required: ['name'] },
   'put-collection': { fields: created },
   'update-collection': { fields: settings },

@@ -40,11 +40,7 @@ function readDefaults(value: JsonValue | undefined, at: string): Formula['defaul
   return Object.fromEntries(entries);
 }
 
-interface PartsBudget {
-  left: number;
-}
-
-function readExpression(value: JsonValue | undefined, at: string, budget: PartsBudget): Expression {
+function readExpression(value: JsonValue | undefined, at: string, budget: { left: number }): Expression {
   if (--budget.left < 0) refuse(at, `a formula has at most ${partsMax} parts`);
   if (typeof value === 'number') return { kind: 'constant', value: readFinite(value, at) };
   if (typeof value === 'string') return readVariable(value, at);

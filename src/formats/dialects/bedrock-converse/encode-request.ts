@@ -9,19 +9,7 @@ import { breaksToolLoop, dropLoopThoughts } from '../../neutral/tool-loop.ts';
 import { budgetMin, unlimitedBudget } from '../anthropic-messages/encode-request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
-import {
-  byHand,
-  clamp,
-  encoderOf,
-  encodersByModel,
-  fieldsOf,
-  firstTexts,
-  type Taken,
-  tokenLimit,
-  unsupported,
-  when,
-  writeFields,
-} from '../taken-fields.ts';
+import * as taken from '../taken-fields.ts';
 
 import { cachePoint, type Encoding, encodeMessages } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
@@ -35,8 +23,8 @@ import {
   vendor,
 } from './wire.ts';
 
-const takes = ['messages', 'maxOutputTokens', 'topK', 'tools', 'tools.strict', 'tools.cache', ...byHand] as const;
-type EncodedMembers = Taken<(typeof takes)[number]>;
+const takes = ['messages', 'maxOutputTokens', 'topK', 'tools', 'tools.strict', 'tools.cache', ...taken.byHand] as const;
+type EncodedMembers = taken.Taken<(typeof takes)[number]>;
 
 /** Facts that decide how a field is written: `sampling` is refused where the model thinks. */
 interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
@@ -46,22 +34,22 @@ interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
 const takesSampling = ({ sampling }: SentTo) => sampling === 'taken';
 
 /** Members of `inferenceConfig`. */
-const fields = fieldsOf<SentTo>({
-  maxTokens: ['maxOutputTokens', tokenLimit()],
-  temperature: ['temperature', when(takesSampling, clamp(0, 1))],
-  topP: ['topP', when(takesSampling)],
-  stopSequences: ['stop', firstTexts(2_500, (text) => text.trim() !== '')],
-  presencePenalty: ['presencePenalty', unsupported(0)],
-  frequencyPenalty: ['frequencyPenalty', unsupported(0)],
+const fields = taken.fieldsOf<SentTo>({
+  maxTokens: ['maxOutputTokens', taken.tokenLimit()],
+  temperature: ['temperature', taken.when(takesSampling, taken.clamp(0, 1))],
+  topP: ['topP', taken.when(takesSampling)],
+  stopSequences: ['stop', taken.firstTexts(2_500, (text) => text.trim() !== '')],
+  presencePenalty: ['presencePenalty', taken.unsupported(0)],
+  frequencyPenalty: ['frequencyPenalty', taken.unsupported(0)],
 });
 
 /**
  * A neutral request as the body of Converse or ConverseStream. Losses are named by OpenAI's fields. Refused: what would
  * change the result (audio in, logprobs, n > 1, a required search, a call that the model cannot be made to make).
  */
-const encodeByRules = encoderOf({ vendor, takes, fields, encode });
+const encodeByRules = taken.encoderOf({ vendor, takes, fields, encode });
 
-export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
+export const { encodeRequest, encoderFor } = taken.encodersByModel(encodeByRules, rulesOf);
 
 function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
   const encoding: Encoding = { rules, losses: [], failure: null };
@@ -76,7 +64,13 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const inferenceConfig: InferenceConfig & JsonObject = {};
   const tokens = target.maxOutputTokens ?? tokensMin;
   if (tokens !== undefined) inferenceConfig.maxTokens = tokens;
-  writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, sampling }, inferenceConfig, encoding.losses);
+  taken.writeFields(
+    fields,
+    request,
+    { maxOutputTokens: target.maxOutputTokens, sampling },
+    inferenceConfig,
+    encoding.losses,
+  );
   const modelFields = { ...thoughts, ...topKOf(request, thoughts, encoding) };
   if (encoding.failure !== null) return encoding.failure;
 
@@ -141,11 +135,6 @@ interface EncodedReasoning {
   tokensMin?: number;
 }
 
-interface EncodedSoFar {
-  toolConfig: ToolConfig | null;
-  turns: readonly Turn[];
-}
-
 /**
  * Sampling goes where the model thinks: Claude refuses it then, and Nova at high effort. Claude thinks neither before a
  * call that must be made, nor, by a budget, in a turn that called a tool without a thought.
@@ -153,7 +142,7 @@ interface EncodedSoFar {
 function encodeReasoning(
   request: EncodedMembers,
   target: EncodeTarget,
-  { toolConfig, turns }: EncodedSoFar,
+  { toolConfig, turns }: { toolConfig: ToolConfig | null; turns: readonly Turn[] },
   encoding: Encoding,
 ): EncodedReasoning {
   const none: EncodedReasoning = { thoughts: {}, sampling: 'taken' };

@@ -104,11 +104,6 @@ function withArguments(call: WholeCall): WholeCall {
   return { ...call, function: { name, arguments: argumentsOrEmpty(json) } };
 }
 
-interface WaitingCall {
-  start: CallStart;
-  argumentsJson: string;
-}
-
 class AnswerStream implements StreamEncoder {
   readonly #state: AnswerState;
   #started = false;
@@ -118,7 +113,7 @@ class AnswerStream implements StreamEncoder {
   /** The tool call that is open. */
   #call: { index: number; json: CompleteJson; hasArguments: boolean } | null = null;
   /** Calls that began before the open one was whole: clients read one call after the other. */
-  readonly #waiting = new Map<number, WaitingCall>();
+  readonly #waiting = new Map<number, { start: CallStart; argumentsJson: string }>();
   #citations = 0;
 
   constructor(head: AnswerHead) {

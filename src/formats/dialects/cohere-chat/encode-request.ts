@@ -7,50 +7,39 @@ import { standInTool } from '../../neutral/stand-in-tool.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
-import {
-  byHand,
-  clamp,
-  encoderOf,
-  encodersByModel,
-  fieldsOf,
-  firstTexts,
-  type Taken,
-  tokenLimit,
-  when,
-  writeFields,
-} from '../taken-fields.ts';
+import * as taken from '../taken-fields.ts';
 import { type Encoding, encodeMessages } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { type CohereBody, cohereOnlyFields, vendor } from './wire.ts';
 
-const takes = ['messages', 'tools', 'tools.strict', ...byHand] as const;
-type EncodedMembers = Taken<(typeof takes)[number]>;
+const takes = ['messages', 'tools', 'tools.strict', ...taken.byHand] as const;
+type EncodedMembers = taken.Taken<(typeof takes)[number]>;
 
 /** Facts that decide how a field is written: the target, and the body as far as it is made. */
 interface SentTo extends Pick<EncodeTarget, 'maxOutputTokens'> {
   body: CohereBody;
 }
 
-const fields = fieldsOf<SentTo>({
-  max_tokens: ['maxOutputTokens', tokenLimit()],
-  temperature: ['temperature', clamp(0, 1)],
-  p: ['topP', clamp(0.01, 0.99)],
-  k: ['topK', clamp(0, 500)],
-  frequency_penalty: ['frequencyPenalty', clamp(0, 1)],
+const fields = taken.fieldsOf<SentTo>({
+  max_tokens: ['maxOutputTokens', taken.tokenLimit()],
+  temperature: ['temperature', taken.clamp(0, 1)],
+  p: ['topP', taken.clamp(0.01, 0.99)],
+  k: ['topK', taken.clamp(0, 500)],
+  frequency_penalty: ['frequencyPenalty', taken.clamp(0, 1)],
   // Cohere refuses both penalties in one request.
   presence_penalty: [
     'presencePenalty',
-    when<SentTo>(({ body }, penalty) => penalty === 0 || !body.frequency_penalty, clamp(0, 1)),
+    taken.when<SentTo>(({ body }, penalty) => penalty === 0 || !body.frequency_penalty, taken.clamp(0, 1)),
   ],
   seed: ['seed'],
-  stop_sequences: ['stop', firstTexts(5)],
+  stop_sequences: ['stop', taken.firstTexts(5)],
 });
 
 /**
  * A neutral request as the body of Chat v2. Losses are named by OpenAI's fields. Refused: what would change the result
  * (audio and files in, logprobs, n > 1, a required search).
  */
-const encodeByRules = encoderOf({
+const encodeByRules = taken.encoderOf({
   vendor,
   takes,
   fields,
@@ -58,7 +47,7 @@ const encodeByRules = encoderOf({
   encode,
 });
 
-export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
+export const { encodeRequest, encoderFor } = taken.encodersByModel(encodeByRules, rulesOf);
 
 function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
   const { responseFormat } = request;
@@ -80,7 +69,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const cohereFields = cohereFieldsOf(request);
   const body: CohereBody = { model: target.model, messages };
   if (target.stream) body.stream = true;
-  writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, body }, body, encoding.losses);
+  taken.writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, body }, body, encoding.losses);
   const unwrapTool = putToolsAndFormat(body, request, encoding);
   putReasoning(body, request.reasoning, target, encoding);
   if (documents.length > 0) body.documents = documents;

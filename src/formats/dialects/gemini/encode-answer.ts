@@ -113,11 +113,6 @@ interface CandidateEnd {
   sources: JsonObject | undefined;
 }
 
-interface AnswerIdentity {
-  responseId: string;
-  modelVersion: string;
-}
-
 const finishWords = {
   stop: 'STOP',
   'stop-sequence': 'STOP',
@@ -139,7 +134,7 @@ interface OpenCall {
 
 /** Google gives a call whole, so its pieces wait for its end. Pieces of several calls may come in turns. */
 class AnswerParts {
-  readonly identity: AnswerIdentity;
+  readonly identity: { responseId: string; modelVersion: string };
   readonly lost = new Set<string>();
   readonly #sink: PartSink;
   readonly #showsThoughts: boolean;

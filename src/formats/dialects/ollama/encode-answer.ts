@@ -7,12 +7,6 @@ import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 /** Nanoseconds of a millisecond: the unit of durations there. */
 const nsOfMs = 1_000_000;
 
-interface Call {
-  id: string;
-  name: string;
-  argumentsJson: string;
-}
-
 /** An answer as far as it came, whole or streamed. */
 class AnswerState {
   readonly lost = new Set<string>();
@@ -22,7 +16,7 @@ class AnswerState {
   readonly #inMessage: boolean;
   #model: string;
   #firstMs: number | null = null;
-  readonly #calls = new Map<number, Call>();
+  readonly #calls = new Map<number, { id: string; name: string; argumentsJson: string }>();
 
   constructor(head: AnswerHead) {
     this.#head = head;

@@ -54,16 +54,9 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
   };
 }
 
-interface FetchOrder {
-  guard: FetchGuard;
-  held: RoomHold;
-  timeoutMs: number;
-  signal: AbortSignal;
-}
-
 async function fetchAll(
   needed: readonly MediaUrl[],
-  { guard, held, timeoutMs, signal }: FetchOrder,
+  { guard, held, timeoutMs, signal }: { guard: FetchGuard; held: RoomHold; timeoutMs: number; signal: AbortSignal },
 ): Promise<FetchedBytes | Failure> {
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);

@@ -25,11 +25,6 @@ export interface OfferedCall extends SessionCall {
   sdp: string;
 }
 
-interface PlacedCall {
-  sdp: string;
-  id: string;
-}
-
 const answerBytesMax = 256 * 1024;
 /** A provider may know the call by its id a moment after its answer; a call that cannot be watched is ended. */
 const watchWithinMs = 10_000;
@@ -119,7 +114,7 @@ async function offerTo(
   attempt: RouteAttempt,
   to: ConfiguredProvider,
   { sdp, settings, signal }: { sdp: string; settings: JsonObject; signal: AbortSignal },
-): Promise<{ kind: 'reached'; value: PlacedCall } | { kind: 'missed'; fault: Fault }> {
+): Promise<{ kind: 'reached'; value: { sdp: string; id: string } } | { kind: 'missed'; fault: Fault }> {
   const missed = (why: Fault) => ({ kind: 'missed' as const, fault: why });
   const session = JSON.stringify({ type: 'realtime', ...settings, model: attempt.target.model });
   const fields = [

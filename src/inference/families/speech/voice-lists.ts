@@ -23,15 +23,10 @@ const answerMaxMs = 2_000;
 const voicesMax = 1_000;
 const nameCharsMax = 128;
 
-interface VoiceList {
-  names: readonly string[];
-  atMs: number;
-}
-
 export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshots: Snapshots }): VoiceLists {
   const { transport, clock, snapshots } = parts;
   // By connection: a provider with a new configuration is asked again.
-  const lists = new WeakMap<ProviderConnection, VoiceList>();
+  const lists = new WeakMap<ProviderConnection, { names: readonly string[]; atMs: number }>();
   const asking = new Map<ProviderConnection, Promise<void>>();
   const connectionOf = (provider: string) => snapshots.current.providers.get(provider)?.connection;
 

@@ -3,18 +3,7 @@ import type { Filter } from '../../filter/filter.ts';
 import { readKeyPath } from '../../filter/read-key-path.ts';
 import { neighboursBySearch } from '../../neighbours-by-search.ts';
 import type { PointId, ScoredPoint, StoredPoint, Want } from '../../point.ts';
-import type {
-  FacetHit,
-  FacetQuery,
-  GroupQuery,
-  NeighbourQuery,
-  Neighbours,
-  Page,
-  PointGroup,
-  PointQuery,
-  ScrollQuery,
-  WriteOperation,
-} from '../../vector-store.ts';
+import type * as port from '../../vector-store.ts';
 import { mappedInSteps, type Steps, scannedPerStep } from '../index/resumable-steps.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { AnswerBudget } from '../query/answer-budget.ts';
@@ -33,7 +22,7 @@ export function shardPoints(state: ShardState) {
   return {
     ...searchesIn(state),
 
-    write(tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> {
+    write(tenant: string, name: string, operations: readonly port.WriteOperation[]): Promise<number> {
       const write = () => group.add(createWriteJob(state, tenant, name, operations));
       const filters = operations.flatMap(filtersOf);
       if (filters.length === 0) return write();
@@ -50,7 +39,7 @@ export function shardPoints(state: ShardState) {
         readPoints(tables, open, ids, pointReader(rowOnDisk(tables, open), open.vectors, want, budget)),
       ),
 
-    scroll: (tenant: string, name: string, query: ScrollQuery): Promise<Page> =>
+    scroll: (tenant: string, name: string, query: port.ScrollQuery): Promise<port.Page> =>
       state.withMemory(tenant, name, () =>
         inSteps(state, tenant, name, (open, budget) => readScroll(tables, open, query, budget)),
       ),
@@ -60,7 +49,7 @@ export function shardPoints(state: ShardState) {
         state.reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.count(filter))),
       ),
 
-    facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): Promise<readonly FacetHit[]> =>
+    facet: (tenant: string, name: string, { key, filter, limit }: port.FacetQuery): Promise<readonly port.FacetHit[]> =>
       state.withMemory(tenant, name, () =>
         inSteps(state, tenant, name, function* ({ memory }) {
           const slots = filter === null ? null : yield* memory.selecting(filter);
@@ -76,7 +65,11 @@ function searchesIn(state: ShardState) {
   const { random, batches, bounds } = state.options;
   const partsOf = (tenant: string, budget: AnswerBudget) => ({ random, budget, lookUp: state.lookUpOf(tenant) });
 
-  const query = (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
+  const query = (
+    tenant: string,
+    name: string,
+    queries: readonly port.PointQuery[],
+  ): Promise<readonly ScoredPoint[][]> =>
     state.withMemory(tenant, name, () =>
       batches.run(tenant, queries, (one, budget) =>
         state.readingInSteps(tenant, name, (open) => searchPoints(tables, open, one, partsOf(tenant, budget))),
@@ -86,12 +79,12 @@ function searchesIn(state: ShardState) {
   return {
     query,
 
-    queryGroups: (tenant: string, name: string, grouped: GroupQuery): Promise<PointGroup[]> =>
+    queryGroups: (tenant: string, name: string, grouped: port.GroupQuery): Promise<port.PointGroup[]> =>
       state.withMemory(tenant, name, () =>
         inSteps(state, tenant, name, (open, budget) => searchGroups(tables, open, grouped, partsOf(tenant, budget))),
       ),
 
-    async neighbours(tenant: string, name: string, sampled: NeighbourQuery): Promise<Neighbours> {
+    async neighbours(tenant: string, name: string, sampled: port.NeighbourQuery): Promise<port.Neighbours> {
       const { kind } = vectorOf(state.rowOf(tenant, name).spec, sampled.using, 'using');
       // Terms of sparse vectors weigh by their frequency, which an index knows.
       if (kind !== 'dense') return neighboursBySearch((queries) => query(tenant, name, queries), sampled);
@@ -135,7 +128,7 @@ function* readPoints<Read>(
   );
 }
 
-function filtersOf(operation: WriteOperation): Filter[] {
+function filtersOf(operation: port.WriteOperation): Filter[] {
   const which = 'which' in operation && 'filter' in operation.which ? [operation.which.filter] : [];
   const condition = 'updateFilter' in operation && operation.updateFilter !== undefined ? [operation.updateFilter] : [];
   return [...which, ...condition];
@@ -145,9 +138,9 @@ function filtersOf(operation: WriteOperation): Filter[] {
 function* readScroll(
   tables: VectorTables,
   open: OpenCollection,
-  query: ScrollQuery,
+  query: port.ScrollQuery,
   budget: AnswerBudget,
-): Steps<Page> {
+): Steps<port.Page> {
   const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
   const slots = filter === null ? null : yield* open.memory.selecting(filter);
   const read = pointReader(rowOnDisk(tables, open), open.vectors, query.want, budget);
