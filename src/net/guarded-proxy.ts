@@ -28,17 +28,12 @@ const urlCharsMax = 8_192;
 /** A TLS handshake record (RFC 8446 §5.1): nothing else goes through a tunnel, so that `ws:` does not. */
 const tlsHandshake = 0x16;
 /** Headers of one connection, or of the proxy itself (RFC 9110 §7.6.1). */
-const proxyHeaders = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const proxyHeaders = new Set(
+  (
+    'connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer ' +
+    'transfer-encoding upgrade'
+  ).split(' '),
+);
 
 export async function startGuardedProxy(): Promise<GuardedProxy> {
   const passes: Passes = new Map();

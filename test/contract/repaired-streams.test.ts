@@ -234,3 +234,58 @@ async function usageIn(answer: Response): Promise<Record<string, number | undefi
   assert.equal(answer.status, 200);
   return ((await answer.json()) as { usage: Record<string, number> }).usage;
 }
+
+test('forwarded calls with one index, without ids, or with objects for arguments are told apart and answered', async (t) => {
+  const call = (index: number | undefined, id: string | undefined, name: string, args: JsonObject | string) => ({
+    ...(index !== undefined && { index }),
+    ...(id !== undefined && { id }),
+    type: 'function',
+    function: { name, arguments: args },
+  });
+  const more = (index: number, id: string | null, args: string) => ({ index, id, function: { arguments: args } });
+  const cases: [name: string, answer: object[][] | object[]][] = [
+    // Ollama before 0.21, ollama/ollama#15457, and Dynamo, whose calls go on.
+    ['one index', [[call(0, 'a', 'f', '{"x":1}')], [call(0, 'b', 'g', '{"y":')], [more(0, null, '2}')]]],
+    ['one index in one chunk', [[call(0, 'a', 'f', '{"x":1}'), call(0, 'b', 'g', '{"y":2}')]]],
+    ['one id', [[call(0, 'a', 'f', '{"x":1}')], [call(1, 'a', 'g', '{"y":')], [more(1, 'a', '2}')]]],
+    ['no ids', [[call(0, undefined, 'f', '{"x":1}')], [call(1, '', 'g', '{"y":2}')]]],
+    ['objects', [[call(0, 'a', 'f', { x: 1 }), call(1, 'b', 'g', { y: 2 })]]],
+    ['a whole answer', [call(undefined, '', 'f', { x: 1 }), call(undefined, undefined, 'g', '{"y":2}')]],
+  ];
+  let answer: object[][] | object[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    const head = { id: 'c', created: 1, model: 'm' };
+    if (!Array.isArray(answer[0])) {
+      const choice = { index: 0, message: { role: 'assistant', tool_calls: answer }, finish_reason: 'tool_calls' };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ ...head, object: 'chat.completion', choices: [choice] }));
+      return;
+    }
+    const chunk = (delta: object, finish: string | null = null) =>
+      `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    const pieces = answer.map((calls) => chunk({ tool_calls: calls }));
+    response.setHeader('content-type', 'text/event-stream');
+    response.end([chunk({ role: 'assistant' }), ...pieces, chunk({}, 'tool_calls'), 'data: [DONE]\n\n'].join(''));
+  });
+  const gateway = await startGateway(t, overUpstreams(await listening(t, server)));
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+  for (const [name, given] of cases) {
+    answer = given;
+    const request = { model: 'chat', messages: [{ role: 'user' as const, content: 'Hello' }] };
+    const { choices } = Array.isArray(given[0])
+      ? await client.chat.completions.stream(request).finalChatCompletion()
+      : await client.chat.completions.create(request);
+    const calls = choices[0]?.message.tool_calls ?? [];
+    assert.deepEqual(
+      calls.map((one) => one.type === 'function' && [one.function.name, one.function.arguments]),
+      [
+        ['f', '{"x":1}'],
+        ['g', '{"y":2}'],
+      ],
+      name,
+    );
+    const ids = new Set(calls.map(({ id }) => id));
+    assert.ok(ids.size === 2 && !ids.has(''), name);
+  }
+});

@@ -117,20 +117,10 @@ function readOwner(folder: DataFolder): LockOwner | null {
 const lookIntervalMs = 1_000;
 
 /** Names kept within the folder, except for the vectors' shards. Logs of databases that stay open belong to them. */
-const watchedNames = [
-  'culvert.db',
-  'culvert.db-wal',
-  'ledger.db',
-  'ledger.db-wal',
-  'lock.db',
-  'crawl.db',
-  'pages.db',
-  'responses.db',
-  'batches.db',
-  'bodies.db',
-  'vector-stores.db',
-  'vectors',
-];
+const watchedNames = (
+  'culvert.db culvert.db-wal ledger.db ledger.db-wal lock.db crawl.db pages.db responses.db ' +
+  'batches.db bodies.db vector-stores.db vectors'
+).split(' ');
 
 export interface DataFolderWatch {
   /** Why nothing may be kept now, in words without a path; null when everything is where it was. */

@@ -40,16 +40,9 @@ const read = new Set<string>([
   'previous_interaction_id',
   'labels',
 ]);
-const readConfig = new Set([
-  'temperature',
-  'top_p',
-  'max_output_tokens',
-  'thinking_level',
-  'thinking_summaries',
-  'tool_choice',
-  'stop_sequences',
-  'seed',
-]);
+const readConfig = new Set(
+  'temperature top_p max_output_tokens thinking_level thinking_summaries tool_choice stop_sequences seed'.split(' '),
+);
 
 /** Reads a request of Interactions. What only Google runs (agents, their environments) is refused. */
 export function toResponseRequest(request: JsonObject): AsResponseRequest | Failure {

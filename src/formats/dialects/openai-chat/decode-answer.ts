@@ -127,14 +127,19 @@ interface Choice extends DeltaState {
   filtered: JsonObject;
 }
 
+/** Begins ids that must be made up, so that they are unlike those of other answers in the same conversation. */
+export function idPrefix({ id }: JsonObject, choice: JsonValue | undefined): string {
+  return `call_${typeof id === 'string' ? id.replace(/\W/g, '').slice(-12) : ''}_${jsonText(choice)}_`;
+}
+
 /** Turns the JSON objects of an answer, chunks or the whole one, into events. One per answer. */
 export class ChunkReader {
   /** After a `failed` nothing more is read. */
   failed = false;
   /** Chunks that could not be read. */
   skipped = 0;
-  /** `unnumbered` of each choice. */
-  unnumbered: DeltaState['unnumbered'];
+  /** `forwarded` of each choice. */
+  forwarded: DeltaState['forwarded'];
   readonly #usageOf: UsageOf;
   readonly #choicesRequested: number;
   readonly #provider: string | undefined;
@@ -272,20 +277,18 @@ export class ChunkReader {
     return faultOfChoice(value);
   }
 
-  #choiceAt(index: number, { id: answerId, model }: JsonObject): Choice {
+  #choiceAt(index: number, chunk: JsonObject): Choice {
     let choice = this.#choices.get(index);
     if (choice === undefined) {
-      // Ids that must be made up are unlike those of other answers in the same conversation.
-      const salt = typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : '';
       choice = {
         toolCalls: null,
-        idPrefix: `call_${salt}_${index}_`,
+        idPrefix: idPrefix(chunk, index),
         namesThoughts: false,
         provider: this.#provider,
         proofs: null,
-        held: this.#provider !== undefined && /gemini/i.test(jsonText(model)) ? [] : null,
+        held: this.#provider !== undefined && /gemini/i.test(jsonText(chunk.model)) ? [] : null,
         cited: false,
-        unnumbered: this.unnumbered,
+        forwarded: this.forwarded,
         finish: null,
         finished: false,
         skipped: 0,

@@ -5,7 +5,7 @@ import { AnswerProofs } from './answer-proofs.ts';
 import { readAnnotation } from './citations.ts';
 import { signatureIn } from './thought-signature.ts';
 import { listedThought, namedThought, thoughtsIn } from './thoughts.ts';
-import { ToolCallReader } from './tool-call-reader.ts';
+import { type Call, ToolCallReader } from './tool-call-reader.ts';
 
 /** A choice as far as its deltas change it. */
 export interface DeltaState {
@@ -21,8 +21,8 @@ export interface DeltaState {
   proofs: AnswerProofs | null;
   /** It named the pages that it rests on. */
   cited: boolean;
-  /** Called with each piece of a call that lacks an index, and the place of its call; absent: nobody forwards it. */
-  unnumbered: ((piece: JsonObject, place: number) => void) | undefined;
+  /** Called with each piece of a call, and its call; absent: nobody forwards it. */
+  forwarded: ((piece: JsonObject, call: Readonly<Call>) => void) | undefined;
 }
 
 /** Appends the events of a `delta`, or of the `message` of a whole answer. */
@@ -55,17 +55,19 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
     if ('signature' in proof) events.push({ type: 'text-signature', choice, ...proof });
   }
   if (Array.isArray(delta.tool_calls)) {
-    for (const call of delta.tool_calls) if (isObject(call)) readCall(call, choice, state, events);
+    for (const piece of delta.tool_calls) {
+      const call = isObject(piece) ? readCall(piece, choice, state, events) : null;
+      if (call !== null) state.forwarded?.(piece as JsonObject, call);
+    }
   }
   // The older form: one call, no id, no index.
   if (isObject(delta.function_call)) readCall({ index: 0, function: delta.function_call }, choice, state, events);
   state.proofs?.put(events, before, choice);
 }
 
-function readCall(call: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): void {
+function readCall(piece: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): Readonly<Call> | null {
   state.toolCalls ??= new ToolCallReader(choice, state.idPrefix);
-  const place = state.toolCalls.read(call, events);
-  if (state.unnumbered !== undefined && typeof call.index !== 'number') state.unnumbered(call, place);
+  return state.toolCalls.read(piece, events);
 }
 
 /** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */

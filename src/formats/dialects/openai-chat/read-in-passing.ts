@@ -13,9 +13,10 @@ import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { ChunkReader, usual } from './decode-answer.ts';
+import { ChunkReader, idPrefix, usual } from './decode-answer.ts';
 import { faultInWhole, neutralFinishReason } from './errors.ts';
 import { neutralUsage } from './read-usage.ts';
+import { type Call, mendCall, mendPiece } from './tool-call-reader.ts';
 import { doneFrame } from './wire.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
@@ -59,7 +60,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
     }
     if (finished !== null) {
       seen.finish(finished);
-      if (sawCalls || finder.calls) seen.mendReasons(chunk, finder.calls);
+      if (sawCalls) seen.mendReasons(chunk);
     }
     if (!sawContent) sawRole ||= data.includes('"role"');
     if (content && !sawRole) seen.addRoles(chunk);
@@ -79,7 +80,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
   function end(): PassingVerdict {
     const cut = seen.endMarked();
     if (cut !== null) return fails(cut);
-    return seen.allHaveReason() ? nothing : { ...nothing, before: seen.missingReasons(finder.calls), data: '[DONE]' };
+    return seen.allHaveReason() ? nothing : { ...nothing, before: seen.missingReasons(), data: '[DONE]' };
   }
 
   return {
@@ -88,7 +89,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       if (isEndMark(data)) return end();
       if (isForeign(event)) return nothing;
       // Each choice needs a role.
-      const length = sawContent && (sawRole || (choices ?? 1) === 1) ? finder.textLength(data) : -1;
+      const length = sawContent && !seen.mendsCalls && (sawRole || (choices ?? 1) === 1) ? finder.textLength(data) : -1;
       if (length < 0) return parse(data);
       seen.characters += length;
       return contentOnly;
@@ -125,7 +126,12 @@ function readWhole(
     seen.finishReason ??= stringOr(choice.finish_reason, null);
     const { content, tool_calls: calls, reasoning } = (choice.message ?? {}) as JsonObject;
     if (typeof content === 'string') seen.characters += content.length;
-    if (Array.isArray(calls) && calls.length > 0) seen.mendReason(choice);
+    if (Array.isArray(calls) && calls.length > 0) {
+      seen.mendReason(choice);
+      for (const [place, call] of calls.entries())
+        if (isObject(call) && mendCall(call, call.id || `${idPrefix(answer, choice.index)}${place}`))
+          seen.mended = true;
+    }
     if (reasoning !== undefined) seen.mendThought(choice.message);
   }
   return null;
@@ -144,6 +150,8 @@ class SeenInPassing implements PassingFacts {
   given: GivenId[] | undefined = undefined;
   /** The chunk or the whole answer that was read last is not as it came. */
   mended = false;
+  /** Calls of this stream lack what clients join them by: all their pieces must be read. */
+  mendsCalls = false;
   /** Indexes of choices that got their role from us. */
   #withRole: Set<JsonValue | undefined> | undefined = undefined;
   /** The chunk that was parsed last. */
@@ -173,7 +181,7 @@ class SeenInPassing implements PassingFacts {
     this.#last = chunk;
     if (this.#reader === null) {
       this.#reader = new ChunkReader(this.#usageOf, this.#choices);
-      this.#reader.unnumbered = (piece, place) => this.#number(piece, place);
+      this.#reader.forwarded = (piece, call) => this.#mendCall(piece, call);
     }
     this.#reader.read(chunk, events);
   }
@@ -190,33 +198,35 @@ class SeenInPassing implements PassingFacts {
   }
 
   /** Chunks with the reasons that are missing at `[DONE]`, without which clients take an answer for a cut one. */
-  missingReasons(unparsedCalls: boolean): string {
+  missingReasons(): string {
     const events: NeutralEvent[] = [];
     this.#reader?.finishAll(events);
     const { usage: _, ...head } = this.#last;
     return events
       .filter((event) => event.type === 'finish')
       .map(({ choice: index, reason }) => {
-        const called = reason === 'tool-calls' || (index === 0 && unparsedCalls);
-        const end = { index, delta: {}, finish_reason: called ? 'tool_calls' : 'stop' };
+        const end = { index, delta: {}, finish_reason: reason === 'tool-calls' ? 'tool_calls' : 'stop' };
         return `data: ${JSON.stringify({ ...head, choices: [end] })}\n\n`;
       })
       .join('');
   }
 
-  /** Clients join the pieces of calls by their index alone, or throw where it is missing. */
-  #number(piece: JsonObject, place: number): void {
-    if (place < 0) return;
-    piece.index = place;
+  /**
+   * Clients join the pieces of calls by their index alone, or throw where it is missing: Gemini leaves it out, Ollama had 0
+   * for every call. An empty id cannot be answered.
+   */
+  #mendCall(piece: JsonObject, call: Readonly<Call>): void {
+    this.mendsCalls ||= typeof piece.index !== 'number';
+    if (!mendPiece(piece, call)) return;
     this.mended = true;
+    this.mendsCalls = true;
   }
 
-  /** `unparsed`: the first choice has called a tool in a chunk that was not read. */
-  mendReasons({ choices }: JsonObject, unparsed: boolean): void {
+  mendReasons({ choices }: JsonObject): void {
     for (const choice of listIn(choices)) {
       if (!isObject(choice)) continue;
       const index = typeof choice.index === 'number' ? choice.index : 0;
-      if ((index === 0 && unparsed) || this.#reader?.hasCalled(index) === true) this.mendReason(choice);
+      if (this.#reader?.hasCalled(index) === true) this.mendReason(choice);
     }
   }
 
@@ -321,12 +331,8 @@ function lengthAfter(data: string, at: number, key: string): number {
  * `"usage":null` and `"error":null` are in every chunk of some providers and mean nothing.
  */
 class TextFinder {
-  /** A call of the first choice went by unparsed. */
-  calls = false;
   #indexAt = 0;
   #contentAt = 0;
-  /** The chunk has no index but the choice's. */
-  #oneIndex = false;
 
   /** Characters of text in a chunk that says nothing else; -1 for a chunk that must be parsed. */
   textLength(data: string): number {
@@ -347,25 +353,22 @@ class TextFinder {
     if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":');
     const at = this.#indexAt;
     if (!data.startsWith('"index":0', at)) return false;
-    this.#oneIndex = data.indexOf('"index":', at + 8) < 0;
-    if (this.#oneIndex) return true;
+    if (data.indexOf('"index":', at + 8) < 0) return true;
     const deltaAt = data.indexOf('"delta"');
     return deltaAt > at && data.lastIndexOf('"delta"') === deltaAt;
   }
 
   /**
-   * Characters of the first non-empty piece of content: enough to know that there is some, and roughly how much. -1 for a
-   * piece of a call without an index, which must be parsed to get one.
+   * Characters of the first non-empty piece of content: enough to know that there is some, and roughly how much. -1 for
+   * the beginning of a call.
    */
   #contentLength(data: string): number {
     for (const key of contentKeys) {
       const length = lengthAfter(data, data.indexOf(key), key);
       if (length === 0) continue;
       // It must be parsed to get the other name.
-      if (key === '"reasoning"') return -1;
-      if (key !== '"arguments"' || (this.calls && !this.#oneIndex) || !data.includes('"tool_calls"')) return length;
-      if (this.#oneIndex) return -1;
-      this.calls = true;
+      if (key === '"reasoning"' || (key === '"arguments"' && lengthAfter(data, data.indexOf('"name"'), '"name"') > 0))
+        return -1;
       return length;
     }
     return 0;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
@@ -7,10 +7,12 @@ import { signatureIn } from './thought-signature.ts';
 /** Beyond any model's parallel calls; further ones are skipped and counted. */
 const callsMax = 256;
 
-interface Call {
+export interface Call {
   /** Dense place among the announced calls; -1 until its name is known. */
   place: number;
+  /** As the provider gives it; `unique` is the one that callers get. */
   id: string;
+  unique: string;
   /** Arguments that came before the name. */
   held: string;
   /** End of the arguments so far. */
@@ -43,15 +45,15 @@ export class ToolCallReader {
     this.#idPrefix = idPrefix;
   }
 
-  /** Appends the events of a piece. Place of its call among the announced ones; -1 until its name is known. */
-  read(piece: JsonObject, events: NeutralEvent[]): number {
-    const called = isObject(piece.function) ? piece.function : objectIn(piece.custom);
+  /** Appends the events of a piece. Null: its call is one too many. */
+  read(piece: JsonObject, events: NeutralEvent[]): Readonly<Call> | null {
+    const called = calledIn(piece);
     const id = typeof piece.id === 'string' ? piece.id : '';
     const name = typeof called.name === 'string' ? called.name : '';
     const call = this.#callOf(piece, id, name);
     if (call === null) {
       this.#dropped += 1;
-      return -1;
+      return null;
     }
     this.#last = call;
     if (call.id === '') call.id = id;
@@ -60,20 +62,20 @@ export class ToolCallReader {
     if (text !== '') call.lastPiece = text;
     if (call.place < 0) {
       call.held += text;
-      if (name === '') return -1;
+      if (name === '') return call;
       call.place = this.announced;
       this.announced += 1;
       if (call.id === '') call.id = `${this.#idPrefix}${call.place}`;
       const custom = call.text === null;
-      const unique = this.#ids.take(call.id);
-      const start = { type: 'tool-call-start' as const, choice, call: call.place, id: unique, name };
+      call.unique = this.#ids.take(call.id);
+      const start = { type: 'tool-call-start' as const, choice, call: call.place, id: call.unique, name };
       const proof = piece.extra_content === undefined ? null : signatureIn(piece);
       events.push({ ...start, ...(custom && { custom }), ...proof });
       const argumentsJson = custom ? `{"input":"${call.held}` : call.held;
       if (argumentsJson !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson });
       call.held = '';
     } else if (text !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: text });
-    return call.place;
+    return call;
   }
 
   /** Ends the arguments of calls of custom tools. To be called at the end of the choice. */
@@ -111,6 +113,7 @@ export class ToolCallReader {
     const call: Call = {
       place: -1,
       id,
+      unique: '',
       held: '',
       lastPiece: '',
       text: isObject(piece.custom) ? null : new ArgumentsText(),
@@ -122,8 +125,29 @@ export class ToolCallReader {
   }
 }
 
+const calledIn = ({ function: called, custom }: JsonObject): JsonObject =>
+  isObject(called) ? called : objectIn(custom);
+
 const insideOfString = (text: JsonValue | undefined): string =>
   typeof text === 'string' ? JSON.stringify(text).slice(1, -1) : '';
+
+/** Gives a forwarded piece the place and the id by which clients join it. True if it changed. */
+export function mendPiece(piece: JsonObject, { place, unique }: Readonly<Call>): boolean {
+  if (place < 0) return false;
+  const misplaced = piece.index !== place;
+  piece.index = place;
+  const begins = hasText(piece.id) || hasText(calledIn(piece).name);
+  return mendCall(piece, begins ? unique : piece.id) || misplaced;
+}
+
+/** Gives a forwarded call its id, and its arguments as the text that clients read. True if it changed. */
+export function mendCall(call: JsonObject, id: JsonValue | undefined): boolean {
+  const args = objectIn(call.function).arguments;
+  if (call.id === id && !isObject(args)) return false;
+  if (id !== undefined) call.id = id;
+  if (isObject(args)) objectIn(call.function).arguments = JSON.stringify(args);
+  return true;
+}
 
 /** Arguments are a string of JSON; some servers send the object itself. */
 function argumentsOf({ input, arguments: value = input }: JsonObject): string {

@@ -12,17 +12,10 @@ export const writer = openAiLike({
   envKey: 'WRITER_API_KEY',
   paths: { chat: '/chat', responses: null, messages: null },
   quirks: {
-    omit: [
-      'frequency_penalty',
-      'presence_penalty',
-      'logit_bias',
-      'top_logprobs',
-      'parallel_tool_calls',
-      'service_tier',
-      'store',
-      'metadata',
-      'user',
-    ],
+    omit: (
+      'frequency_penalty presence_penalty logit_bias top_logprobs parallel_tool_calls service_tier ' +
+      'store metadata user'
+    ).split(' '),
     rename: { max_completion_tokens: 'max_tokens' },
     seed: false,
   },

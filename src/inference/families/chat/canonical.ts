@@ -71,16 +71,12 @@ function liesElsewhere(part: NeutralPart): boolean {
 }
 
 /** Hints for a provider's books and caches. Others, such as Gemini's `cachedContent`, change the answer. */
-const booked: ReadonlySet<string> = new Set([
-  'metadata',
-  'labels',
-  'store',
-  'service_tier',
-  'safety_identifier',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-]);
+const booked: ReadonlySet<string> = new Set(
+  (
+    'metadata labels store service_tier safety_identifier prompt_cache_key prompt_cache_retention ' +
+    'prompt_cache_options'
+  ).split(' '),
+);
 
 function withoutLabels(body: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !booked.has(name)));

@@ -3,32 +3,17 @@ import type { UpstreamHeaders } from '../../../upstream/transport/upstream-call.
 
 type CallerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Headers of one connection, or set for the upstream here. */
-const gatewayHeaders = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  // They say who called, from where, and to what of the operator's an answer is charged.
-  'forwarded',
-  'from',
-  'openai-organization',
-  'openai-project',
-  'origin',
-  'referer',
-  'traceparent',
-  'tracestate',
-  'via',
-  'x-goog-user-project',
-  'x-real-ip',
-  'x-request-id',
-]);
+/**
+ * Headers of one connection, or set for the upstream here; and those that say who called, from where, and to what of the
+ * operator's an answer is charged.
+ */
+const gatewayHeaders = new Set(
+  (
+    'accept-encoding connection content-length expect host keep-alive te trailer ' +
+    'transfer-encoding upgrade forwarded from openai-organization openai-project origin referer ' +
+    'traceparent tracestate via x-goog-user-project x-real-ip x-request-id'
+  ).split(' '),
+);
 const gatewayPrefixes = /^(?:x-culvert-|x-forwarded-|proxy-|sec-|cf-)/;
 /** `secretHeader` would take it for a key. */
 const passedAnyway = 'idempotency-key';
