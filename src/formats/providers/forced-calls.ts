@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 
 /** Members that switch it off at DeepSeek and Moonshot. */
@@ -25,6 +25,27 @@ export function withoutThoughtsBeforeForcedCalls(off: JsonObject): FitMembers {
 export function requiredForAny({ tool_choice: choice }: JsonObject): FittedMembers | null {
   return choice === 'any' ? { members: { tool_choice: 'required' }, losses: [] } : null;
 }
+
+/** For servers that refuse `any` and a choice among some tools: they get those tools alone. */
+export const choiceWithoutSome = choiceAs((choice) => objectIn(choice.allowed_tools));
+
+/** For servers that refuse or ignore a choice by name, too: LM Studio and llama.cpp take words alone. */
+export const choiceInWords = choiceAs((choice) => {
+  return isObject(choice.function) ? { mode: 'required', tools: [choice] } : objectIn(choice.allowed_tools);
+});
+
+function choiceAs(allowedIn: (choice: JsonObject) => JsonObject): FitMembers {
+  const fit = (body: JsonObject): FittedMembers | null => {
+    const { mode, tools } = allowedIn(objectIn(body.tool_choice));
+    if (!Array.isArray(tools) || !Array.isArray(body.tools)) return requiredForAny(body);
+    const names = new Set(tools.map(nameOfTool));
+    const some = body.tools.filter((tool) => names.has(nameOfTool(tool)));
+    return some.length === 0 ? null : { members: { tools: some, tool_choice: mode ?? 'auto' }, losses: [] };
+  };
+  return Object.assign(fit, { of: 'tools' } as const);
+}
+
+const nameOfTool = (tool: JsonValue) => objectIn(objectIn(tool).function).name;
 
 function isForced({ tools, tool_choice: choice }: JsonObject): boolean {
   return Array.isArray(tools) && (choice === 'required' || isObject(choice));

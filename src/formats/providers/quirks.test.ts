@@ -4,12 +4,16 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { modelFacts } from './model-facts.ts';
 import { applyQuirks, quirksOf } from './quirks.ts';
 import { anthropic } from './services/anthropic.ts';
+import { cerebras } from './services/cerebras.ts';
 import { deepseek } from './services/deepseek.ts';
 import { groq } from './services/groq.ts';
+import { llamacpp } from './services/llamacpp.ts';
 import { lmstudio } from './services/lmstudio.ts';
 import { mistral } from './services/mistral.ts';
 import { openai } from './services/openai.ts';
 import { perplexity } from './services/perplexity.ts';
+import { sglang } from './services/sglang.ts';
+import { vllm } from './services/vllm.ts';
 import { xai } from './services/xai.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
@@ -77,6 +81,30 @@ test('a JSON schema over JSON mode alone is told in words and listed as narrowed
 test('LM Studio: JSON mode becomes a schema of any object', () => {
   const fitted = applyQuirks({ messages, response_format: { type: 'json_object' } }, quirksOf(lmstudio, 'm'));
   assert.equal((fitted.body.response_format as JsonObject).type, 'json_schema');
+});
+
+test('a choice of tools that a server refuses is a word, and these tools alone', () => {
+  const tool = (name: string): JsonObject => ({ type: 'function', function: { name } });
+  const choiceOf = (provider: typeof vllm, tool_choice: JsonObject | string) => {
+    const { body, losses } = applyQuirks(
+      { model: 'm', messages, tools: [tool('a'), tool('b')], tool_choice },
+      provider.quirks,
+    );
+    assert.deepEqual(losses, []);
+    return [body.tool_choice, body.tools];
+  };
+  const all = [tool('a'), tool('b')];
+  const some = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tool('b')] } };
+  for (const provider of [lmstudio, llamacpp]) {
+    // "Invalid tool_choice type: 'object'. Supported string values: none, auto, required" (lmstudio-bug-tracker#670)
+    assert.deepEqual(choiceOf(provider, tool('b')), ['required', [tool('b')]]);
+  }
+  for (const provider of [vllm, sglang, groq]) assert.deepEqual(choiceOf(provider, tool('b')), [tool('b'), all]);
+  for (const provider of [lmstudio, llamacpp, vllm, sglang, groq, cerebras]) {
+    assert.deepEqual(choiceOf(provider, some), ['auto', [tool('b')]]);
+    assert.deepEqual(choiceOf(provider, 'any'), ['required', all]);
+    assert.deepEqual(choiceOf(provider, 'none'), ['none', all]);
+  }
 });
 
 test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1 keeps its temperature', () => {

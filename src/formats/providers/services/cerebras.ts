@@ -1,6 +1,6 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
-import { requiredForAny } from '../forced-calls.ts';
+import { choiceWithoutSome } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults, withThoughtsAsReasoning } from '../histories.ts';
 import { hintsForOpenAi, openAiLike, wordsOfMistral } from '../openai-like.ts';
 
@@ -18,7 +18,7 @@ export const cerebras = openAiLike({
     rename: { random_seed: 'seed' },
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
     history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning'), withPicturesBehindResults),
-    fits: [requiredForAny, schemaOfJsonMode],
+    fits: [choiceWithoutSome, schemaOfJsonMode],
     nativeN: false,
     files: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning

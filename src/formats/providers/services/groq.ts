@@ -2,7 +2,7 @@ import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { lowToHigh } from '../efforts.ts';
-import { requiredForAny } from '../forced-calls.ts';
+import { choiceWithoutSome } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withThoughtsAsReasoning } from '../histories.ts';
 import {
   hintsForOpenAi,
@@ -28,7 +28,7 @@ export const groq = openAiLike({
     // "property 'prompt_cache_key' is unsupported".
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },
-    fits: [requiredForAny, schemaOfJsonMode],
+    fits: [choiceWithoutSome, schemaOfJsonMode],
     nativeN: false,
     files: false,
     logprobs: false,

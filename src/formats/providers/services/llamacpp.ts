@@ -1,3 +1,4 @@
+import { choiceInWords } from '../forced-calls.ts';
 import { grammarSchemas } from '../grammar-schemas.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -9,7 +10,7 @@ export const llamacpp = openAiLike({
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, encoding: 'asked' },
-  quirks: { systemFirst: true, nativeN: false, fits: [grammarSchemas] },
+  quirks: { systemFirst: true, nativeN: false, fits: [grammarSchemas, choiceInWords] },
   errors: [
     { code: 'exceed_context_size_error', class: 'too_long' },
     // The model wrote a call that is no JSON (github.com/ggml-org/llama.cpp/issues/22072).

@@ -1,4 +1,5 @@
 import { schemaForJsonMode } from '../answer-forms.ts';
+import { choiceInWords } from '../forced-calls.ts';
 import { grammarSchemas } from '../grammar-schemas.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -16,7 +17,7 @@ export const lmstudio = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
     logprobs: false,
-    fits: [grammarSchemas, schemaForJsonMode],
+    fits: [grammarSchemas, schemaForJsonMode, choiceInWords],
   },
   tooLong: [
     /keep the first (?<sent>\d+) tokens when context.*?context length of only (?<most>\d+)/is,

@@ -1,4 +1,5 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
+import { choiceWithoutSome } from '../forced-calls.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.sglang.ai/basic_usage/openai_api.html */
@@ -7,7 +8,7 @@ export const sglang = openAiLike({
   title: 'SGLang',
   baseUrl: 'http://127.0.0.1:30000/v1',
   local: true,
-  quirks: { systemFirst: true, fits: [schemaOfJsonMode] },
+  quirks: { systemFirst: true, fits: [choiceWithoutSome, schemaOfJsonMode] },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, without: ['messages'] },
   tooLong: [/input \((?<sent>\d+) tokens\) is longer than the model's context length \((?<most>\d+) tokens\)/i],
