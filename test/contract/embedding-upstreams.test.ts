@@ -198,6 +198,21 @@ for (const one of cases) {
   });
 }
 
+test("the purpose in the service's own member, as Jina's clients send it, or as LiteLLM's users do, is not overruled", async (t) => {
+  for (const [type, own] of [
+    ['jina', { task: 'retrieval.passage' }],
+    ['gemini', { task_type: 'RETRIEVAL_DOCUMENT' }],
+    ['gemini', { taskType: 'RETRIEVAL_DOCUMENT' }],
+  ] as const) {
+    const one = cases.find((known) => known.type === type)!;
+    const { upstream, ask } = await world(t, one);
+    const response = await ask({ ...wish, ...own });
+    assert.equal(response.headers.get('x-culvert-dropped'), null);
+    await response.text();
+    assert.deepEqual(asked(upstream)[0]!.body, { ...one.body, ...one.document });
+  }
+});
+
 test('an Ollama below a path of a proxy is asked there, for embeddings as for chats', async (t) => {
   const { upstream, ask } = await world(t, { ...cases.find(({ type }) => type === 'ollama')!, base: '/ollama/v1' });
   assert.equal((await ask(wish)).status, 200);

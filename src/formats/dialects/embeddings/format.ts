@@ -1,5 +1,11 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { EmbeddingInputs, EmbeddingRequest, InputType, VectorEncoding } from '../../neutral/embedding.ts';
+import {
+  type EmbeddingInputs,
+  type EmbeddingRequest,
+  type InputType,
+  inputTypeOf,
+  type VectorEncoding,
+} from '../../neutral/embedding.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 
@@ -95,10 +101,16 @@ export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string 
   const known = facts.inputType;
   if (known === undefined || known === 'refused') return null;
   const asymmetric = known.asymmetric === 'all' || known.asymmetric.test(model);
-  const requestedType = request.inputType ?? (asymmetric ? request.purpose : null);
+  const named = purposeNames(known)
+    .map((name) => request.extra[name])
+    .find((word) => typeof word === 'string');
+  const requestedType = request.inputType ?? (named ? inputTypeOf(named) : asymmetric ? request.purpose : null);
   if (requestedType === null || !Object.hasOwn(known.words, requestedType)) return requestedType;
   return known.words[requestedType as InputType] ?? null;
 }
+
+/** Members in which clients of the service, and LiteLLM's, name the purpose. */
+const purposeNames = (facts: InputTypeFacts): string[] => [facts.field, 'task_type'];
 
 /** The member that tells an order's purpose as it goes to a service of OpenAI's format; null: none does. */
 export function inputTypeMember(order: EmbeddingOrder): JsonObject | null {
@@ -139,6 +151,8 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
     losses.push({ field: 'input_type', why: 'unsupported' });
   }
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });
-  if (extra === 'lost') for (const field in request.extra) losses.push({ field, why: 'unknown' });
+  const read = typeof facts.inputType === 'object' ? purposeNames(facts.inputType) : [];
+  if (extra === 'lost')
+    for (const field in request.extra) if (!read.includes(field)) losses.push({ field, why: 'unknown' });
   return losses;
 }
