@@ -10,8 +10,9 @@ const callsMax = 256;
 export interface Call {
   /** Dense place among the announced calls; -1 until its name is known. */
   place: number;
-  /** As the provider gives it; `unique` is the one that callers get. */
+  /** The provider's, or made up. */
   id: string;
+  /** The one that callers get. */
   unique: string;
   /** Arguments that came before the name. */
   held: string;

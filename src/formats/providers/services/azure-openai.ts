@@ -27,17 +27,10 @@ export const azureOpenAi = openAiLike({
   // A deployment has a price if it is named for its model.
   prices: 'azure',
   baseUrl: null,
-  baseSuffixes: [
-    '/openai/v1/chat/completions',
-    '/openai/v1/responses',
-    '/openai/v1',
-    '/openai',
-    '/anthropic/v1/messages',
-    '/anthropic/v1',
-    '/anthropic',
-    '/models/chat/completions',
-    '/models',
-  ],
+  baseSuffixes: (
+    '/openai/v1/chat/completions /openai/v1/responses /openai/v1 /openai /anthropic/v1/messages ' +
+    '/anthropic/v1 /anthropic /models/chat/completions /models'
+  ).split(' '),
   // Anthropic's models keep the names of their vendor, unless the deployment was renamed.
   families: [{ pattern: /^claude-/, dialects: ['anthropic-messages'] }],
   auth: 'api-key',
