@@ -65,6 +65,43 @@ test('what is wrong with a batch is said in its row, and with its lines in a fil
   assert.match(await saved(page, 'Errors'), /"custom_id":"wrong"/);
 });
 
+test('a batch that cannot begin is tried again without another upload, and one that is cancelled never begins', {
+  skip,
+}, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/jobs');
+  const dialog = page.getByRole('dialog');
+  const uploads: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'POST' && request.url().endsWith('/v1/files')) uploads.push(request.url());
+  });
+  const file = { name: 'again.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(`${line('a', 'One?')}\n`) };
+  const fill = async () => {
+    await page.getByRole('button', { name: 'New batch' }).click();
+    await dialog.getByLabel('Requests').setInputFiles(file);
+  };
+  await fill();
+  const named = dialog.getByLabel('Endpoint').locator('option');
+  await named.filter({ hasText: '/v1/moderations' }).waitFor({ state: 'attached' });
+  await named.filter({ hasText: '/v1/messages' }).waitFor({ state: 'attached' });
+  await page.route('**/v1/batches', (route) => route.fulfill({ status: 500, json: { error: { message: 'Full.' } } }), {
+    times: 1,
+  });
+  const begun = dialog.getByRole('button', { name: 'Begin' });
+  await begun.click();
+  await dialog.getByText('Full.').waitFor();
+  await begun.click();
+  await page.getByText('The batch has begun.').waitFor();
+  assert.equal(uploads.length, 1);
+
+  const refused = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/v1/files'));
+  // Nobody answers this one.
+  await page.route('**/v1/files', () => {}, { times: 1 });
+  await fill();
+  await begun.click();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await refused;
+});
+
 test('the key that an address names is used, and any other is found by typing, of more than a list holds', {
   skip,
 }, async (t) => {

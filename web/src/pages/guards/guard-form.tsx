@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { GuardReply } from '../../../../src/admin/entries/guards.ts';
 import { guards } from '../../api/entries.ts';
-import { get } from '../../api/request.ts';
 import { Read } from '../../parts/read.tsx';
 import { StoredForm } from '../../parts/stored/stored-form.tsx';
-import { bodyOf, type Document, operationsOf } from '../reference/open-api.ts';
+import type { Document } from '../reference/open-api.ts';
+import { bodySchemaOf, openApiQuery } from '../reference/open-api-query.ts';
 import { GuardControl } from './guard-control.tsx';
 import {
   definitionOf,
@@ -25,18 +25,12 @@ interface GuardFormProps {
 
 /** Makes a guard, or changes the stored one. */
 export function GuardForm(props: GuardFormProps) {
-  const query = useQuery({
-    queryKey: ['/openapi.json'],
-    queryFn: ({ signal }) => get<Document>('/openapi.json', {}, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-    select: fieldsIn,
-  });
+  const query = useQuery({ ...openApiQuery, select: fieldsIn });
   return <Read query={query}>{(fields) => <Fields fields={fields} {...props} />}</Read>;
 }
 
 function fieldsIn(document: Document): GuardField[] {
-  const making = operationsOf(document).find(({ id }) => id === `POST ${guards.path}`);
-  return making === undefined ? [] : guardFields(bodyOf(making)?.schema ?? {});
+  return guardFields(bodySchemaOf(document, `POST ${guards.path}`));
 }
 
 function Fields({ fields, guard, onDone }: GuardFormProps & { fields: readonly GuardField[] }) {

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { BookOpen } from 'lucide-react';
 import { useMemo } from 'react';
 import { useCaller } from '../../api/caller.ts';
-import { get } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { classes } from '../../parts/classes.ts';
 import { SearchInput } from '../../parts/controls.tsx';
@@ -11,7 +10,8 @@ import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Read } from '../../parts/read.tsx';
 import { SpeaksAs } from '../../parts/speaks-as.tsx';
-import { type Document, isFound, operationsOf } from './open-api.ts';
+import { isFound, operationsOf } from './open-api.ts';
+import { openApiQuery } from './open-api-query.ts';
 import { OperationView } from './operation-view.tsx';
 import { OperationsList } from './operations-list.tsx';
 
@@ -19,11 +19,7 @@ import { OperationsList } from './operations-list.tsx';
 export default function ReferencePage() {
   const [{ text = '', operation: chosen }, setFilters] = useFilters<'text' | 'operation'>();
   const callers = useCaller();
-  const query = useQuery({
-    queryKey: ['/openapi.json'],
-    queryFn: ({ signal }) => get<Document>('/openapi.json', {}, signal),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const query = useQuery(openApiQuery);
   const { data } = query;
   const operations = useMemo(() => (data === undefined ? [] : operationsOf(data)), [data]);
   const found = text === '' ? operations : operations.filter((operation) => isFound(operation, text));
