@@ -5,7 +5,7 @@ import { chromiumMissing } from '../chromium.ts';
 import { agentClient, sending } from '../clients/a2a-client.ts';
 import { startAgent } from '../start-agent.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
-import { assertLooksRight, openPage, shoot } from './open-page.ts';
+import { assertLooksRight, openPage, settled, shoot } from './open-page.ts';
 
 const skip = chromiumMissing;
 
@@ -24,7 +24,7 @@ test('an agent is added, tested, called, changed and removed', { skip }, async (
   await dialog.getByLabel('Name').fill('my worker');
   await dialog.getByLabel('URL').fill(agent.url);
   await dialog.getByLabel('Token').fill('of-the-agent');
-  await dialog.getByLabel('Units per message').fill('3');
+  await dialog.getByLabel('Units per message').fill('2,5');
   await dialog.getByRole('button', { name: 'Add agent' }).click();
   await dialog.getByText('has 1 to 64 letters').waitFor();
   await dialog.getByLabel('Name').fill('worker');
@@ -73,6 +73,32 @@ test('an agent is added, tested, called, changed and removed', { skip }, async (
   await page.getByText('worker was removed.').waitFor();
   const headers = { authorization: `Bearer ${adminKey}` };
   assert.equal((await gateway.fetch('/admin/v1/agents/worker', { headers })).status, 404);
+});
+
+test('a reader who closes the form while a new agent is tested stays where they are', { skip }, async (t) => {
+  const agent = await startAgent(t);
+  const gateway = await startGateway(t, {});
+  const page = await openPage(t, gateway, '/dashboard/agents');
+  const held = Promise.withResolvers<void>();
+  await page.route('**/agents/slow/test', async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await page.getByRole('button', { name: 'Add agent' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('slow');
+  await dialog.getByLabel('URL').fill(agent.url);
+  const tested = page.waitForRequest('**/agents/slow/test');
+  await dialog.getByRole('button', { name: 'Add agent' }).click();
+  await tested;
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await dialog.getByRole('button', { name: 'Discard them' }).click();
+  await page.getByRole('link', { name: 'Models' }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor();
+  held.resolve();
+  await page.getByText('slow was added. It has 1 skill.').waitFor();
+  await settled(page);
+  assert.equal(new URL(page.url()).pathname, '/dashboard/models');
 });
 
 /** A card whose skill has no text where A2A wants one. */

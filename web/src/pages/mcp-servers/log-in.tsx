@@ -9,6 +9,7 @@ import { Button, buttonClass } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Ago, None } from '../../parts/figures.tsx';
+import { clock } from '../../parts/format.ts';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -93,8 +94,8 @@ function LogInButton({ server: { name, login } }: { server: McpServerReply }) {
               <p>You are logged in.</p>
             ) : (
               <p className="text-muted">
-                The address works once, until {new Date(begin.data.expires_at).toLocaleTimeString()}. This page notices
-                when you are logged in.
+                The address works once, until {clock(Date.parse(begin.data.expires_at))}. This page notices when you are
+                logged in.
               </p>
             )}
             <div className="flex justify-end">
