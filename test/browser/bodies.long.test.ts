@@ -154,4 +154,13 @@ test('kept requests are found by their words, on one page and in the address', {
   await page.getByRole('list', { name: 'Kept now' }).waitFor({ state: 'detached' });
   await page.getByRole('searchbox', { name: 'Words in requests and answers' }).fill('no such pastry');
   await page.getByText('No kept request has these words.').waitFor();
+  // An address may have more than the server searches for.
+  await page.goto(`/dashboard/bodies?text=${'long'.repeat(100)}`);
+  await page.getByText('No kept request has these words.').waitFor();
+  await page.goto('/dashboard/bodies?account=nobody');
+  await page.getByText('No kept request matches these filters.').waitFor();
+  const filter = page.getByLabel('Model', { exact: true });
+  await filter.focus();
+  const offered = page.locator('datalist option[value=smart]');
+  await offered.first().waitFor({ state: 'attached' });
 });

@@ -47,6 +47,9 @@ test('what caches keep and save is seen, and cleared by model, by key and at onc
   await page.getByText('No model has used its cache.').waitFor();
   await page.getByText('cache: { ttl: 1h, scope: key }').waitFor();
   await assertLooksRight(page, 'cache-none');
+  await page.goto('/dashboard/cache?model=smart');
+  await page.getByText('The model smart has not used a cache.').waitFor();
+  await page.goto('/dashboard/cache');
 
   for (const model of ['smart', 'other']) await ask(model, 'Where is my parcel?');
   await until('both answers are kept', async () => (await kept()) === 2);

@@ -180,6 +180,8 @@ test('a trial shows the text as a model would get it', { skip }, async (t) => {
   const shown = page.getByRole('figure', { name: 'What the model would receive' });
   await shown.getByText('Write to <EMAIL_1> or to <EMAIL_2>').waitFor();
   await assertAccessible(page);
+  await page.getByRole('button', { name: 'Try as an answer' }).click();
+  await page.getByRole('figure', { name: 'What the caller would receive' }).waitFor();
 });
 
 test('a guard of the file is shown with its models, and not changed', { skip }, async (t) => {

@@ -3,7 +3,8 @@ import { ScrollText } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { BodiesReply } from '../../../../src/admin/bodies.ts';
 import type { BodyRuleReply } from '../../../../src/admin/entries/body-rules.ts';
-import { usePages } from '../../api/pages.ts';
+import { models } from '../../api/entries.ts';
+import { textMax, usePages } from '../../api/pages.ts';
 import { useMay } from '../../api/rights.ts';
 import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -27,7 +28,8 @@ const textMin = 2;
 export default function BodiesPage() {
   const [{ text, account, key, model }, setFilters] = useFilters<'text' | 'account' | 'key' | 'model'>();
   const range = useRange(anyTime, 'any');
-  const searchText = text === undefined || text.length < textMin ? undefined : text;
+  const searchText = text === undefined || text.length < textMin ? undefined : text.slice(0, textMax);
+  const some = range.text !== anyTime || [account, key, model].some((one) => one !== undefined);
   const pages = usePages<Row>(
     '/admin/v1/bodies',
     { text: searchText, account, key, model, ...range.query },
@@ -49,7 +51,7 @@ export default function BodiesPage() {
             className="w-full sm:w-72"
           />
           <AccountFilter value={account} onValue={filter('account')} />
-          <FilterInput label="Model" value={model} onValue={filter('model')} from="/admin/v1/models" />
+          <FilterInput label="Model" value={model} onValue={filter('model')} from={models.path} field="id" />
           {key !== undefined && <FilterInput label="Key" value={key} onValue={filter('key')} />}
         </>
       }
@@ -67,14 +69,18 @@ export default function BodiesPage() {
             title={
               pages.next !== null
                 ? 'None so far.'
-                : searchText === undefined
-                  ? 'No requests are kept.'
-                  : 'No kept request has these words.'
+                : searchText !== undefined
+                  ? 'No kept request has these words.'
+                  : some
+                    ? 'No kept request matches these filters.'
+                    : 'No requests are kept.'
             }
           >
             {pages.next !== null
               ? 'There are more to search: go to the next page.'
-              : 'On the page of a key, an account or a model, you can keep its requests and answers for a while.'}
+              : some
+                ? 'Remove a filter or choose a longer time.'
+                : 'On the page of a key, an account or a model, you can keep its requests and answers for a while.'}
           </Empty>
         }
       />

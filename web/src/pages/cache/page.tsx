@@ -9,6 +9,7 @@ import { useMay } from '../../api/rights.ts';
 import { Begin } from '../../parts/begin.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
 import { Ago, Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { bytes, count, percent, plural } from '../../parts/format.ts';
@@ -79,12 +80,7 @@ export default function CachePage() {
               columns={mayClear ? [...columns, clearColumn(setClearing)] : columns}
               rows={cache.models}
               keyOf={(row) => row.model}
-              empty={
-                <Begin icon={<DatabaseZap />} title="No model has used its cache." yaml={yaml} action={<ToModels />}>
-                  A model with a cache keeps complete answers, and gives them to identical requests. You turn it on for
-                  each model, here or in the file.
-                </Begin>
-              }
+              empty={<NoneUsed model={model} />}
             />
             {cache.data.length > 0 && (
               <Table
@@ -123,6 +119,22 @@ export default function CachePage() {
         <ClearForm model={clearing ?? ''} onDone={() => setClearing(null)} />
       </Dialog>
     </Page>
+  );
+}
+
+function NoneUsed({ model }: { model: string | undefined }) {
+  if (model !== undefined) {
+    return (
+      <Empty icon={<DatabaseZap />} title={`The model ${model} has not used a cache.`}>
+        Remove the filter, or choose a longer time.
+      </Empty>
+    );
+  }
+  return (
+    <Begin icon={<DatabaseZap />} title="No model has used its cache." yaml={yaml} action={<ToModels />}>
+      A model with a cache keeps complete answers, and gives them to identical requests. You turn it on for each model,
+      here or in the file.
+    </Begin>
   );
 }
 
@@ -217,7 +229,7 @@ const scopeColumns: readonly Column<ScopeRow>[] = [
     cell: ({ scope, model }) => (
       <div className="min-w-0 max-w-[46cqw] @xl:max-w-72">
         <div className="truncate" title={scope ?? undefined}>
-          {scope ?? 'everybody'}
+          {scope === 'all' ? 'everybody' : scope}
         </div>
         <div className="truncate text-muted text-xs">{model}</div>
       </div>

@@ -74,7 +74,7 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
         <Field
           name="texts"
           label="Text"
-          hint="What a user would send, or a model would answer. Nothing is sent or kept. A guard that only observes is tried as if it were enforcing."
+          hint="What a user would send, or a model would answer. Nothing is sent or kept. Each guard is tried as if it enforced, and read both."
         >
           <TextArea
             rows={3}
@@ -85,12 +85,20 @@ export function TryGuards({ guards }: { guards: readonly string[] | null }) {
           />
         </Field>
       </Form>
-      {run.data !== undefined && <Tried reply={run.data} />}
+      {run.data !== undefined && (
+        <Tried reply={run.data} isAnswer={run.variables !== undefined && 'answers' in run.variables} />
+      )}
     </Section>
   );
 }
 
-function Tried({ reply: { results, kept, score, not_tried } }: { reply: GuardTestReply }) {
+interface TriedProps {
+  reply: GuardTestReply;
+  /** Whether the text was tried as one of a model. */
+  isAnswer: boolean;
+}
+
+function Tried({ reply: { results, kept, score, not_tried }, isAnswer }: TriedProps) {
   const [only] = results;
   return (
     <div className="mt-4 flex flex-col gap-3" aria-live="polite">
@@ -100,7 +108,7 @@ function Tried({ reply: { results, kept, score, not_tried } }: { reply: GuardTes
         </Note>
       )}
       {kept === null && only !== undefined ? (
-        <Guards result={only} />
+        <Guards result={only} receiver={isAnswer ? 'caller' : 'model'} />
       ) : (
         <>
           <p>
@@ -145,7 +153,8 @@ const columns: readonly Column<Result>[] = [
 ];
 
 /** Findings of each guard in one text. */
-function Guards({ result: { verdict, guards, masked } }: { result: Result }) {
+function Guards({ result, receiver }: { result: Result; receiver: 'caller' | 'model' }) {
+  const { verdict, guards, masked } = result;
   return (
     <>
       <p>
@@ -166,7 +175,7 @@ function Guards({ result: { verdict, guards, masked } }: { result: Result }) {
       </ul>
       {masked !== null && (
         <figure className="flex flex-col gap-1.5">
-          <figcaption className="text-muted text-xs">What the model would receive</figcaption>
+          <figcaption className="text-muted text-xs">What the {receiver} would receive</figcaption>
           <pre className="whitespace-pre-wrap break-words rounded-md bg-hover p-3 text-sm">{masked}</pre>
         </figure>
       )}

@@ -94,6 +94,7 @@ function ByModel({ caller }: { caller: Caller }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['/v1/usage', 'model'],
     queryFn: ({ signal }) => get<MemberUsage>('/v1/usage', { group_by: 'model' }, signal, caller.headers),
+    refetchInterval: everyMs,
   });
   return (
     <div className="flex flex-col gap-2">

@@ -81,7 +81,13 @@ export default function MemberRequestsPage() {
         pages={pages}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<Empty title="There are no requests.">A request of this key appears here once it has ended.</Empty>}
+        empty={
+          outcome === 'any' ? (
+            <Empty title="There are no requests.">A request of this key appears here once it has ended.</Empty>
+          ) : (
+            <Empty title="No request has this outcome.">Choose another outcome to see more.</Empty>
+          )
+        }
       />
     </Page>
   );
