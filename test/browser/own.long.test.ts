@@ -49,6 +49,23 @@ test('the holder of a key sees its windows and what its account used', { skip },
   await shoot(page, 'own-desktop-light');
 });
 
+test('the page of a key shows the credit of its account, and a limit that allows nothing', { skip }, async (t) => {
+  const admin = { authorization: `Bearer ${adminKey}` };
+  await gateway.fetch('/admin/v1/accounts', { headers: admin, json: { id: 'prepaid', plan: 'small' } });
+  await gateway.fetch('/admin/v1/accounts/prepaid/credit', { headers: admin, json: { usd: 20, id: 'first' } });
+  const limits = { windows: { '5h': 0 } };
+  const json = { account: 'prepaid', name: 'paying', limits };
+  const { key } = (await (await gateway.fetch('/admin/v1/keys', { headers: admin, json })).json()) as { key: string };
+  const page = await openPage(t, gateway, '/account', { login: { key } });
+  await page.getByText('Credit: $20.00 left of $20.00 that were added').waitFor();
+  await page.getByText('It allows nothing.').waitFor();
+  await page.goto('/account/requests?class=timeout');
+  await page.getByText('There are no requests.').waitFor();
+  assert.equal(await page.getByLabel('Outcome').inputValue(), 'any');
+  await page.getByLabel('Outcome').selectOption('failed');
+  await page.getByText('No request has this outcome.').waitFor();
+});
+
 test('a soft limit is a mark on its bar, with its amount, on the page of its caller and of the key', {
   skip,
 }, async (t) => {

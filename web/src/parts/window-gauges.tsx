@@ -105,8 +105,14 @@ function OneWindow({ view }: { view: WindowView }) {
             {limit === null && ', refuses nothing'}.{' '}
           </span>
         )}
-        {freesAt === null ? 'Nothing used right now.' : <Frees view={view} at={freesAt} />}
-        {freesAt !== null && <Pace view={view} endMs={Date.parse(freesAt)} />}
+        {limit === 0 ? (
+          'It allows nothing.'
+        ) : freesAt === null ? (
+          'Nothing used right now.'
+        ) : (
+          <Frees view={view} at={freesAt} />
+        )}
+        {limit !== 0 && freesAt !== null && <Pace view={view} endMs={Date.parse(freesAt)} />}
       </p>
     </div>
   );

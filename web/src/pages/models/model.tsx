@@ -30,16 +30,20 @@ export default function ModelPage() {
       place="side"
       edit={(model, done) => <ModelForm model={model} onDone={done} />}
       removal="Callers that ask for this model then get a 404. Running requests finish."
-      actions={({ id, type }) =>
-        type === 'chat' && (
-          <Link to={'/dashboard/playground' as never} search={{ model: id } as never} className={buttonClass()}>
-            <FlaskConical className="size-4" aria-hidden /> Try it
-          </Link>
-        )
-      }
+      actions={({ id, type }) => type === 'chat' && <TryIt model={id} />}
     >
       {(model) => <Model model={model} />}
     </StoredPage>
+  );
+}
+
+/** For who makes calls. */
+function TryIt({ model }: { model: string }) {
+  if (!useMay('calls', 'write')) return null;
+  return (
+    <Link to={'/dashboard/playground' as never} search={{ model } as never} className={buttonClass()}>
+      <FlaskConical className="size-4" aria-hidden /> Try it
+    </Link>
   );
 }
 

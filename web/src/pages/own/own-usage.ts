@@ -39,6 +39,8 @@ export interface MemberUsage extends Limits {
   tiers: Record<string, { rpm: Reading; windows: Readings }>;
   /** The key's own limits; null: it has none. */
   key: Limits | null;
+  /** USD of an account that pays before it uses; absent: it does not. */
+  credit?: { granted: number; used: number; remaining: number };
   storage: { used_bytes: number; allowed_bytes: number | null };
   data: UsedRow[];
 }

@@ -5,7 +5,7 @@ import { get } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
-import { bytes } from '../../parts/format.ts';
+import { bytes, usd } from '../../parts/format.ts';
 import { Page, Section } from '../../parts/page.tsx';
 import { shownZone } from '../../parts/ranges/zone.ts';
 import { Read } from '../../parts/read.tsx';
@@ -45,6 +45,7 @@ export default function MemberPage() {
             <Section title="Limits">
               <div className="flex flex-col gap-5">
                 <WindowGauges windows={windowsIn(data)} />
+                {data.credit !== undefined && <Credit {...data.credit} />}
                 <Storage {...data.storage} />
               </div>
             </Section>
@@ -63,6 +64,16 @@ export default function MemberPage() {
         )}
       </Read>
     </Page>
+  );
+}
+
+/** What the account has paid before and not used; below zero, the next payment pays for that first. */
+function Credit({ granted, remaining }: NonNullable<MemberUsage['credit']>) {
+  return (
+    <p className="text-sm">
+      <span className="font-medium">Credit</span>: {usd(remaining)} left{' '}
+      <span className="text-muted">of {usd(granted)} that were added</span>
+    </p>
   );
 }
 

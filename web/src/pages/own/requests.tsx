@@ -53,7 +53,8 @@ function reasonOf({ class: failure, route }: MemberRequest): string | null {
 /** Page of the requests of the logged-in key, refused ones too. */
 export default function MemberRequestsPage() {
   const { caller } = useCaller();
-  const [{ class: outcome = 'any' }, setFilters] = useFilters<'class'>();
+  const [{ class: named }, setFilters] = useFilters<'class'>();
+  const outcome = named === 'ok' || named === 'failed' ? named : 'any';
   const pages = usePagesOf<MemberRequest, string>(
     ['/v1/requests', outcome],
     (cursor, signal) =>
