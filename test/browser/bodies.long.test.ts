@@ -150,7 +150,10 @@ test('kept requests are found by their words, on one page and in the address', {
   await page.getByRole('list', { name: 'Conversation' }).getByText('almond croissant').first().waitFor();
   await page.goBack();
   await page.locator('mark').waitFor();
+  // Another person has stopped it meanwhile.
+  await stopAll();
   await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText(/^There is no rule /).waitFor();
   await page.getByRole('list', { name: 'Kept now' }).waitFor({ state: 'detached' });
   await page.getByRole('searchbox', { name: 'Words in requests and answers' }).fill('no such pastry');
   await page.getByText('No kept request has these words.').waitFor();

@@ -18,11 +18,14 @@ import { toast } from '../../parts/toast.tsx';
 const path = '/admin/v1/body-rules';
 /** More than a server takes. */
 const rulesMax = 1_000;
+/** Rules end by themselves. */
+const everyMs = 30_000;
 
 export function useBodyRules() {
   return useQuery({
     queryKey: [path],
     queryFn: ({ signal }) => get<Listed<BodyRuleReply>>(path, { limit: rulesMax }, signal),
+    refetchInterval: everyMs,
   });
 }
 
@@ -106,11 +109,10 @@ export function Stop({ rule }: { rule: BodyRuleReply }) {
   const client = useQueryClient();
   const stop = useMutation({
     mutationFn: () => call('DELETE', `${path}/${rule.id}`),
-    async onSuccess() {
-      await client.invalidateQueries({ queryKey: [path] });
-      toast(`Bodies of ${rule.label} are no longer kept.`);
-    },
+    onSuccess: () => toast(`Bodies of ${rule.label} are no longer kept.`),
     onError: (error) => toast(error.message),
+    // It may have ended meanwhile, by itself or by another person.
+    onSettled: () => client.invalidateQueries({ queryKey: [path] }),
   });
   return (
     <Button busy={stop.isPending} onClick={() => stop.mutate()}>
