@@ -93,6 +93,18 @@ test('usage of more days and groups than one answer begins with the newest day',
   await first.getByText('2026-10-14').waitFor();
 });
 
+test('an export is saved, and one that is refused says why', { skip }, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard/usage?range=7d');
+  await settled(page);
+  const csv = page.getByRole('button', { name: 'CSV', exact: true });
+  const [download] = await Promise.all([page.waitForEvent('download'), csv.click()]);
+  assert.equal(download.suggestedFilename(), 'usage-by-day.csv');
+  const message = 'from: the range has more than 100000 rows, the most of an export.';
+  await page.route('**/usage.csv*', (route) => route.fulfill({ status: 400, json: { error: { message } } }));
+  await csv.click();
+  await page.getByText(message).waitFor();
+});
+
 test('a month is typed by the keyboard, and its year digit by digit', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/statements?month=2026-08');
   await settled(page);

@@ -11,7 +11,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { instant } from '../../parts/format.ts';
-import { saveFrom } from '../../parts/forms/save.ts';
+import { saveAnswer } from '../../parts/forms/save.ts';
 import { useTyped } from '../../parts/forms/use-typed.ts';
 import { Back, Page } from '../../parts/page.tsx';
 import { localText } from '../../parts/ranges/range.ts';
@@ -43,7 +43,7 @@ export default function StatementsPage() {
         <>
           <Button
             icon={<Download className="size-4" />}
-            onClick={() => saveFrom(url(`${path}.csv`, query), `statement-${month}.csv`)}
+            onClick={() => void saveAnswer(`${path}.csv`, query, `statement-${month}.csv`)}
           >
             CSV
           </Button>

@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
@@ -11,7 +10,7 @@ import { Note } from '../../parts/error-note.tsx';
 import { Count, Money, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { percent, plural } from '../../parts/format.ts';
-import { saveFrom } from '../../parts/forms/save.ts';
+import { saveAnswer } from '../../parts/forms/save.ts';
 import { AccountFilter, FilterInput, KeyFilter } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
@@ -70,8 +69,9 @@ export default function UsagePage() {
           <Button
             icon={<Download className="size-4" />}
             onClick={() =>
-              saveFrom(
-                url('/admin/v1/usage.csv', query),
+              void saveAnswer(
+                '/admin/v1/usage.csv',
+                query,
                 `usage-by-${[group_by, split_by].filter(Boolean).join('-and-')}.csv`,
               )
             }
@@ -86,7 +86,9 @@ export default function UsagePage() {
                 ? 'A file of FOCUS has no filter by user or tag.'
                 : 'Costs in the columns of FOCUS 1.2, for tools of FinOps'
             }
-            onClick={() => saveFrom(url('/admin/v1/usage/focus.csv', { ...costed, ...range.query }), 'costs-focus.csv')}
+            onClick={() =>
+              void saveAnswer('/admin/v1/usage/focus.csv', { ...costed, ...range.query }, 'costs-focus.csv')
+            }
           >
             FOCUS
           </Button>
