@@ -170,7 +170,7 @@ function Save({ blob }: { blob: Blob }) {
   );
 }
 
-/** Headers of the parameters that have a value. */
+/** Headers among the parameters that have a value. */
 function headersOf(parameters: readonly Parameter[], values: Readonly<Record<string, string>>): Record<string, string> {
   const filled = parameters.flatMap(({ name, in: place }) => {
     const value = values[name]?.trim();

@@ -28,7 +28,7 @@ const ways: Readonly<Record<string, string>> = {
 export function Sessions() {
   const client = useQueryClient();
   const may = useMay('operators', 'write');
-  const { id: currentId } = useSession();
+  const { id: sessionId } = useSession();
   const pages = usePages<SessionReply>('/admin/v1/sessions', {}, { inUrl: true });
   const [ending, setEnding] = useState<SessionReply | null>(null);
   const columns: Column<SessionReply>[] = [
@@ -38,7 +38,7 @@ export function Sessions() {
       cell: ({ id, name, kind }) => (
         <>
           {name} {kind === 'key' && <span className="text-muted">(API key)</span>}{' '}
-          {id === currentId && <Badge tone="accent">this browser</Badge>}
+          {id === sessionId && <Badge tone="accent">this browser</Badge>}
         </>
       ),
     },
@@ -75,7 +75,7 @@ export function Sessions() {
         <Confirm
           open
           onClose={() => setEnding(null)}
-          title={ending.id === currentId ? 'Log yourself out?' : `Log ${ending.name} out?`}
+          title={ending.id === sessionId ? 'Log yourself out?' : `Log ${ending.name} out?`}
           action="Log out"
           onConfirm={async () => {
             await call('DELETE', `/admin/v1/sessions/${ending.id}`);
@@ -83,7 +83,7 @@ export function Sessions() {
             await client.invalidateQueries({ queryKey: ['/admin/v1/sessions'] });
           }}
         >
-          {ending.id === currentId
+          {ending.id === sessionId
             ? 'This is your browser: you must log in again.'
             : 'Every replica refuses the next request of that browser.'}
         </Confirm>
