@@ -282,6 +282,7 @@ export function sqlState(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : null;
 }
 
+const queryCanceled = '57014';
 export const uniqueViolation = '23505';
 export const foreignKeyViolation = '23503';
 
@@ -304,6 +305,7 @@ export function placeOf(url: string): string {
 /** Words for an error of the server or its connection, without host and user. */
 export function reasonOf(error: unknown): string {
   const state = sqlState(error);
+  if (state === queryCanceled) return 'PostgreSQL was not done in time; a report over less time may be';
   if (state !== null) return `PostgreSQL refuses it (SQLSTATE ${state})`;
   return 'PostgreSQL cannot be reached';
 }
