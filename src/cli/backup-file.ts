@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { isObject, parsedJson } from '../kernel/json.ts';
 import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
 import { CommandFailed, codeOf, unreadable } from './command-failed.ts';
 import { writeWholeFile } from './whole-file.ts';
@@ -143,12 +144,8 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 }
 
 function parsed(line: string, file: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
-  } catch {
-    // Said below.
-  }
+  const value = parsedJson(line);
+  if (isObject(value)) return value;
   throw damaged(file);
 }
 

@@ -1,3 +1,4 @@
+import { isObject, parsedJson } from '../kernel/json.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from './admin-client.ts';
 import { calls, filled } from './admin-entries.ts';
 import { CommandFailed } from './command-failed.ts';
@@ -74,11 +75,7 @@ function withoutUndefined(given: Readonly<Record<string, unknown>>): Record<stri
 
 function jsonIn(text: string | undefined, example: string): object {
   if (text === undefined) return {};
-  try {
-    const read: unknown = JSON.parse(text);
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
-  } catch {
-    // The sentence below says it.
-  }
+  const read = parsedJson(text);
+  if (isObject(read)) return read;
   throw new CommandFailed(`--settings: expected a JSON object, such as ${example}.`, 2);
 }

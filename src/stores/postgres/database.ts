@@ -282,7 +282,6 @@ export function sqlState(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : null;
 }
 
-const queryCanceled = '57014';
 export const uniqueViolation = '23505';
 export const foreignKeyViolation = '23503';
 
@@ -305,7 +304,8 @@ export function placeOf(url: string): string {
 /** Words for an error of the server or its connection, without host and user. */
 export function reasonOf(error: unknown): string {
   const state = sqlState(error);
-  if (state === queryCanceled) return 'PostgreSQL was not done in time; a report over less time may be';
+  // It was cancelled at its time limit.
+  if (state === '57014') return 'PostgreSQL was not done in time; a report over less time may be';
   if (state !== null) return `PostgreSQL refuses it (SQLSTATE ${state})`;
   return 'PostgreSQL cannot be reached';
 }

@@ -21,11 +21,8 @@ export async function openRedisCounters(
   const { parts } = keyServersOf(options.url, options.clock);
   const begun = parts.map((server, at) => {
     const words = parts.length === 1 ? 'redis:' : `redis (part ${at + 1} of ${parts.length} of the accounts):`;
-    return RedisCounters.begun({
-      ...options,
-      server,
-      onTrouble: (text, ...level) => onTrouble(text.replace(/^redis:/, words), ...level),
-    });
+    const report: typeof onTrouble = (text, ...level) => onTrouble(text.replace(/^redis:/, words), ...level);
+    return RedisCounters.begun({ ...options, server, onTrouble: report });
   });
   const opened = await Promise.all(begun);
   const [first] = opened as [RedisCounters, ...RedisCounters[]];

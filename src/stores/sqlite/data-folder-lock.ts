@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { every } from '../../kernel/every.ts';
+import { objectIn, parsedJson } from '../../kernel/json.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import { type DataFolder, readIfThere } from './data-folder.ts';
 import { naming, sqliteBusy, sqliteCode } from './database.ts';
@@ -100,17 +101,9 @@ function hold(folder: DataFolder): DatabaseSync | null {
 }
 
 function readOwner(folder: DataFolder): LockOwner | null {
-  const text = readIfThere(folder.lockFile);
-  if (text === undefined) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && 'pid' in value && 'url' in value) {
-      if (typeof value.pid === 'number' && typeof value.url === 'string') return { pid: value.pid, url: value.url };
-    }
-  } catch {
-    // Read while it was being written: as good as no owner.
-  }
-  return null;
+  // Read while it is being written, it is as good as no owner.
+  const { pid, url } = objectIn(parsedJson(readIfThere(folder.lockFile) ?? ''));
+  return typeof pid === 'number' && typeof url === 'string' ? { pid, url } : null;
 }
 
 /** Everything acknowledged between the loss of the folder and this look is in files that only this process can see. */
