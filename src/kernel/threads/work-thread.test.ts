@@ -38,6 +38,16 @@ test('a thread is not let go while another order waits', { timeout: 30_000 }, as
   assert.equal(await ask(thread, 'c'), 'c');
 });
 
+test('an error of the thread has its words once, and keeps the name of another class', async (t) => {
+  const failing = `import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ id, say }) => parentPort.postMessage({ id, error: say }));`;
+  const thread = createWorkThread(entryOf(failing), 'echo');
+  t.after(() => thread.close());
+  const words = (say: string) => ask(thread, say).catch(String);
+  assert.equal(await words('Error: the disk is full'), 'Error: the disk is full');
+  assert.equal(await words('TypeError: x is no function'), 'Error: TypeError: x is no function');
+});
+
 test('a crash fails the orders of its thread alone', async (t) => {
   const thread = createWorkThread(entry, 'echo');
   t.after(() => thread.close());

@@ -119,6 +119,6 @@ export function createWorkThread(entry: URL, name: string, options: WorkThreadOp
 function settle(waiting: BriefMap<Waiting>, id: number, { result, error, failure }: Answered): void {
   const order = waiting.take(String(id));
   if (failure !== undefined) order?.reject(new FailureError(failure));
-  else if (error !== undefined) order?.reject(new Error(error));
+  else if (error !== undefined) order?.reject(new Error(error.replace(/^Error: /, '')));
   else order?.resolve(result as never);
 }
