@@ -6,10 +6,8 @@ import type { Prompt } from './prompt.ts';
 export interface SimulatedVector {
   /** Index of the input. */
   index: number;
-  /** A JSON array. */
+  /** An array, or the little-endian float32 bytes in base64 where the prompt wants those. */
   json: string;
-  /** Its little-endian float32 bytes. */
-  base64: string;
 }
 
 const simulatedDimensions = 1_024;
@@ -21,6 +19,7 @@ export function vectorsOf(prompt: Prompt, spec: FaultSpec): SimulatedVector[] {
   const { items = [] } = prompt;
   const dimensions = spec['vector-size'] ?? prompt.dimensions ?? simulatedDimensions;
   const count = spec.vectors ?? items.length;
+  const jsonOf = prompt.encoding === 'base64' ? base64Json : arrayJson;
   const made: SimulatedVector[] = [];
   for (let at = 0; at < count; at += 1) {
     const isLast = at === count - 1;
@@ -28,7 +27,7 @@ export function vectorsOf(prompt: Prompt, spec: FaultSpec): SimulatedVector[] {
     if (isLast && spec.ragged) numbers.pop();
     const index = spec['same-index'] ? 0 : at;
     const literal = isLast ? spec.nan : undefined;
-    made.push({ index, json: jsonOf(numbers, literal), base64: base64Of(numbers, literal) });
+    made.push({ index, json: jsonOf(numbers, literal) });
   }
   return spec.shuffle ? made.reverse() : made;
 }
@@ -60,14 +59,14 @@ function hashOf(text: string, start: number): number {
 }
 
 /** `literal` replaces the first number, unquoted, as Python's json writes NaN. */
-function jsonOf(numbers: readonly number[], literal: string | undefined): string {
+function arrayJson(numbers: readonly number[], literal: string | undefined): string {
   if (literal === undefined) return `[${numbers.join(',')}]`;
   return `[${[literal, ...numbers.slice(1)].join(',')}]`;
 }
 
-function base64Of(numbers: readonly number[], literal: string | undefined): string {
+function base64Json(numbers: readonly number[], literal: string | undefined): string {
   const bytes = Buffer.alloc(numbers.length * 4);
   for (const [at, number] of numbers.entries()) bytes.writeFloatLE(number, at * 4);
   if (literal !== undefined && numbers.length > 0) bytes.writeFloatLE(Number.NaN, 0);
-  return bytes.toString('base64');
+  return `"${bytes.toString('base64')}"`;
 }

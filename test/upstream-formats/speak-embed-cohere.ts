@@ -24,11 +24,8 @@ export const cohereEmbedSpeech: Speech = {
     });
   },
   whole({ serial, inputTokens }, prompt, spec) {
-    const vectors = vectorsOf(prompt, spec);
-    const embeddings =
-      prompt.encoding === 'base64'
-        ? `{"base64":[${vectors.map(({ base64 }) => `"${base64}"`).join(',')}]}`
-        : `{"float":[${vectors.map(({ json }) => json).join(',')}]}`;
+    const vectors = vectorsOf(prompt, spec).map(({ json }) => json);
+    const embeddings = `{"${prompt.encoding}":[${vectors.join(',')}]}`;
     const units = (spec.omit ?? []).includes('usage') ? '' : `,"billed_units":{"input_tokens":${inputTokens}}`;
     return `{"id":"sim-embed-${serial}","embeddings":${embeddings},"texts":${JSON.stringify(prompt.items ?? [])},"meta":{"api_version":{"version":"2"}${units}},"response_type":"embeddings_by_type"}`;
   },

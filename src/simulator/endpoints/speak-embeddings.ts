@@ -22,8 +22,7 @@ export const embeddingsSpeech: Speech = {
   },
   whole({ model, inputTokens }, prompt, spec) {
     const data = vectorsOf(prompt, spec).map(
-      ({ index, json, base64 }) =>
-        `{"object":"embedding","index":${index},"embedding":${prompt.encoding === 'base64' ? `"${base64}"` : json}}`,
+      ({ index, json }) => `{"object":"embedding","index":${index},"embedding":${json}}`,
     );
     const usage = (spec.omit ?? []).includes('usage')
       ? ''
