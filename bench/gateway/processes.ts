@@ -1,5 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -44,8 +44,11 @@ export function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 }
 
+/** A folder that goes with this process, unless that fails: then its log may say why. */
 export function scratchFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'culvert-bench-'));
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-bench-'));
+  folders.push(folder);
+  return folder;
 }
 
 export async function startUpstream(core = loadCore): Promise<Upstream> {
@@ -221,14 +224,16 @@ export function startPinned(
 
 /** Nothing that was started here outlives a run, a failed one included. */
 const running = new Set<ChildProcess>();
-process.on('exit', () => {
+const folders: string[] = [];
+process.on('exit', (code) => {
   for (const child of running) child.kill('SIGTERM');
+  if (code === 0) for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
 /** SIGTERM, and its end; SIGKILL where that takes longer than three seconds. */
 export function stopped(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
-    if (child.exitCode !== null) return resolve();
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.once('exit', () => resolve());
     child.kill('SIGTERM');
     setTimeout(() => child.kill('SIGKILL'), 3_000).unref();
