@@ -129,6 +129,8 @@ async function runServer(folder: string, data: string) {
       shared_buffers: '32MB',
       fsync: 'off',
       autovacuum: 'off',
+      // Two lines for each new database would fill the pipe of the log while this thread waits for psql.
+      log_checkpoints: 'off',
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(join(bin!, 'postgres'), ['-D', data, ...args], {
