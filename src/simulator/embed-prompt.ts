@@ -35,13 +35,7 @@ export function embeddingPrompt(options: EmbeddingOptions): Prompt | Refusal {
   if (dimensions !== null && !(isCount(dimensions) && dimensions <= dimensionsMax)) {
     return { refused: `'dimensions' must be an integer from 1 to ${dimensionsMax}.`, param: 'dimensions' };
   }
-  return {
-    ...plainPrompt(model, ''),
-    inputTokens,
-    items,
-    ...(dimensions !== null && { dimensions }),
-    encoding,
-  };
+  return { ...plainPrompt(model, ''), inputTokens, items, ...(dimensions !== null && { dimensions }), encoding };
 }
 
 /** Embeddings come in one piece, whatever the dialect. */

@@ -164,10 +164,7 @@ function put(body: JsonObject, [name = '', ...rest]: readonly string[], value: J
 
 /** Messages before those of the caller, in the shape of each format. */
 const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly PromptMessage[]) => JsonObject> = {
-  'openai-chat': (body, before) => ({
-    ...body,
-    messages: inFront(before.map(turnOf['openai-chat']), body.messages),
-  }),
+  'openai-chat': (body, before) => ({ ...body, messages: inFront(before.map(turnOf['openai-chat']), body.messages) }),
   'anthropic-messages'(body, before) {
     const blocks = systemTexts(before).map((text) => ({ type: 'text', text }));
     const system = typeof body.system === 'string' ? [{ type: 'text', text: body.system }] : body.system;
@@ -211,10 +208,7 @@ const withMessages: Record<CallerDialectId, (body: JsonObject, before: readonly 
       messages: inFront(first, body.messages),
     };
   },
-  'cohere-chat': (body, before) => ({
-    ...body,
-    messages: inFront(before.map(turnOf['cohere-chat']), body.messages),
-  }),
+  'cohere-chat': (body, before) => ({ ...body, messages: inFront(before.map(turnOf['cohere-chat']), body.messages) }),
   // A text to go on with has one turn, and the texts of the prompt before it.
   ollama: (body, before) =>
     typeof body.prompt === 'string'

@@ -33,11 +33,7 @@ export async function snapshotOfStart(
   env: NodeJS.ProcessEnv,
   stored: Pick<SnapshotParts, 'models' | 'prices'> & { dataDir: string },
 ): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
-  const known = createKnownModels({
-    transport: noTransport,
-    recall: stored.models.recall,
-    keep() {},
-  });
+  const known = createKnownModels({ transport: noTransport, recall: stored.models.recall, keep() {} });
   const usesLocals = env.CULVERT_AUTODETECT === '1' || config.autodetect === 'on';
   const sources = {
     config,

@@ -7,10 +7,7 @@ const {
   columns,
   cells,
   read: givenOf,
-} = rowShape<GivenObject>()({
-  text: ['idHash', 'tenant', 'target', 'credential'],
-  number: ['expiresMs'],
-});
+} = rowShape<GivenObject>()({ text: ['idHash', 'tenant', 'target', 'credential'], number: ['expiresMs'] });
 
 /** Rows of one statement. */
 const givenAtOnce = 100;

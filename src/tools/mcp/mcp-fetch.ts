@@ -91,11 +91,7 @@ export function createMcpFetch({ connectTo, bytesMax, width = loopWidthMax }: Mc
         received: call ?? { bytes: 0, events: 0 },
         fail,
       });
-      return new Response(body?.pipeThrough(bounded) ?? null, {
-        status,
-        statusText,
-        headers: [...response.headers],
-      });
+      return new Response(body?.pipeThrough(bounded) ?? null, { status, statusText, headers: [...response.headers] });
     },
     close: () => agent.destroy(),
   };

@@ -13,20 +13,13 @@ export type Searched = Omit<Prefetch, 'limit'>;
 
 /** One of the searches of `points/query/batch`, as JSON text. None of an order by a key (`order-queries`). */
 export function writeQuery(partition: Partition, query: PointQuery, lookups: Lookups): string {
-  const rest = {
-    ...(query.offset > 0 && { offset: query.offset }),
-    ...selectorOf(query.want),
-  };
+  const rest = { ...(query.offset > 0 && { offset: query.offset }), ...selectorOf(query.want) };
   return searchText(partition, query, rest, lookups);
 }
 
 /** The body of `points/query/groups`. */
 export function writeGroupQuery(partition: Partition, query: GroupQuery, lookups: Lookups): string {
-  const rest = {
-    group_by: keyInPayload(query.groupBy),
-    group_size: query.groupSize,
-    ...selectorOf(query.want),
-  };
+  const rest = { group_by: keyInPayload(query.groupBy), group_size: query.groupSize, ...selectorOf(query.want) };
   return searchText(partition, { ...query, limit: query.groups }, rest, lookups);
 }
 

@@ -153,11 +153,7 @@ function readPrefetch(json: JsonValue, at: string, vectors: VectorReader, budget
   budget.depth++;
   const prefetch = readPrefetches(body.prefetch, `${at}.prefetch`, vectors, budget);
   budget.depth--;
-  return {
-    ...readSearch(body, 'query', `${at}.`, limit, vectors),
-    ...(prefetch.length > 0 && { prefetch }),
-    limit,
-  };
+  return { ...readSearch(body, 'query', `${at}.`, limit, vectors), ...(prefetch.length > 0 && { prefetch }), limit };
 }
 
 /** Name of the vector that is compared, '' the unnamed one. */

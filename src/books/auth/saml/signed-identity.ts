@@ -29,10 +29,7 @@ export interface SignedIdentity {
 
 type Refused = { why: string };
 
-const attribute = z.object({
-  $: z.object({ Name: z.string() }),
-  AttributeValue: z.array(z.unknown()).optional(),
-});
+const attribute = z.object({ $: z.object({ Name: z.string() }), AttributeValue: z.array(z.unknown()).optional() });
 
 const confirmation = z.object({
   $: z.object({ Method: z.string() }),

@@ -50,13 +50,7 @@ export function thresholdNotice(
       resets_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
     },
   };
-  return {
-    id: `msg_${randomBase62(24)}`,
-    plan: mover.plan,
-    body: JSON.stringify(body),
-    createdMs: nowMs,
-    tries: 0,
-  };
+  return { id: `msg_${randomBase62(24)}`, plan: mover.plan, body: JSON.stringify(body), createdMs: nowMs, tries: 0 };
 }
 
 /** The message in one sentence. */

@@ -38,11 +38,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     },
     open(block) {
       index++;
-      out += frame('content_block_start', {
-        type: 'content_block_start',
-        index,
-        content_block: emptyBlock(block),
-      });
+      out += frame('content_block_start', { type: 'content_block_start', index, content_block: emptyBlock(block) });
     },
     text: (text) => delta(`{"type":"text_delta","text":${JSON.stringify(text)}}`),
     thinking: (text) => delta(`{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`),

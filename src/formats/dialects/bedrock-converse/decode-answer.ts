@@ -258,10 +258,7 @@ class AnswerDecoder extends EventDecoder {
       return;
     }
     this.#finished = true;
-    const reason = finishReasonOf(stopReason, reasons, {
-      toolCalls: this.#toolCalls,
-      unwrapped: this.#unwrapped,
-    });
+    const reason = finishReasonOf(stopReason, reasons, { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped });
     const stopSequence = isObject(modelFields) ? stringOr(modelFields.stop_sequence, null) : null;
     this.emit({ type: 'finish', choice: 0, reason, stopSequence });
   }

@@ -146,10 +146,7 @@ function forward(
   input: Reading['input'],
 ): ForwardBody {
   const losses: Loss[] = [];
-  return forwardBody(rawBody, body, scan, target, {
-    values: newValues(body, target, input, losses),
-    losses,
-  });
+  return forwardBody(rawBody, body, scan, target, { values: newValues(body, target, input, losses), losses });
 }
 
 function newValues(
