@@ -32,6 +32,8 @@ export interface ProviderConnection {
   route: UpstreamRoute | undefined;
   /** Path of the base URL without a trailing slash, '' when none. */
   basePath: string;
+  /** The address is the type's own, or the type has none. */
+  isAtHome: boolean;
   /** Chat requests can be sent there at all. */
   chats: boolean;
   /** `basePath` + the chat path; null when the path depends on the model, or the service does not chat. */
@@ -144,6 +146,7 @@ export function createConnection(given: ConnectionFacts): ConnectionResult {
       facts.baseUrl === null && facts.region ? (provider.regional?.lists(facts.region) ?? base.origin) : base.origin,
     route: facts.route,
     basePath: base.path,
+    isAtHome: facts.baseUrl === null || provider.baseUrl === null,
     chats: chat !== null,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && supported.has('openai-responses') ? base.path + responses : null,

@@ -91,7 +91,7 @@ function listedModel(configured: ConfiguredProvider, model: string, prices: Pric
   const { connection, config } = configured;
   const { provider, origin, basePath } = connection;
   const id =
-    config.prices ?? (isAtHome(configured) ? provider.prices : undefined) ?? prices.providerAt(origin + basePath);
+    config.prices ?? (connection.isAtHome ? provider.prices : undefined) ?? prices.providerAt(origin + basePath);
   return id === null ? null : prices.find(id, model);
 }
 
@@ -101,10 +101,6 @@ export function hasListPrices({ connection, config, simulated }: ConfiguredProvi
   return !simulated && !connection.provider.local && !isLoopback(new URL(connection.origin).hostname);
 }
 
-function isAtHome({ config, connection: { provider, origin, basePath } }: ConfiguredProvider): boolean {
-  return config.base_url === undefined || [null, origin + basePath].includes(provider.baseUrl);
-}
-
 /** Servers at other addresses may refuse a field of the vendor's, unless the operator says that this one takes it. */
 function promptCachingOf(
   configured: ConfiguredProvider,
@@ -112,9 +108,10 @@ function promptCachingOf(
   alias: ModelConfig | null,
 ): Pick<Target, 'promptCaching'> {
   if ((source.prompt_cache ?? alias?.prompt_cache) !== 'auto') return {};
-  const caching = configured.connection.provider.promptCaching?.(source.model) ?? null;
+  const { provider, isAtHome } = configured.connection;
+  const caching = provider.promptCaching?.(source.model) ?? null;
   if (caching === null) return {};
-  const isTaken = caching.by === 'marks' || source.prompt_cache === 'auto' || isAtHome(configured);
+  const isTaken = caching.by === 'marks' || source.prompt_cache === 'auto' || isAtHome;
   return isTaken ? { promptCaching: caching } : {};
 }
 
