@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { STATUS_CODES } from 'node:http';
 import { test } from 'node:test';
-import { type Failure, invalid, isFailure } from './failure.ts';
+import { type Failure, failureStatus, invalid, isFailure } from './failure.ts';
 
 test('a failure is known by its kind, and so is a copy from another thread', () => {
   const failures: readonly Failure[] = [invalid('model', 'model: expected a text'), { kind: 'internal' }];
@@ -14,4 +15,8 @@ test('nothing else is a failure', () => {
   const others: readonly unknown[] = [null, undefined, 'internal', 1, true, [], {}, () => {}, { kind: 'counted' }];
   const odd: readonly unknown[] = [{ kind: 500 }, { kind: ['internal', 1] }, { kind: 'constructor' }, { kind: null }];
   for (const value of [...others, ...odd]) assert.ok(!isFailure(value), String(value));
+});
+
+test('a status is one of HTTP for errors', () => {
+  for (const [kind, status] of Object.entries(failureStatus)) assert.ok(STATUS_CODES[status] && status >= 400, kind);
 });

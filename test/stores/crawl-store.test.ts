@@ -172,6 +172,7 @@ for (const driver of drivers) {
     await store.take(lease, 1);
     const days = [1, 2, 3, 4].map((day) => found(`/day/${day}`, 'day'));
     await store.finish(lease, done(1, 'home', 'site.test/home'), all(found('/'), found('/home'), ...days), []);
+    await store.add(lease, all(found('/day/8', 'day')));
     await store.add(lease, all(found('/day/9', 'day'), found('/x')));
     const paths = (await store.take(lease, 10))?.map(({ url }) => new URL(url).pathname);
     assert.deepEqual(paths, ['/day/1', '/day/2', '/x']);
