@@ -320,7 +320,8 @@ export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return parsedWithoutNaN(text);
+    // Servers in .NET like to begin with a byte order mark.
+    return /^\ufeff[^\ufeff]/.test(text) ? parsedJson(text.slice(1)) : parsedWithoutNaN(text);
   }
 }
 

@@ -126,7 +126,9 @@ export class WholeBody {
 
   bytes(): Buffer {
     this.#closeSmall();
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+    // A byte order mark: not every client of the caller's skips it.
+    return all[0] === 0xef && all[1] === 0xbb && all[2] === 0xbf ? all.subarray(3) : all;
   }
 }
 

@@ -19,29 +19,26 @@ export interface DecompressorSink {
   failed(reason: string): void;
 }
 
-export type Encoding = 'gzip' | 'deflate' | 'br' | 'zstd';
+const unpackers = {
+  gzip: zlib.createGunzip,
+  deflate: zlib.createInflate,
+  br: zlib.createBrotliDecompress,
+  zstd: zlib.createZstdDecompress,
+} as const;
 
-/**
- * The encoding that a Content-Encoding header (RFC 9110 §8.4) names: null for none, undefined for one we cannot read.
- */
+export type Encoding = keyof typeof unpackers;
+
+/** The encoding that a Content-Encoding header (RFC 9110 §8.4) names: null for none, undefined for an unknown one. */
 export function encodingOf(header: string): Encoding | null | undefined {
   const name = header.trim().toLowerCase();
-  if (name === '' || name === 'identity') return null;
+  // Some servers write the encoding of their characters, which fetch and curl ignore.
+  if (['', 'identity', 'none', 'utf-8', 'utf8'].includes(name)) return null;
   if (name === 'x-gzip') return 'gzip';
-  return name === 'gzip' || name === 'deflate' || name === 'br' || name === 'zstd' ? name : undefined;
+  return Object.hasOwn(unpackers, name) ? (name as Encoding) : undefined;
 }
 
 export function unpackerOf(encoding: Encoding) {
-  switch (encoding) {
-    case 'gzip':
-      return zlib.createGunzip();
-    case 'deflate':
-      return zlib.createInflate();
-    case 'br':
-      return zlib.createBrotliDecompress();
-    case 'zstd':
-      return zlib.createZstdDecompress();
-  }
+  return unpackers[encoding]();
 }
 
 /** Gives out at most `bytesMax` in all: a kilobyte can unfold to a megabyte. */

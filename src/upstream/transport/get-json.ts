@@ -18,11 +18,6 @@ export function getJson(transport: Transport, address: Address, timeoutMs: numbe
   return askJson(transport, { ...address, method: 'GET', body: null }, timeoutMs);
 }
 
-/** The same for a DELETE. */
-export function deleteJson(transport: Transport, address: Address, timeoutMs: number): Promise<JsonAnswer> {
-  return askJson(transport, { ...address, method: 'DELETE', body: null }, timeoutMs);
-}
-
 /** The same for a POST. */
 export function postJson(
   transport: Transport,
@@ -33,7 +28,8 @@ export function postJson(
   return askJson(transport, { ...address, method: 'POST', body }, timeoutMs);
 }
 
-async function askJson(transport: Transport, request: WholeRequest, timeoutMs: number): Promise<JsonAnswer> {
+/** The same for any request. */
+export async function askJson(transport: Transport, request: WholeRequest, timeoutMs: number): Promise<JsonAnswer> {
   const deadline = AbortSignal.timeout(timeoutMs);
   const { status, bytes } = await wholeAnswer(transport, request, { connectTimeoutMs, bytesMax, deadline });
   return { status, body: parsedJson(bytes.toString('utf8')) };

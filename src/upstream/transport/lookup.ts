@@ -112,11 +112,6 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     return name.addresses;
   }
 
-  function lastGood(hostname: string): readonly Address[] | undefined {
-    const name = known.get(hostname);
-    return name !== undefined && time.monotonicMs() < name.staleUntilMs ? name.addresses : undefined;
-  }
-
   function hasOther(hostname: string, addresses: readonly string[]): boolean {
     if (addresses.length === 0) return false;
     return known.get(hostname)?.addresses.some(({ address }) => !addresses.includes(address)) === true;
@@ -150,8 +145,8 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
       return;
     }
     ask(hostname).then(answer, (error) => {
-      const last = lastGood(hostname);
-      if (last !== undefined) answer(last);
+      const name = known.get(hostname);
+      if (name !== undefined && time.monotonicMs() < name.staleUntilMs) answer(name.addresses);
       else callback(error, '');
     });
   };

@@ -1,4 +1,4 @@
-import type { Transport, UpstreamCall } from './upstream-call.ts';
+import type { Transport } from './upstream-call.ts';
 
 /** Resolves to the status of the answer, whatever it is; rejects when none came within `timeoutMs`. */
 export type PostWebhook = (
@@ -16,13 +16,12 @@ export function createWebhookPost(transport: Transport): PostWebhook {
   return (url, headers, body, timeoutMs) =>
     new Promise((resolve, reject) => {
       const { origin, pathname, search } = new URL(url);
-      let call: UpstreamCall | null = null;
       let bytes = 0;
       const timer = setTimeout(() => {
-        call?.abort();
+        call.abort();
         reject(new Error('timed out'));
       }, timeoutMs);
-      call = transport.send(
+      const call = transport.send(
         {
           origin,
           path: `${pathname}${search}`,
@@ -39,7 +38,7 @@ export function createWebhookPost(transport: Transport): PostWebhook {
             bytes += chunk.length;
             if (bytes <= answerBytesMax) return;
             clearTimeout(timer);
-            call?.abort();
+            call.abort();
           },
           ended: () => clearTimeout(timer),
           failed(error) {

@@ -101,8 +101,11 @@ export function createTransport(
     connect: bareConnect(pools),
     send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall {
       counts.running += 1;
-      if (state === 'closing') return refuse(observer, host);
       const exchange = new Exchange(host, request, observer);
+      if (state === 'closing') {
+        queueMicrotask(() => exchange.refuse({ kind: 'connect', message: 'the gateway is shutting down' }));
+        return exchange;
+      }
       const proof = request.authorize === undefined ? noHeaders : proofOf(request, request.authorize, transport);
       if (undici !== null && !(proof instanceof Promise)) exchange.start(pools.of(request, undici.Client), proof);
       else void startLater(exchange, request, proof);
@@ -178,20 +181,6 @@ function proofOf(
 function notAuthorized(error: unknown): TransportError {
   const message = error instanceof NotAuthorized ? error.message : 'the request could not be authorized';
   return { kind: 'not-authorized', message };
-}
-
-function refuse(observer: UpstreamObserver, host: ExchangeHost): UpstreamCall {
-  let state: 'waiting' | 'done' = 'waiting';
-  const finish = (): boolean => {
-    if (state === 'done') return false;
-    state = 'done';
-    host.finished();
-    return true;
-  };
-  queueMicrotask(() => {
-    if (finish()) observer.failed({ kind: 'connect', message: 'the gateway is shutting down' });
-  });
-  return { abort: finish, pause() {}, resume() {} };
 }
 
 /** A pool for each origin and route to it. */

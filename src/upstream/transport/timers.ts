@@ -82,12 +82,14 @@ class Alarms implements Pick<Time, 'after' | 'cancel'> {
   }
 }
 
-/** The system's time for attempts: `after` costs next to nothing. */
-export const attemptTime: Time = timeOf(new Alarms(systemClock));
+const alarms = new Alarms(systemClock);
 
-function timeOf(alarms: Alarms): Time {
-  return { ...systemClock, after: (ms, wake) => alarms.after(ms, wake), cancel: (alarm) => alarms.cancel(alarm) };
-}
+/** The system's time for attempts: `after` costs next to nothing. */
+export const attemptTime: Time = {
+  ...systemClock,
+  after: (ms, wake) => alarms.after(ms, wake),
+  cancel: (alarm) => alarms.cancel(alarm),
+};
 
 export type ExpiredTimer = 'first-token' | 'idle' | 'total';
 

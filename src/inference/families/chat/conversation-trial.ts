@@ -218,11 +218,6 @@ function goesByResponses(
   return dialect === 'openai-responses' || alsoSpeaks.includes('openai-responses');
 }
 
-/** Whether a Content-Type is one that servers put on streams and whole answers alike, such as the default of a framework. */
-function isAmbiguous(contentType: string): boolean {
-  return contentType === '' || /^(?:text\/plain|application\/octet-stream)\b/.test(contentType);
-}
-
 /** The reader of an answer of this type. `onGiven` is called with ids that a conversation gives out. */
 function readerFor(
   { stream, includeUsage, needs }: ConversationFacts,
@@ -235,7 +230,7 @@ function readerFor(
   },
 ): AnswerReader {
   // Some servers stream where a whole answer was asked for, and the other way round. Believe what came.
-  const comesStreamed = isEventStream(contentType) || (streamed && isAmbiguous(contentType));
+  const comesStreamed = isEventStream(contentType) || (streamed && contentType === '');
   const passes = answer === 'pass-through';
   const { inputTokensEstimate } = needs;
   const { onGiven, usageOf, choices, answerModel, taker } = passing;

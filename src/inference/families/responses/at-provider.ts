@@ -1,7 +1,7 @@
 import { encodeGet } from '../../../formats/providers/encode.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { deleteJson, getJson } from '../../../upstream/transport/get-json.ts';
+import { askJson } from '../../../upstream/transport/get-json.ts';
 import { responseNotFound } from './expand.ts';
 import type { ResponsesServices } from './services.ts';
 
@@ -25,8 +25,7 @@ export async function atProvider(
     throw new FailureError(responseNotFound(id));
   const path = `${home.responsesPath}/${encodeURIComponent(id)}${rest}`;
   const address = encodeGet(home, path, home.credentials.get(credential));
-  const ask = method === 'GET' ? getJson : deleteJson;
-  const { status, body } = await ask(transport, address, timeoutMs).catch(() => {
+  const { status, body } = await askJson(transport, { ...address, method, body: null }, timeoutMs).catch(() => {
     throw new FailureError({ kind: 'overloaded', message: `${home.name}, which keeps this response, did not answer.` });
   });
   if (status >= 200 && status <= 299 && isObject(body)) return body;

@@ -54,21 +54,27 @@ export function statusFault(
   connection: ProviderConnection,
   nowMs: number,
 ): Fault {
-  const error = dialect.readError(parsedJson(body.toString('utf8')) ?? null);
+  const error = errorOf(body.toString('utf8'), headers, dialect.readError);
   const status = error?.status ?? answered;
   const faultClass = classFor(connection, classifyError(connection.provider, status, error, dialect.id));
   return {
     class: faultClass,
     status,
-    message:
-      error === null || error.message === ''
-        ? `answered ${status}`
-        : `answered ${status}: ${scrub(error.message, connection)}`,
+    message: error?.message ? `answered ${status}: ${scrub(error.message, connection)}` : `answered ${status}`,
     ...shortErrorText(error ?? {}, connection),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     retryAfterMs: requestedWait(headers, error, nowMs),
   };
+}
+
+/** The error in a body: JSON, also as an event, or plain words, as servers in Rust write them. */
+function errorOf(text: string, headers: UpstreamHeaders | null, readError: UpstreamDialect['readError']) {
+  const [, data = text] = /^(?:event:.*\r?\n)?data:(.*)/.exec(text) ?? [];
+  const isText = /^text\/plain/i.test(headers?.get('content-type') ?? '');
+  const moved = 'a redirect, which is not followed; base_url must be the address that it leads to';
+  const message = headers?.get('location') ? moved : isText ? text.trim() : '';
+  return readError(parsedJson(data) ?? null) ?? (message === '' ? null : { message, code: '', param: null });
 }
 
 /** Classes of faults that a credential has, or what it may use. */

@@ -3,6 +3,7 @@ import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
 import { encodeUpstream } from '../../../formats/providers/encode.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, parsedJson } from '../../../kernel/json.ts';
+import { openBrace } from '../../../kernel/json-marks.ts';
 import { offLoopBodyBytes, upstreamErrorBytesMax } from '../../../kernel/limits.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import { AttemptTimers, type ExpiredTimer } from '../../../upstream/transport/timers.ts';
@@ -42,6 +43,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   #call: UpstreamCall | null = null;
   #timers: AttemptTimers | null = null;
   #reader: AnswerReader | null = null;
+  #comesAsEvents = false;
   #responseHeaders: UpstreamHeaders | null = null;
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
@@ -142,19 +144,17 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (this.#resolve === null) this.#call.abort();
   }
 
-  headers(status: number, headers: UpstreamHeaders): void {
+  headers(status: number, headers: UpstreamHeaders, type = (headers.get('content-type') ?? '').toLowerCase()): void {
     if (this.#resolve === null) return;
     this.status = status;
     this.#responseHeaders = headers;
     const limits = this.#provider.connection.limitsForCaller?.(headers);
     if (limits !== undefined) this.#attempt.callersLimits = limits;
     if (status < 200 || status >= 300) return;
+    this.#comesAsEvents = type.startsWith('text/event-stream');
     const { given } = this.#job;
     try {
-      this.#reader = this.#body.reader(
-        headers.get('content-type') ?? '',
-        given === null ? undefined : (ids) => given(this.#attempt, ids),
-      );
+      this.#reader = this.#body.reader(type, given === null ? undefined : (ids) => given(this.#attempt, ids));
     } catch (error) {
       this.#crash(error);
     }
@@ -163,6 +163,12 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   data(chunk: Buffer): void {
     if (this.#resolve === null) return;
     try {
+      const head = this.#responseHeaders;
+      if (this.bytes === 0 && head !== null && this.#reader !== null && this.#body.streamed) {
+        // Some servers send streams under their framework's type, and whole errors under that of a stream.
+        const seen = (chunk[0] === openBrace) === this.#comesAsEvents ? typeSeen(chunk) : null;
+        if (seen !== null) this.headers(this.status ?? 200, head, seen);
+      }
       this.bytes += chunk.length;
       const reader = this.#reader;
       if (reader === null) {
@@ -201,6 +207,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (this.#lingering !== null) clearTimeout(this.#lingering);
     if (this.#resolve === null) return;
     if (error.kind === 'no-descriptor') return this.#crash(noDescriptor());
+    // A refusal that was cut: its head says enough.
+    if (this.status !== null && this.#reader === null) return this.#end(this.#refused());
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     this.#end(transportFault(error, { begun: this.#reader !== null, status: this.status }));
   }
@@ -278,6 +286,12 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
       this.#reject?.(error);
     }
   }
+}
+
+function typeSeen(first: Buffer): string | null {
+  const start = first.toString('latin1', 0, 64).trimStart();
+  if (start.startsWith('{')) return 'application/json';
+  return /^(?:data|event|id|retry)?:/.test(start) ? 'text/event-stream' : null;
 }
 
 /** Fault of this process, not of a target: no provider is blamed, and no other is asked. */
