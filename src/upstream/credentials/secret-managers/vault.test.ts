@@ -49,3 +49,15 @@ test('a login that is revoked before its lease ends is made again, once for all 
   await assert.rejects(read('secret/denied'), /Vault answered 403: permission denied/);
   assert.equal(logins, 3);
 });
+
+test('a file of certificates that was not there is read once it is', async (t) => {
+  const server = createServer((_, response) => response.end(JSON.stringify({ data: { key: 'k' } })));
+  const transport = createTransport();
+  t.after(() => transport.destroy());
+  const file = join(temporaryFolder(t), 'ca.pem');
+  const address = await listening(t, server);
+  const read = vaultReader({ env: { VAULT_ADDR: address, VAULT_TOKEN: 'hvs.t', VAULT_CACERT: file }, transport });
+  await assert.rejects(read('secret/one'), /VAULT_CACERT names cannot be read/);
+  writeFileSync(file, '');
+  assert.deepEqual((await read('secret/one')).value, { key: 'k' });
+});

@@ -27,14 +27,12 @@ export function vaultReader({ env, transport }: ManagerParts): SecretReader {
   if (!URL.canParse(address)) throw new SecretUnread('VAULT_ADDR is not a URL');
   const { origin, pathname } = new URL(address);
   const common = namespace === undefined ? [] : ['x-vault-namespace', namespace];
-  let route: Promise<UpstreamRoute | undefined> | null = null;
 
   async function ask(path: string, headers: readonly string[], body: object | null): Promise<JsonAnswer> {
-    route ??= routeTo(env.VAULT_CACERT);
     const to = {
       origin,
       path: `${pathname.replace(/\/$/, '')}/v1/${path}`,
-      route: await route,
+      route: await routeTo(env.VAULT_CACERT),
       headers: [...common, ...headers],
     };
     if (body === null) return getJson(transport, to, managerTimeoutMs);
