@@ -11,9 +11,7 @@ export type Column = readonly [heading: string, cell: (row: Row) => unknown];
 
 const pageRows = 1_000;
 
-/**
- * The first `rowsMax` rows of a list, read page by page. `more`: there are others.
- */
+/** The first `rowsMax` rows of a list, read page by page. `more`: there are others. */
 export async function listRows(
   admin: AdminClient,
   path: string,
@@ -44,7 +42,6 @@ interface Listing {
   /** Where it stops. */
   rowsMax: number;
   columns: readonly Column[];
-  /** Said of an empty list. */
   empty: string;
   /** Said where it stops. */
   more?: string | undefined;

@@ -17,9 +17,7 @@ export function withStar(pattern: string, star: string | null): string {
   return star === null ? pattern : pattern.replace('*', () => star);
 }
 
-/**
- * The alias that answers to `name`: itself, or the first pattern that matches, with the text that its `*` matches.
- */
+/** The alias that answers to `name`: itself, or the first pattern that matches, with the text that its `*` matches. */
 export function aliasFor<Model = ModelConfig>(
   models: Readonly<Record<string, Model>>,
   name: string,

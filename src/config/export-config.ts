@@ -180,9 +180,7 @@ function writtenOf(value: unknown, path: ConfigPath, names: VariableNames): unkn
     if (value !== '' && isSecretAt(path, value)) return names.reference(path, value);
     return escaped(value) ?? names.reference(path, value);
   }
-  if (Array.isArray(value)) {
-    return value.map((item, index) => writtenOf(item, [...path, idOf(item) ?? index], names));
-  }
+  if (Array.isArray(value)) return value.map((item, index) => writtenOf(item, [...path, idOf(item) ?? index], names));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, child]) => [name, writtenOf(child, [...path, name], names)]),

@@ -1,4 +1,3 @@
-/** A text that guards were tried on. */
 export interface TriedText {
   /** Kinds that it holds, or the verdict; null: nobody said. */
   expected: readonly string[] | string | null;

@@ -1,6 +1,5 @@
 import type { HookName } from './hook-names.ts';
 
-/** Data that a thread is started with. */
 export interface HookThreadData {
   /** URL of the module, or the name of a package. */
   module: string;

@@ -29,9 +29,7 @@ export function handshakeFault({ headers }: Exchange['request']): Failure | null
   if (!/^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')) {
     return invalid(null, 'The header Sec-WebSocket-Key is missing or wrong.');
   }
-  if (headers['sec-websocket-version'] !== '13') {
-    return invalid(null, 'The header Sec-WebSocket-Version must be 13.');
-  }
+  if (headers['sec-websocket-version'] !== '13') return invalid(null, 'The header Sec-WebSocket-Version must be 13.');
   return null;
 }
 

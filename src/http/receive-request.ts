@@ -39,7 +39,6 @@ export interface ReceptionParts {
   /** Counts wrong admin keys on all replicas; null: there is one process. */
   tally: SharedTally | null;
   admission: Admission;
-  /** Room for bodies in memory. */
   bodies: Room;
   routes: readonly Route[];
   /** The configuration in force. */

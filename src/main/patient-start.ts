@@ -25,9 +25,7 @@ export function createPatient(place: string, onTrouble: (message: string) => voi
         if (why === null) throw error;
         if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
         const message = `${why} Culvert waits for it, at most ${waitMaxMs / 1_000} s.`;
-        if (!isAnnounced) {
-          toLogAndStderr(onTrouble)(message);
-        }
+        if (!isAnnounced) toLogAndStderr(onTrouble)(message);
         isAnnounced = true;
         await pause(retryMs);
       }

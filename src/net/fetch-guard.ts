@@ -44,18 +44,14 @@ export function createFetchGuard(rules: FetchRules, resolve: ResolveAddresses): 
       const wrong = wrongWith(url, rules, excepted ? 'excepted' : 'usual');
       if (wrong !== null) return { ok: false, reason: 'blocked', message: wrong };
       const literal = literalIn(url);
-      if (literal !== null) {
-        return allows(url, literal.address) ? { ok: true, addresses: [literal] } : blocked;
-      }
+      if (literal !== null) return allows(url, literal.address) ? { ok: true, addresses: [literal] } : blocked;
       let addresses: readonly Address[];
       try {
         addresses = await resolve(url.hostname);
       } catch {
         return { ok: false, reason: 'unresolved', message: 'its host name cannot be resolved' };
       }
-      if (addresses.length === 0) {
-        return { ok: false, reason: 'unresolved', message: 'its host name has no address' };
-      }
+      if (addresses.length === 0) return { ok: false, reason: 'unresolved', message: 'its host name has no address' };
       // One private address among public ones is how rebinding begins.
       return addresses.every(({ address }) => allows(url, address)) ? { ok: true, addresses } : blocked;
     },

@@ -136,7 +136,6 @@ const left = { ok: false, reason: 'aborted', message: 'the caller no longer wait
 const busyAll = { ok: false, reason: 'busy', message: 'Culvert is fetching too many pages already' } as const;
 const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
 
-/** Our name in robots.txt. */
 const robotsName = 'Culvert';
 const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Mobile';
 

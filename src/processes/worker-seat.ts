@@ -88,7 +88,6 @@ export interface PrimaryOffers extends BooksOffers {
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
 
-/** Offers of a worker to the primary. */
 export interface WorkerOffers {
   /** Takes a checked configuration into use. */
   configure(config: Config): Promise<void>;

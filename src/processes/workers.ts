@@ -45,7 +45,6 @@ export interface WorkersParts {
   onAllEnded(): void;
 }
 
-/** The books of all workers. */
 export interface BooksOfWorkers {
   /** Requests that one worker may make. `delivered` resolves when the books have what all workers said before. */
   desk(delivered: () => Promise<void>): BooksOffers & { lost(): Promise<number> };

@@ -251,9 +251,7 @@ const unknownFirstTokenMs = 1_000;
 /** Smaller differences do not count. */
 const firstTokenFloorMs = 1;
 
-/**
- * Peak-sensitive moving average of the time to first token: a slower answer counts at once, a faster one by and by.
- */
+/** Peak-sensitive moving average of the time to first token: a slower answer counts at once, a faster one by and by. */
 export class PeakEwma {
   #valueMs = 0;
   /** -1: never observed. */

@@ -231,9 +231,7 @@ export class SuccessShare {
   }
 
   #countForTenant(tenant: string, outcome: 'succeeded' | 'failed', nowMs: number): void {
-    for (const [name, counts] of this.#tenants!) {
-      (name === tenant ? counts.tenant : counts.others)[outcome].add(nowMs);
-    }
+    for (const [name, counts] of this.#tenants!) (name === tenant ? counts.tenant : counts.others)[outcome].add(nowMs);
   }
 
   /** Without those whose failures have left the window. */

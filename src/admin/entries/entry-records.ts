@@ -14,9 +14,7 @@ export type EntryKind = EntryRow['kind'];
 /** Providers, models, MCP servers, agents, prompts, guards and rules in the store. */
 export type EntryRows = Pick<Stored, 'entries' | 'credentials'>;
 
-/**
- * Largest number of stored entries. Each change checks all of them, which takes some 70 ms for this many.
- */
+/** Largest number of stored entries. Each change checks all of them, which takes some 70 ms for this many. */
 const entriesMax = 1_000;
 /** Result of a change of one stored row. */
 export interface Planned {

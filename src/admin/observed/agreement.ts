@@ -119,9 +119,7 @@ async function compareAll(parts: AdminParts, { pages, tally, limit, judge, compa
   let examined = 0;
   for await (const page of pages) {
     const moved = page.requests.filter(({ event, would }) => event.class === 'ok' && would !== event.alias);
-    for (let at = 0; at < moved.length; at += atOnce) {
-      await Promise.all(moved.slice(at, at + atOnce).map(compareOne));
-    }
+    for (let at = 0; at < moved.length; at += atOnce) await Promise.all(moved.slice(at, at + atOnce).map(compareOne));
     examined += page.examined;
     const isOver = tally.asked() >= limit || examined >= examinedMax || parts.clock.monotonicMs() >= untilMs;
     if (page.next === null || isOver) return page.next;

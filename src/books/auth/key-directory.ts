@@ -58,7 +58,6 @@ export interface KeyEntry {
   /** Name of an `admin`. */
   operator: Operator;
   suspended: boolean;
-  /** Expiry of the key. */
   expiresMs: number;
   /** Expiry of this secret: the end of a rotation's overlap. */
   untilMs: number;

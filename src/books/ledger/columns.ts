@@ -199,7 +199,6 @@ export function isUnpriced({
 export const unpricedSql = `cost_usd IS NULL AND target IS NOT NULL AND usage_source NOT IN ('none', 'refused')
   AND coalesce(cache, 'miss') = 'miss'`;
 
-/** The columns of `reservation`. */
 export const reservationColumns: readonly (readonly [name: string, type: ColumnType])[] = [
   ...bookedNames.map((name) => [name, eventColumns.find((column) => column[0] === name)![1]] as const),
   ['boot_id', 'text'],
@@ -301,7 +300,6 @@ export function readEvent(cells: Record<string, unknown>): UsageEvent {
   return readRow(eventTable, cells) as UsageEvent;
 }
 
-/** A row of `reservation`. */
 export function readReservation(cells: Record<string, unknown>): ReservationRow {
   return readRow(reservationTable, cells) as ReservationRow;
 }

@@ -53,7 +53,6 @@ export interface CacheScopeStats {
 }
 
 export interface CacheBounds {
-  /** Bytes of each scope. */
   scopeBytes: number;
   /** Bytes of all scopes together. */
   totalBytes: number;

@@ -57,7 +57,6 @@ export interface LimitState {
 export interface Entry {
   requestId: string;
   account: string;
-  /** Milli-calls. */
   callMilli: number;
   /** All of measure `calls`, span `minute`. */
   limits: readonly Limit[];

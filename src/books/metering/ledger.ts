@@ -120,14 +120,12 @@ export interface CacheUseQuery {
   toMs: number;
 }
 
-/** Use of the cache of one model. */
 export interface CacheUses {
   model: string;
   hits: number;
   /** Hits that answered a question of the same meaning. */
   semanticHits: number;
   misses: number;
-  /** USD that its hits saved. */
   savedUsd: number;
 }
 

@@ -14,7 +14,6 @@ export interface SealedColumn {
   sparse?: boolean;
   /** More columns that the context needs, or SQL with `@` before names of tables. */
   also?: readonly string[];
-  /** Purpose of the sealer. */
   purpose: string;
   contextOf(row: Readonly<Record<string, unknown>>): string;
   /** Seals again what is sealed within the opened value. */

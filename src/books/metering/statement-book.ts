@@ -10,7 +10,6 @@ export interface StoredStatement {
   body: string;
 }
 
-/** The port of closed statements. */
 export interface StatementBook {
   /** Null: that month is not closed in that time zone. */
   stored(month: string, timeZone: string): Promise<StoredStatement | null>;

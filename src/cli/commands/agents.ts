@@ -4,7 +4,6 @@ import type { CommandBody } from '../command-table.ts';
 import { originOf, type Row } from '../rows.ts';
 import { removesStored } from '../stored-settings.ts';
 
-/** `culvert agents …` */
 export const agents: CommandBody = {
   example: 'culvert agents list',
   commands: {

@@ -5,7 +5,6 @@ import type { CommandBody } from '../command-table.ts';
 import { whole } from '../options.ts';
 import { shownTime } from '../rows.ts';
 
-/** `culvert bodies …` */
 export const bodies: CommandBody = {
   example: 'culvert bodies list --text refund',
   commands: {

@@ -5,7 +5,6 @@ import { configOption, quietOption, urlOption } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { printJson, writeOut } from '../print.ts';
 
-/** `culvert config …` */
 export const config: CommandBody = {
   example: 'culvert config export',
   commands: {

@@ -6,7 +6,6 @@ import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print } from '../print.ts';
 
-/** `culvert dashboard` */
 export const dashboard: CommandBody = {
   options: [['--print', 'print the link, and open no browser'], ...adminOptions],
   example: 'culvert dashboard',

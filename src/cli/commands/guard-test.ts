@@ -8,7 +8,6 @@ import { listForm, print, printExact, printJson } from '../print.ts';
 import { table } from '../table.ts';
 import { readText } from '../whole-file.ts';
 
-/** `culvert guards test` */
 export const guardTest: CommandEntry = overAdmin({
   description: 'try guards on texts and requests: verdicts, precision and recall',
   arguments: [['[file]', 'lines of {"text", "request" or "answer", "expect": ["email"] or "masked"}']],

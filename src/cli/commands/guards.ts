@@ -7,7 +7,6 @@ import { originOf, type Row } from '../rows.ts';
 import { removesStored, setStored, showsSettings } from '../stored-settings.ts';
 import { guardTest } from './guard-test.ts';
 
-/** `culvert guards …` */
 export const guards: CommandBody = {
   example: 'culvert guards list',
   commands: {

@@ -10,7 +10,6 @@ import { listForm, print, printExact, printJson } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
 import { removesStored } from '../stored-settings.ts';
 
-/** `culvert mcp-servers …` */
 export const mcpServers: CommandBody = {
   example: 'culvert mcp-servers list',
   commands: {

@@ -15,7 +15,6 @@ const text: readonly OptionEntry[] = [
   ['--model <model>', 'the model that answers'],
 ];
 
-/** `culvert prompts …` */
 export const prompts: CommandBody = {
   example: 'culvert prompts list',
   commands: {

@@ -9,7 +9,6 @@ import { originOf, type Row } from '../rows.ts';
 import { removesStored } from '../stored-settings.ts';
 import { readText } from '../whole-file.ts';
 
-/** `culvert providers …` */
 export const providers: CommandBody = {
   example: 'culvert providers list',
   commands: {
@@ -70,7 +69,6 @@ interface AddFlags extends AdminFlags {
   untested?: boolean;
 }
 
-/** `culvert providers add` */
 async function addProvider(name: string, flags: AddFlags, parts: CliParts): Promise<number> {
   const type = flags.type ?? name;
   const key = keyOf(type, flags);

@@ -15,7 +15,6 @@ interface RecalculateFlags extends AdminFlags {
   apply?: boolean;
 }
 
-/** `culvert usage recalculate` */
 export const recalculate = overAdmin({
   description: 'recalculate the cost of past requests at current prices; without --apply, only a preview',
   options: [

@@ -9,7 +9,6 @@ import { listForm, note, print, printJson } from '../print.ts';
 import { listRows, type Row, rowTable } from '../rows.ts';
 import { causeOf, errorIn, reach, serverAndKey } from '../running-server.ts';
 
-/** `culvert replay` */
 export const replay: CommandBody = {
   options: [
     ['--to <model>', 'model to ask', { needed: true }],

@@ -25,7 +25,6 @@ const filters: readonly OptionEntry[] = [
   ['--status <status>', 'only with this HTTP status, such as 502, or 5 for all of 5xx'],
 ];
 
-/** `culvert requests …` */
 export const requests: CommandBody = {
   example: 'culvert requests list --status 502',
   commands: {

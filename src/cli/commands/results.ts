@@ -6,7 +6,6 @@ import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
 
-/** `culvert results` */
 export const results: CommandBody = {
   arguments: [['<model>', 'name of a model']],
   options: [

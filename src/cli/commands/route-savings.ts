@@ -17,7 +17,6 @@ interface SavingsFlags extends AdminFlags {
   limit: number;
 }
 
-/** `culvert routes savings` */
 export const routeSavings = overAdmin({
   description: 'what a rule that observes would have saved; with --judge also whether the answers would be as good',
   arguments: [['<name>', 'its name']],

@@ -7,7 +7,6 @@ import { originOf } from '../rows.ts';
 import { removesStored, setStored, showsSettings } from '../stored-settings.ts';
 import { routeSavings } from './route-savings.ts';
 
-/** `culvert routes …` */
 export const routes: CommandBody = {
   example: 'culvert routes list',
   commands: {

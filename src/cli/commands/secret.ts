@@ -24,7 +24,6 @@ const forget: OptionEntry = [
   'then forget earlier secrets of the data folder, which ends what clients hold',
 ];
 
-/** `culvert secret …` */
 export const secret: CommandBody = {
   example: 'culvert secret rotate',
   commands: {

@@ -20,7 +20,6 @@ interface StatementFlags extends AdminFlags {
   account?: string;
 }
 
-/** `culvert statements …` */
 export const statements: CommandBody = {
   example: 'culvert statements show 2026-10 --time-zone Europe/Berlin',
   commands: {

@@ -8,7 +8,6 @@ import { type Column, type Row, rowTable } from '../rows.ts';
 import { limitsOf, limitTable } from './people/windows.ts';
 import { recalculate } from './recalculate.ts';
 
-/** `culvert usage` */
 export const usage: CommandBody = {
   options: [
     ['--account <id>', 'only of this account, with its windows'],

@@ -215,9 +215,7 @@ function addModel(ids: readonly string[], request: JsonObject, place: Place, fou
     return values.notes.add(path, `the model ${alias} is not carried over: ${nameRule}, and here none`);
   }
   const fitting = ids.filter((id) => isModelName(id) && !id.includes('*')).slice(0, prioritiesMax);
-  if (fitting.length < ids.length) {
-    values.notes.add(path, `some targets of ${alias} are not carried over: ${nameRule}`);
-  }
+  if (fitting.length < ids.length) values.notes.add(path, `some targets of ${alias} are not carried over: ${nameRule}`);
   if (fitting.length === 0) return;
   noteUnknown(request, fields, callers, path, values.notes);
   const body = bodyOf(values, readFields(request, fields, path, values), path);

@@ -73,9 +73,7 @@ export function readDeployment(
   };
   if (!isObject(entry)) return drop(path, 'it is not a mapping');
   const { model_name: alias } = entry;
-  if (!isModelName(alias)) {
-    return drop([...path, 'model_name'], nameRule);
-  }
+  if (!isModelName(alias)) return drop([...path, 'model_name'], nameRule);
   const at = [...path, 'litellm_params'];
   const litellmParams = objectIn(entry.litellm_params);
   const info = objectIn(entry.model_info);

@@ -2,7 +2,6 @@ import type { ChildProcess, spawn as nodeSpawn } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { lowerPriority } from '../../kernel/priority.ts';
 
-/** How a process ended. */
 export interface Ending {
   /** Null when a signal ended it, or it never started. */
   code: number | null;

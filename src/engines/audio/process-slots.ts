@@ -1,7 +1,6 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { nextStart } from './process-starts.ts';
 
-/** A place for one process. */
 export interface Slot {
   /** Whether its tenant had no other process when it got this place. */
   readonly alone: boolean;

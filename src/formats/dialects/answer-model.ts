@@ -36,9 +36,7 @@ export function eventWithModel(data: string, { dialect, name }: AnswerModel): { 
 /** Nesting of any answer that we read. */
 const depthMax = 256;
 
-/**
- * A whole answer with the name, its other bytes as they came. `answer` is what `bytes` say, and gets the name too.
- */
+/** A whole answer with the name, its other bytes as they came. `answer` is what `bytes` say, and gets the name too. */
 export function wholeWithModel(bytes: Buffer, answer: unknown, { dialect, name }: AnswerModel): Buffer {
   const { member } = places[dialect];
   if (!isObject(answer) || typeof answer[member] !== 'string' || answer[member] === name) return bytes;

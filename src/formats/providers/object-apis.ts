@@ -3,7 +3,6 @@ export const objectApis = ['chat_completions', 'containers', 'evals', 'fine_tuni
 
 export type ObjectApi = (typeof objectApis)[number];
 
-/** One operation of such an API. */
 export interface ObjectOperation {
   api: ObjectApi;
   method: 'GET' | 'POST' | 'DELETE';

@@ -1,7 +1,6 @@
 import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { BadAnswer, type OutsideCheck, type OutsideFinding, type OutsideQuestion } from './outside-check.ts';
 
-/** A guardrail of Amazon Bedrock. */
 export interface Guardrail {
   /** Or its ARN. */
   id: string;

@@ -44,7 +44,6 @@ export const cutReadMs = 500;
 /** How long a request whose caller is gone may take to come to its end. */
 const settleMaxMs = 1_000;
 
-/** `GatewayServer.drain`. */
 export async function drain(parts: DrainParts, { delayMs, graceMs }: DrainTimes): Promise<void> {
   const { server, reception, clock } = parts;
   reception.state = 'unready';

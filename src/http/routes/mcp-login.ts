@@ -51,9 +51,7 @@ export function mcpLoginRoute({ finish, addressOf, clock, tally }: McpLoginParts
     async handle(exchange) {
       const address = addressOf(exchange.request);
       const attempt = await throttle.attempt(address);
-      if (isFailure(attempt)) {
-        return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
-      }
+      if (isFailure(attempt)) return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
       try {
         const finished = await finish(new URLSearchParams(exchange.search));
         if (finished !== null) {

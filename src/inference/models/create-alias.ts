@@ -248,9 +248,7 @@ export function aliasTable(
   for (const [provider, models] of byProvider) {
     for (const model of models) {
       if (table.size >= aliasesMax) return table;
-      if (owners.get(model.id) === 1 && !table.has(model.id)) {
-        table.set(model.id, { alias: model.id, provider, model });
-      }
+      if (owners.get(model.id) === 1 && !table.has(model.id)) table.set(model.id, { alias: model.id, provider, model });
     }
   }
   return table;

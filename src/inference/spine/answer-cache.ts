@@ -35,7 +35,6 @@ export interface CheckedHits {
 export interface CacheQuestion extends Pick<ModelCall, 'principal' | 'preferences' | 'callerHeaders'> {
   snapshot: Snapshot;
   alias: Alias;
-  /** Targets of its plan. */
   targets: Plan['query']['targets'];
   endpoint: string;
   /** Null: its answer may not be kept. */

@@ -23,7 +23,6 @@ export interface ReadObject {
   body: JsonObject;
 }
 
-/** Looks into bodies. */
 export interface BodyLooks {
   /**
    * Off the loop where the body is large; `raw` stays as it is. It was read before, or the look says otherwise. `kind`: of

@@ -59,7 +59,6 @@ export interface PassedTaker {
 /** Gets the ids that an answer gives out, before the bytes that hold them are passed on. */
 export type OnGiven = (ids: readonly GivenId[]) => void;
 
-/** Facts of an answer that passes. */
 class PassedAnswer {
   contentEvents = 0;
   /** Forwarded unchanged, for the caller to judge. */

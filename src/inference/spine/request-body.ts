@@ -1,7 +1,6 @@
 import { noNeeds, type RequestNeeds } from '../../formats/neutral/request.ts';
 import type { Canonical } from '../models/steps.ts';
 
-/** Facts of every request. */
 export interface RequestFacts {
   model: string;
   /** It wants a stream. */

@@ -4,7 +4,6 @@ import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
 import { pageKindOf } from '../../tools/extract/page-kind.ts';
 import type { FileError } from './store-facts.ts';
 
-/** Text of a file's bytes. */
 export type ReadFileText = (
   tenant: string,
   file: { name: string; mediaType: string | null; content: Uint8Array<ArrayBuffer> },

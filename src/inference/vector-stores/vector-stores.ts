@@ -131,7 +131,6 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
   };
 }
 
-/** Files of stores. */
 function fileChangesOf(
   parts: VectorStoresParts,
   { usable, file, batch }: StoreReads,

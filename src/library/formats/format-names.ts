@@ -1,6 +1,5 @@
 import type { CallerFormat, ProviderFormat } from './types.ts';
 
-/** Names of the formats of callers. */
 export const callerFormats: readonly CallerFormat[] = [
   'openai-chat',
   'openai-responses',
@@ -10,7 +9,6 @@ export const callerFormats: readonly CallerFormat[] = [
   'ollama',
 ];
 
-/** Names of the formats of providers. */
 export const providerFormats: readonly ProviderFormat[] = [
   'openai-chat',
   'openai-responses',

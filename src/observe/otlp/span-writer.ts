@@ -56,7 +56,6 @@ export function sharedPart({ name, kind, attributes, error }: SharedFacts): Shar
   return Buffer.concat(parts);
 }
 
-/** One attribute of a span. */
 export function attribute(key: string, value: AttributeValue): Buffer {
   return lengthDelimited(attributeTag, keyValue(key, value));
 }

@@ -157,7 +157,6 @@ function createPace(): SharedPace {
 /** Names that are counted at a time; beyond them the oldest is forgotten. */
 const talliesMax = 20_000;
 
-/** Counts that workers share. */
 function createTally(clock: Clock): SharedTally {
   const counts = new Map<string, { count: number; endsMs: number }>();
   function present(name: string): Tallied {

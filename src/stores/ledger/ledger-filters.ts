@@ -65,9 +65,7 @@ export function usageConditions(
   marks: Marks,
   of: 'rollups' | 'events',
 ): string[] {
-  if (of === 'events') {
-    return requestConditions(accounts, { key, keys, alias, provider, endpoint, user, tag }, marks);
-  }
+  if (of === 'events') return requestConditions(accounts, { key, keys, alias, provider, endpoint, user, tag }, marks);
   const all: string[] = [];
   if (accounts !== null) all.push(marks.oneOf('account', accounts));
   if (keys !== undefined) all.push(marks.oneOf('key_id', keys));

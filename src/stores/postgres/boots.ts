@@ -197,9 +197,7 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
   const servers = sharing[0]?.servers ?? 0;
   if (servers > 0) return { kind: 'held', message: sharedMessage(servers, database.place) };
   const { rows } = await run<{ boot_id: string }>(take, [folderId, bootId]);
-  if (rows[0]?.boot_id !== bootId) {
-    return { kind: 'held', message: heldMessage(database.place) };
-  }
+  if (rows[0]?.boot_id !== bootId) return { kind: 'held', message: heldMessage(database.place) };
 
   let renewedMs = clock.monotonicMs();
   let lost = false;

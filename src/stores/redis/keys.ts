@@ -1,9 +1,7 @@
 import type { Scope } from '../../books/metering/counters.ts';
 import type { KeyServer } from './servers.ts';
 
-/**
- * Names in Redis, all of them below `keysOf` the books. Account ids hold neither braces nor spaces.
- */
+/** Names in Redis, all of them below `keysOf` the books. Account ids hold neither braces nor spaces. */
 export const epochKey = 'epoch';
 
 /**

@@ -32,9 +32,7 @@ export function readAgentCard(card: JsonObject, config: Pick<AgentConfig, 'url' 
     const url = config.endpoint === undefined ? placeOf(address, config.url) : new URL(config.endpoint);
     if (url !== null) interfaces[version] = { url, tenant };
   }
-  if (Object.keys(interfaces).length === 0) {
-    return 'has a card that names no JSON-RPC interface of A2A 1.0 or 0.3';
-  }
+  if (Object.keys(interfaces).length === 0) return 'has a card that names no JSON-RPC interface of A2A 1.0 or 0.3';
   return { card, interfaces, streams: isObject(card.capabilities) && card.capabilities.streaming === true };
 }
 

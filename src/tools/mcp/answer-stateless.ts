@@ -59,9 +59,7 @@ export async function answerStateless(request: McpMessage, version: string): Pro
     return done(request, { supportedVersions, ...(await describedOffer(request.offer)), ...caching });
   const methods = methodsFor(request);
   const run = Object.hasOwn(methods, method) ? methods[method] : undefined;
-  if (run === undefined) {
-    return failed(id, 404, methodNotFound, `There is no method '${method.slice(0, 100)}'.`);
-  }
+  if (run === undefined) return failed(id, 404, methodNotFound, `There is no method '${method.slice(0, 100)}'.`);
   try {
     const result = await run(params);
     if (request.signal.aborted) return null;

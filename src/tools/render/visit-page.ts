@@ -219,9 +219,7 @@ function refusalOf({ url, error }: FailedLoad, pass: ProxyPass): Rendered & { ok
   if (spent === 'bytes' || spent === 'requests') {
     return { ok: false, reason: 'too-large', message: 'it asks for more than a page may' };
   }
-  if (/Timeout|ERR_TIMED_OUT/.test(error)) {
-    return { ok: false, reason: 'timeout', message: 'its server took too long' };
-  }
+  if (/Timeout|ERR_TIMED_OUT/.test(error)) return { ok: false, reason: 'timeout', message: 'its server took too long' };
   if (/ERR_CONTENT_DECODING_FAILED|ERR_INVALID_(?:CHUNKED_ENCODING|HTTP_RESPONSE)|ERR_INCOMPLETE/.test(error)) {
     return { ok: false, reason: 'broken', message: 'its answer broke off or cannot be decompressed' };
   }

@@ -140,9 +140,7 @@ function parsedAnswer(text: string): unknown {
 function resultOf(status: number, text: string): unknown {
   const answer = parsedAnswer(text);
   if (status >= 200 && status < 300 && isObject(answer) && answer.result !== undefined) return answer.result;
-  if (status === 401 || status === 403) {
-    throw overloaded(`Qdrant refuses the key of vectors.api_key (HTTP ${status})`);
-  }
+  if (status === 401 || status === 403) throw overloaded(`Qdrant refuses the key of vectors.api_key (HTTP ${status})`);
   // 408 and 429: its own limits, which pass.
   if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
     throw new QdrantRefused(status, messageIn(answer));

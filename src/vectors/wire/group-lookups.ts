@@ -19,9 +19,7 @@ export interface GroupLookup {
 /** `with_lookup`: the name of a collection, or `{collection, with_payload, with_vectors}`. Null: absent. */
 export function readGroupLookup(value: JsonValue | undefined, at: string): GroupLookup | null {
   if (optional(value)) return null;
-  if (typeof value === 'string') {
-    return { collection: readName(value, at), want: { payload: true, vector: false } };
-  }
+  if (typeof value === 'string') return { collection: readName(value, at), want: { payload: true, vector: false } };
   if (!isObject(value)) refuse(at, `expected the name of a collection or an object, got ${kindOf(value)}`);
   const lookup = readObject(value, at, ['collection', 'with_payload', 'with_vector', 'with_vectors']);
   return {

@@ -22,9 +22,7 @@ export function parseBody(body: Uint8Array): JsonObject {
   }
   if (raw.includes('\\u') && halfOfPair.test(text)) {
     const path = loneSurrogateIn(value, '');
-    if (path !== null) {
-      refuseBody(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
-    }
+    if (path !== null) refuseBody(path, `Invalid '${path}': it holds half of a surrogate pair. Send valid Unicode.`);
   }
   keepPayloadDigits(value, text);
   return value;

@@ -180,9 +180,7 @@ export class VectorReader {
     const model = optional(value.model) ? null : readString(value.model, `${at}.model`, modelCharsMax);
     const named = model === null ? null : { model, at: `${at}.model` };
     if (spec.kind === 'sparse') return this.#terms(value, at, spec, named);
-    if (!optional(value.options)) {
-      refuseUnsupported(`${at}.options`, 'options of a text are', 'leave them out');
-    }
+    if (!optional(value.options)) refuseUnsupported(`${at}.options`, 'options of a text are', 'leave them out');
     return this.#text(value.text, `${at}.text`, name, spec, named);
   }
 

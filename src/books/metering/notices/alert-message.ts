@@ -18,7 +18,6 @@ interface ReportedAlert {
   since: string;
 }
 
-/** A notice for a receiver of alerts. */
 export function alertNotice(
   receiver: string,
   { raised, resolved }: { raised: readonly AlertRow[]; resolved: readonly AlertRow[] },
@@ -53,7 +52,6 @@ export function alertText({ data: { raised, resolved } }: AlertMessage): string 
   return `${named(paragraphs)}\n`;
 }
 
-/** The body of a Slack webhook. */
 export function slackBody(message: AlertMessage): string {
   const { raised, resolved } = message.data;
   const marks = { problem: ':red_circle:', warning: ':large_yellow_circle:' } as Record<string, string>;

@@ -1,7 +1,6 @@
 import type { CommandBody } from '../../command-table.ts';
 import { adminOptions } from '../../options.ts';
 
-/** `culvert hooks …` */
 export const hooks: CommandBody = {
   example: 'culvert hooks new team-rules',
   commands: {

@@ -8,7 +8,6 @@ import type { Row } from '../../rows.ts';
 const budgetPattern =
   /^(?<kind>user|tag|model)(?::(?<name>.+))?=(?<usd>[^=/]+)\/(?:(?<window>5h|week|month)|calendar-(?<calendar>day|week|month)(?:@(?<zone>.+))?)$/;
 
-/** `culvert accounts budgets` */
 export async function setBudgets(id: string, texts: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
   const budgets = texts.map(budgetOf);
   return withAdmin(flags, parts, async (admin) => {

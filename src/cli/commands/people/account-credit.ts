@@ -5,7 +5,6 @@ import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson } from '../../print.ts';
 import { rowTable, shownTime } from '../../rows.ts';
 
-/** `culvert accounts credit` */
 export async function creditOf(
   id: string,
   usd: string | undefined,

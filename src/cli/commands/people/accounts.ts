@@ -13,7 +13,6 @@ import { limitsOf, limitTable } from './windows.ts';
 
 const accountsMax = 100_000;
 
-/** `culvert accounts …` */
 export const accounts: CommandBody = {
   example: 'culvert accounts list',
   commands: {
@@ -153,7 +152,6 @@ interface AccountCreateFlags extends AdminFlags {
   data?: DataRulePatch | null;
 }
 
-/** `culvert accounts create` */
 async function createAccount(id: string, flags: AccountCreateFlags, parts: CliParts): Promise<number> {
   const { plan, name } = flags;
   const data = ruleToSet(flags.data);
@@ -164,7 +162,6 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
   });
 }
 
-/** `culvert accounts extra-budget` */
 async function extraBudget(
   id: string,
   usd: string | undefined,

@@ -22,7 +22,6 @@ interface Invited {
   mail: { sent: boolean; reason: string | null } | null;
 }
 
-/** `culvert invitations …` */
 export const invitations: CommandBody = {
   example: 'culvert invitations list',
   commands: {

@@ -41,7 +41,6 @@ const guardsOf = (text: string) => (text === 'none' ? [] : listOf('pii,no-secret
 
 const ofKey = { arguments: [['<key>', 'its id or account/name']], idOf: keyIdOf } as const;
 
-/** `culvert keys …` */
 export const keys: CommandBody = {
   example: 'culvert keys list',
   commands: {
@@ -200,7 +199,6 @@ function limitsOf(text: string): Record<string, unknown> {
   return limits;
 }
 
-/** `culvert keys change` */
 async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts): Promise<number> {
   const { name, models, ips, guards, tags, data } = flags;
   if ([name, flags.expires, models, ips, flags.limits, guards, tags, data].every((one) => one === undefined)) {
@@ -318,7 +316,6 @@ function graceMsOf(text: string): number {
   return ms;
 }
 
-/** `culvert keys addresses` */
 async function showAddresses(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
     const id = await keyIdOf(admin, named);

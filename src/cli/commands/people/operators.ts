@@ -11,7 +11,6 @@ import { listRows, printRow, type Row, shownDate } from '../../rows.ts';
 export const roles = ['owner', 'admin', 'member', 'viewer', 'billing'];
 const operatorsMax = 10_000;
 
-/** `culvert operators …` */
 export const operators: CommandBody = {
   example: 'culvert operators list',
   commands: {

@@ -39,9 +39,7 @@ async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/**
- * The limits of a key, as `/keys/{id}/windows` gives them; null where `limitsOf` gives null.
- */
+/** The limits of a key, as `/keys/{id}/windows` gives them; null where `limitsOf` gives null. */
 export async function keyLimitsOf(admin: AdminClient, id: string): Promise<KeyWindows | null> {
   return orNull(async () => (await admin.request('GET', `/keys/${encodeURIComponent(id)}/windows`)) as KeyWindows);
 }

@@ -17,7 +17,6 @@ const tenantOption = [
   { needed: true },
 ] as const;
 
-/** `culvert vectors …` */
 export const vectors: CommandBody = {
   example: 'culvert vectors list',
   commands: {
@@ -84,7 +83,6 @@ interface PurgeFlags extends AdminFlags {
   yes?: boolean;
 }
 
-/** `culvert vectors purge` */
 async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
     if (!flags.yes) {

@@ -18,9 +18,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
 /** A whole Messages answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   if (readError(body) !== null) return [{ type: 'failed', fault: faultOfError(body) }];
-  if (!Array.isArray(body.content)) {
-    return [{ type: 'failed', fault: fault('malformed', 'the answer has no content') }];
-  }
+  if (!Array.isArray(body.content)) return [{ type: 'failed', fault: fault('malformed', 'the answer has no content') }];
   return new AnswerDecoder(options?.unwrapTool).whole(body);
 }
 
@@ -68,7 +66,6 @@ class AnswerDecoder extends EventDecoder {
     return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message_stop') }];
   }
 
-  /** The events of an answer that comes whole. */
   whole(message: JsonObject): NeutralEvent[] {
     this.read({ type: 'message_start', message });
     this.read({ type: 'message_stop' });

@@ -192,9 +192,7 @@ function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losse
     changed = { ...(changed ?? body) };
     delete changed[name];
   }
-  if (mayHoldSealed(raw)) {
-    changed = { ...(changed ?? body), messages: withoutSealed(body.messages as JsonObject[]) };
-  }
+  if (mayHoldSealed(raw)) changed = { ...(changed ?? body), messages: withoutSealed(body.messages as JsonObject[]) };
   return Object.keys(target.body).length === 0 ? changed : withOperatorFields(changed ?? body, target.body);
 }
 

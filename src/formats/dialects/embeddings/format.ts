@@ -61,7 +61,6 @@ export interface EmbeddingFacts {
   singly?: (model: string) => boolean;
   /** Most tokens of one call over all its inputs, by estimate; absent: no such bound is known. */
   batchTokens?: number;
-  /** Takes tokens for text. */
   takesTokens: boolean;
   /**
    * Models that shorten their vectors on demand. `asked`: nobody here knows, so it gets the callers' wish and judges
@@ -147,9 +146,7 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
   }
   const asItIs = extra === 'taken' && facts.inputType === undefined && request.inputTypeWord !== null;
   const isPassedOn = typeof facts.inputType === 'object' || asItIs;
-  if (request.inputType !== null && !isPassedOn) {
-    losses.push({ field: 'input_type', why: 'unsupported' });
-  }
+  if (request.inputType !== null && !isPassedOn) losses.push({ field: 'input_type', why: 'unsupported' });
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });
   const read = typeof facts.inputType === 'object' ? purposeNames(facts.inputType) : [];
   if (extra === 'lost')

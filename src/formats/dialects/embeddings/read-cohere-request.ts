@@ -37,9 +37,7 @@ export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure 
   const complaint = checkFields(fields, body, required);
   if (complaint !== null) return v.asFailure(complaint);
   const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: given } = body;
-  if ((images ?? null) !== null) {
-    return invalid('images', "'images' cannot be embedded here: send 'texts'.");
-  }
+  if ((images ?? null) !== null) return invalid('images', "'images' cannot be embedded here: send 'texts'.");
   const input = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
   if (input === undefined) return invalid('texts', "Missing 'texts': send an array of texts.");
   const read = readEmbeddingRequest({

@@ -58,9 +58,7 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
 }
 
 function readInputs(input: JsonValue | undefined): EmbeddingInputs | Failure {
-  if (typeof input === 'string') {
-    return { kind: 'texts', texts: [input] };
-  }
+  if (typeof input === 'string') return { kind: 'texts', texts: [input] };
   if (!Array.isArray(input)) return v.asFailure(v.complain('input', input, whatToSend));
   if (input.length === 0) return empty('input');
   if (typeof input[0] === 'number') {

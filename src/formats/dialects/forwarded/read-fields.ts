@@ -24,9 +24,7 @@ export interface ForwardedFacts {
 export function invalidFieldIn(body: JsonObject, defaultModel: string | null): Failure | null {
   const { model, user } = body;
   if (model === undefined || model === null) {
-    if (defaultModel === null) {
-      return asFailure(complain('model', undefined, modelSend));
-    }
+    if (defaultModel === null) return asFailure(complain('model', undefined, modelSend));
   } else {
     const wrong = modelName(model);
     if (wrong !== null) return asFailure(within('model', wrong));

@@ -82,7 +82,6 @@ class AnswerDecoder extends EventDecoder {
     return this.events;
   }
 
-  /** The events of an answer that comes whole. */
   whole(body: JsonObject): NeutralEvent[] {
     if (!this.read(body)) return [{ type: 'failed', fault: fault('malformed', 'the answer has no candidates') }];
     return [...this.events, ...this.finish()];

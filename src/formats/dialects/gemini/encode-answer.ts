@@ -99,9 +99,7 @@ export function fold(head: AnswerHead): AnswerFold {
 interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
-  /**
-   * Called once: the end of every choice, in order, and the members next to the candidates: findings in the prompt.
-   */
+  /** Called once: the end of every choice, in order, and the members next to the candidates: findings in the prompt. */
   end(ends: readonly CandidateEnd[], beside: JsonObject): void;
 }
 

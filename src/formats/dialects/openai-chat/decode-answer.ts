@@ -197,7 +197,6 @@ export class ChunkReader {
     return this.#choices.size > 0;
   }
 
-  /** True if the choice has called a tool. */
   hasCalled(index: number): boolean {
     return (this.#choices.get(index)?.toolCalls?.announced ?? 0) > 0;
   }

@@ -75,9 +75,7 @@ function readPictures(pictures: readonly JsonValue[], choice: number, events: Ne
   for (const one of pictures) {
     const imageUrl = isObject(one) ? (one.image_url ?? one.url) : one;
     const url = isObject(imageUrl) ? imageUrl.url : imageUrl;
-    if (typeof url === 'string' && url !== '') {
-      events.push({ type: 'media', choice, media: producedPicture(url) });
-    }
+    if (typeof url === 'string' && url !== '') events.push({ type: 'media', choice, media: producedPicture(url) });
   }
 }
 

@@ -65,7 +65,6 @@ class AnswerDecoder extends EventDecoder {
     return [{ type: 'failed', fault: cut }];
   }
 
-  /** The events of an answer that comes whole. */
   whole(response: JsonObject): NeutralEvent[] {
     this.read({ type: 'response.completed', response });
     return this.events;

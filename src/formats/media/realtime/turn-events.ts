@@ -3,7 +3,6 @@ import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/us
 import { usageOf } from '../transcription/openai.ts';
 import type { RealtimeEvent } from './events.ts';
 
-/** End of a turn. */
 export interface TurnEnd {
   /** Null: no usage came. */
   usage: Usage | null;

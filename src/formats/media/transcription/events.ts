@@ -45,9 +45,7 @@ export function readTranscriptEvents(): PassingReader {
       const event = parsed(data);
       if (event === null) return aside;
       const error = event.type === 'error' || event.error !== undefined ? readError(event) : null;
-      if (error !== null) {
-        return { content: false, fault: faultInside(event, error, classOfError), usageOnly: false };
-      }
+      if (error !== null) return { content: false, fault: faultInside(event, error, classOfError), usageOnly: false };
       if (event.type === 'transcript.text.done') {
         seen.terminal = true;
         seen.usage = usageOf(event.usage, null);

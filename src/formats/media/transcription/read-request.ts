@@ -138,9 +138,7 @@ function readGranularities(
   format: TranscriptFormat,
 ): Pick<TranscriptionRequest, 'timestamps' | 'lists'> | Failure {
   const unknown = granularities.find((one) => one !== 'word' && one !== 'segment');
-  if (unknown !== undefined) {
-    return v.asFailure(v.complain('timestamp_granularities', unknown, 'word or segment'));
-  }
+  if (unknown !== undefined) return v.asFailure(v.complain('timestamp_granularities', unknown, 'word or segment'));
   const subtitles = format === 'srt' || format === 'vtt';
   const words = granularities.includes('word');
   if (format !== 'verbose_json' && (words || (granularities.length > 0 && !subtitles))) {

@@ -1,9 +1,7 @@
 import { openAiQuirks } from '../openai-like.ts';
 import type { Provider } from '../provider.ts';
 
-/**
- * https://github.com/ggml-org/whisper.cpp/tree/master/examples/server: one model, and no list.
- */
+/** https://github.com/ggml-org/whisper.cpp/tree/master/examples/server: one model, and no list. */
 export const whispercpp: Provider = {
   id: 'whispercpp',
   title: 'whisper.cpp',

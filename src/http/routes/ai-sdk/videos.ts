@@ -19,7 +19,6 @@ import { readObject } from '../read-object.ts';
 import { Base64Delivery } from './base64-delivery.ts';
 import { type NamedCall, readNamed, shared, targetsOf } from './media.ts';
 
-/** A video that was begun. */
 interface BegunVideo {
   id: string;
   headers: string[];
@@ -120,9 +119,7 @@ async function awaited(services: Services, exchange: Exchange, { id, headers, lo
       if (isFailure(found)) return client.end({ failure: found, headers });
       const { job } = found;
       if (job.status === 'completed') break;
-      if (job.status === 'failed') {
-        return client.end({ failure: invalid(null, reasonOf(job)), headers });
-      }
+      if (job.status === 'failed') return client.end({ failure: invalid(null, reasonOf(job)), headers });
       if (services.clock.monotonicMs() >= untilMs) {
         const message = `The video is not finished after ${waitMsMax / 60_000} minutes. Send 'poll' to ask for it later.`;
         return client.end({ failure: { kind: 'overloaded', message }, headers });

@@ -136,9 +136,7 @@ function orderOf({ part_ids, md5 }: JsonObject): PartOrder | Failure {
     ids.push(id);
   }
   if (md5 === undefined || md5 === null) return { ids, md5: null };
-  if (typeof md5 !== 'string' || !md5Form.test(md5)) {
-    return invalid('md5', "'md5' must be 32 hexadecimal digits.");
-  }
+  if (typeof md5 !== 'string' || !md5Form.test(md5)) return invalid('md5', "'md5' must be 32 hexadecimal digits.");
   return { ids, md5 };
 }
 

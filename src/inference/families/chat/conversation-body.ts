@@ -106,9 +106,7 @@ const namedMax = 4_096;
 
 const nothingNamed: readonly NamedObject[] = [];
 
-/**
- * Ids in a conversation of objects at providers. A 400 when another parser could read other ids in it than we do.
- */
+/** Ids in a conversation of objects at providers. A 400 when another parser could read other ids in it than we do. */
 export function namedIn(
   body: JsonObject,
   dialectId: CallerDialectId,

@@ -181,9 +181,7 @@ export class GivenObjects {
           this.#troubled = false;
         },
         (error: unknown) => {
-          if (!this.#troubled) {
-            this.#parts.onTrouble(`ids that providers gave out cannot be stored: ${String(error)}`);
-          }
+          if (!this.#troubled) this.#parts.onTrouble(`ids that providers gave out cannot be stored: ${String(error)}`);
           this.#troubled = true;
           if (!this.#closed) this.#rest();
         },

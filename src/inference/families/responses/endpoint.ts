@@ -169,9 +169,7 @@ async function readChanged(
   const { body } = object;
   const { previous, conversation, begun, newItems } = continued;
   const itemsBefore = inputItems(body.input).length - newItems;
-  if (isFailure(read)) {
-    return failureInCallerFields(read, { continues: 'kept', previous, itemsBefore });
-  }
+  if (isFailure(read)) return failureInCallerFields(read, { continues: 'kept', previous, itemsBefore });
   const { facts } = read;
   const { store, background } = facts.extras?.state ?? { store: false, background: false };
   if (background) return plainBackground;

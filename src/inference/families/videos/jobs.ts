@@ -58,9 +58,7 @@ export async function videoHome(
   const connection = [...snapshots.current.providers.values()].find(
     (one) => home !== null && one.connection.credentials.has(home.credential),
   )?.connection;
-  if (home === null || connection === undefined || connection.videos === null) {
-    return videoNotFound(id);
-  }
+  if (home === null || connection === undefined || connection.videos === null) return videoNotFound(id);
   return {
     connection,
     facts: connection.videos,
@@ -214,9 +212,7 @@ export async function tenantVideos(
   );
   const lists = found.filter((one) => Array.isArray(one));
   const unlisted = found.flatMap((one) => (Array.isArray(one) ? [] : [one]));
-  if (lists.length === 0 && unlisted[0] !== undefined) {
-    return { kind: 'overloaded', message: unlisted[0].message };
-  }
+  if (lists.length === 0 && unlisted[0] !== undefined) return { kind: 'overloaded', message: unlisted[0].message };
   // Keys of one project, and providers that share a key, list the same videos.
   const all = [...new Map(lists.flat().map((video) => [video.id, video])).values()];
   const given = await asking.objects.givenTo(

@@ -186,9 +186,7 @@ function resultOf({ status, headers, bytes }: { status: number; headers: Upstrea
   if (status >= 400) return textResult(`HTTP ${status}\n${bytes.toString('utf8')}`.trim(), 'error');
   if (status >= 300) return textResult(`HTTP ${status}: the API redirects, which Culvert does not follow.`, 'error');
   const media = /^(image|audio)\/[\w.+-]+$/.exec(type)?.[1] as 'image' | 'audio' | undefined;
-  if (media !== undefined) {
-    return { content: [{ type: media, data: bytes.toString('base64'), mimeType: type }] };
-  }
+  if (media !== undefined) return { content: [{ type: media, data: bytes.toString('base64'), mimeType: type }] };
   const text = bytes.toString('utf8');
   if (bytes.length > 0 && !Buffer.from(text, 'utf8').equals(bytes)) {
     return textResult(

@@ -115,9 +115,7 @@ export class CodeBits {
       if (!(error instanceof ArenaFull)) throw error;
     }
     if (making !== null && row < making.rows) making.stage.put(row, this.#codes.address(row));
-    if (making === null && this.#codes.count > bitsFrom && this.#putsLeft <= 0) {
-      this.#begin(finish(this.#mean()));
-    }
+    if (making === null && this.#codes.count > bitsFrom && this.#putsLeft <= 0) this.#begin(finish(this.#mean()));
     this.#goOn(rowsPerPut);
   }
 

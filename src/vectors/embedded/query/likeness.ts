@@ -32,9 +32,7 @@ function maxSim(distance: Distance, size: number): (a: MultiVector, b: MultiVect
     for (let i = 0; i < a.rows; i++) {
       const row = a.numbers.subarray(i * size, (i + 1) * size);
       let best = Number.NEGATIVE_INFINITY;
-      for (let j = 0; j < b.rows; j++) {
-        best = Math.max(best, alike(row, b.numbers.subarray(j * size, (j + 1) * size)));
-      }
+      for (let j = 0; j < b.rows; j++) best = Math.max(best, alike(row, b.numbers.subarray(j * size, (j + 1) * size)));
       sum += best;
     }
     return sum;
