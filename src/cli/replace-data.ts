@@ -4,14 +4,8 @@ import { type DataFolder, dataFolderAt } from '../stores/sqlite/data-folder.ts';
 
 /** Parts of a data folder that a restore replaces, each whole: databases, folders, and the files that hold secrets. */
 export const databaseNames: readonly string[] = ['culvert.db', 'ledger.db'];
-export const pageNames: readonly string[] = [
-  'pages.db',
-  'crawl.db',
-  'responses.db',
-  'batches.db',
-  'bodies.db',
-  'vector-stores.db',
-];
+export const pageNames: readonly string[] =
+  'pages.db crawl.db responses.db batches.db bodies.db vector-stores.db'.split(' ');
 const secretNames: readonly string[] = ['secret', 'secret.earlier'];
 export const localNames: readonly string[] = ['vectors', 'files', ...secretNames];
 

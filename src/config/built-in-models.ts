@@ -5,12 +5,6 @@ export const builtInProvider = 'culvert';
  * Models that targets may name there: the built-in ones, those of the system's programs, and those that `culvert add`
  * installs.
  */
-export const builtInModels: readonly string[] = [
-  'culvert-lexical-1024',
-  'espeak-ng',
-  'bge-m3',
-  'multilingual-e5-large',
-  'kokoro-82m',
-  'whisper-base',
-  'whisper-large-v3-turbo',
-];
+export const builtInModels: readonly string[] = (
+  'culvert-lexical-1024 espeak-ng bge-m3 multilingual-e5-large kokoro-82m whisper-base ' + 'whisper-large-v3-turbo'
+).split(' ');

@@ -19,16 +19,9 @@ const defaultSpanMs = 24 * hourMs;
 const drawnMax = 12;
 
 /** Ends that say nothing against the provider. */
-const blameless = new Set([
-  'ok',
-  'cancelled',
-  'caller_fault',
-  'caller_credential',
-  'filtered',
-  'too_long',
-  'not_capable',
-  'gateway_fault',
-]);
+const blameless = new Set(
+  'ok cancelled caller_fault caller_credential filtered too_long not_capable gateway_fault'.split(' '),
+);
 
 const ms = z.int().nullable();
 const figures = {

@@ -16,15 +16,9 @@ import { Notes, type Path } from './notes.ts';
 import { listOfTexts, type Values } from './plain-values.ts';
 
 /** Sections that are read, or whose work needs nothing here. */
-const read = [
-  'model_list',
-  'litellm_settings',
-  'router_settings',
-  'general_settings',
-  'credential_list',
-  'guardrails',
-  'prompts',
-];
+const read = 'model_list litellm_settings router_settings general_settings credential_list guardrails prompts'.split(
+  ' ',
+);
 
 /** Names that its database has for sections of the file. */
 const importedSections = ['litellm_settings', 'router_settings', 'general_settings'];

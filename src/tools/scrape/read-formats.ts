@@ -21,18 +21,8 @@ const promptCharsMax = 10_000;
 /** Firecrawl's older word for the whole page. */
 const wholePage = 'screenshot@fullPage';
 /** Firecrawl has them, we have not. */
-const formatsElsewhere = [
-  'audio',
-  'branding',
-  'changeTracking',
-  'deterministicJson',
-  'highlights',
-  'menu',
-  'product',
-  'query',
-  'question',
-  'video',
-];
+const formatsElsewhere =
+  'audio branding changeTracking deterministicJson highlights menu product query question video'.split(' ');
 
 /** `formats`: a list of words, or of objects whose `type` is one. Throws a FailureError (400, 501) for a wrong one. */
 export function readFormats(fields: ToolFields, warnings: string[]): FormatOptions {
