@@ -5,12 +5,16 @@ import { modelFacts } from './model-facts.ts';
 import { applyQuirks, quirksOf } from './quirks.ts';
 import { anthropic } from './services/anthropic.ts';
 import { cerebras } from './services/cerebras.ts';
+import { dashscope } from './services/dashscope.ts';
 import { deepseek } from './services/deepseek.ts';
 import { groq } from './services/groq.ts';
+import { litellm } from './services/litellm.ts';
 import { llamacpp } from './services/llamacpp.ts';
 import { lmstudio } from './services/lmstudio.ts';
 import { mistral } from './services/mistral.ts';
+import { nvidia } from './services/nvidia.ts';
 import { openai } from './services/openai.ts';
+import { openrouter } from './services/openrouter.ts';
 import { perplexity } from './services/perplexity.ts';
 import { sglang } from './services/sglang.ts';
 import { vllm } from './services/vllm.ts';
@@ -105,6 +109,27 @@ test('a choice of tools that a server refuses is a word, and these tools alone',
     assert.deepEqual(choiceOf(provider, 'any'), ['required', all]);
     assert.deepEqual(choiceOf(provider, 'none'), ['none', all]);
   }
+});
+
+test('marks for Anthropic’s cache go where a service refuses them, and stay where it may read them', () => {
+  const cache_control = { type: 'ephemeral' };
+  const bodyWith = (mark: JsonObject): JsonObject => ({
+    model: 'm',
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.', ...mark }] },
+      { role: 'user', content: 'hi', ...mark },
+    ],
+    tools: [
+      { type: 'function', function: { name: 'a', ...mark } },
+      { type: 'function', function: { name: 'b' }, ...mark },
+    ],
+  });
+  const marked = bodyWith({ cache_control });
+  for (const provider of [groq, mistral, cerebras, nvidia])
+    assert.deepEqual(applyQuirks(marked, quirksOf(provider, 'mistral-large')), { body: bodyWith({}), losses: [] });
+  assert.deepEqual(applyQuirks(marked, quirksOf(openai, 'gpt-5')).body, bodyWith({}));
+  for (const provider of [openrouter, dashscope, litellm])
+    assert.equal(applyQuirks(marked, provider.quirks).body, marked);
 });
 
 test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1 keeps its temperature', () => {

@@ -1,4 +1,5 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
+import { toolsWithoutMarks, withoutMarks } from '../cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import {
   inTurn,
@@ -19,7 +20,13 @@ const fimMembers = () => ({
   rename: { seed: 'random_seed' },
 });
 
-const history = inTurn(withSystemForDeveloper, withAnswerMembers('prefix', 'thinking'), withoutNames, withShortCallIds);
+const history = inTurn(
+  withSystemForDeveloper,
+  withAnswerMembers('prefix', 'thinking'),
+  withoutMarks,
+  withoutNames,
+  withShortCallIds,
+);
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -57,7 +64,7 @@ export const mistral = openAiLike({
   // https://docs.mistral.ai/capabilities/reasoning
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
-    fits: [schemaOfJsonMode],
+    fits: [toolsWithoutMarks, schemaOfJsonMode],
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],

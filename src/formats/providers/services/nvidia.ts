@@ -1,3 +1,4 @@
+import { toolsWithoutMarks, withoutMarks } from '../cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -22,6 +23,8 @@ export const nvidia = openAiLike({
     omitInChat: wordsOfOpenRouter,
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
+    history: withoutMarks,
+    fits: [toolsWithoutMarks],
     models: [{ pattern: /^gpt-oss/, efforts: lowToHigh }],
   },
   errors: [
