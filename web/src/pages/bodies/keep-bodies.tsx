@@ -18,7 +18,7 @@ import { toast } from '../../parts/toast.tsx';
 const path = '/admin/v1/body-rules';
 /** More than a server takes. */
 const rulesMax = 1_000;
-/** Rules end by themselves. */
+/** Each rule ends at its time. */
 const everyMs = 30_000;
 
 export function useBodyRules() {
@@ -111,7 +111,7 @@ export function Stop({ rule }: { rule: BodyRuleReply }) {
     mutationFn: () => call('DELETE', `${path}/${rule.id}`),
     onSuccess: () => toast(`Bodies of ${rule.label} are no longer kept.`),
     onError: (error) => toast(error.message),
-    // It may have ended meanwhile, by itself or by another person.
+    // It may have ended meanwhile, or another person has ended it.
     onSettled: () => client.invalidateQueries({ queryKey: [path] }),
   });
   return (

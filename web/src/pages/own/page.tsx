@@ -67,7 +67,7 @@ export default function MemberPage() {
   );
 }
 
-/** What the account has paid before and not used; below zero, the next payment pays for that first. */
+/** Money that the account has paid before and not used; below zero, the next payment pays for that first. */
 function Credit({ granted, remaining }: NonNullable<MemberUsage['credit']>) {
   return (
     <p className="text-sm">

@@ -15,7 +15,7 @@ interface AddServiceProps<Reply extends { name: string }> {
   list: string;
   /** On the button. */
   action: string;
-  /** What a test has found at it, as in `1 skill`; null: nothing. */
+  /** Finding of its test, as in `1 skill`; null: none. */
   found: (reply: Reply) => string | null;
   hints: { name: string; url?: string; token: string };
   placeholder: string;
