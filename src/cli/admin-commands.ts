@@ -3,6 +3,7 @@ import type { CacheClearedReply, CacheReply } from '../admin/cache.ts';
 import type { ProcessRow } from '../admin/cluster.ts';
 import { attemptGroups } from '../books/ledger/traffic-queries.ts';
 import { culvert } from '../kernel/command-form.ts';
+import { objectIn } from '../kernel/json.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
 import { whole } from './options.ts';
@@ -40,12 +41,12 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         rowsMax: 10_000,
         columns: [
           ['plan', (plan) => plan.name],
-          ['5h', (plan) => limit(objectOf(definitionOf(plan).windows)['5h'])],
-          ['week', (plan) => limit(objectOf(definitionOf(plan).windows).week)],
-          ['month', (plan) => limit(objectOf(definitionOf(plan).windows).month)],
-          ['rpm', (plan) => limit(definitionOf(plan).rpm)],
-          ['concurrency', (plan) => limit(definitionOf(plan).concurrency)],
-          ['models', (plan) => (shown(definitionOf(plan).models) || 'all').replace(/^off$/, 'all')],
+          ['5h', (plan) => limit(objectIn(objectIn(plan.definition).windows)['5h'])],
+          ['week', (plan) => limit(objectIn(objectIn(plan.definition).windows).week)],
+          ['month', (plan) => limit(objectIn(objectIn(plan.definition).windows).month)],
+          ['rpm', (plan) => limit(objectIn(plan.definition).rpm)],
+          ['concurrency', (plan) => limit(objectIn(plan.definition).concurrency)],
+          ['models', (plan) => (shown(objectIn(plan.definition).models) || 'all').replace(/^off$/, 'all')],
           ['accounts', (plan) => plan.accounts],
           ['from', (plan) => (plan.default === true ? `${plan.from}, the default` : plan.from)],
         ],
@@ -58,7 +59,8 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         call: 'GET /plans/{name}',
         as: 'exact',
         // As YAML, ready for culvert.yaml.
-        describe: async (plan, name) => (await import('yaml')).stringify({ [name]: definitionOf(plan) }).trimEnd(),
+        describe: async (plan, name) =>
+          (await import('yaml')).stringify({ [name]: objectIn(plan.definition) }).trimEnd(),
       }),
     },
   },
@@ -198,7 +200,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         ['who', (entry) => entry.actor],
         ['action', (entry) => entry.action],
         ['on', (entry) => entry.subject],
-        ['change', (entry) => changeOf(objectOf(entry.before), objectOf(entry.after))],
+        ['change', (entry) => changeOf(objectIn(entry.before), objectIn(entry.after))],
       ],
       empty: 'Nothing has been changed yet.',
     }),
@@ -348,14 +350,6 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
 };
 
-function objectOf(value: unknown): Row {
-  return typeof value === 'object' && value !== null ? (value as Row) : {};
-}
-
-function definitionOf({ definition }: Row): Row {
-  return objectOf(definition);
-}
-
 /** With a mark where it is not that of most processes. */
 function differing(row: Row, of: 'version' | 'configuration'): unknown {
   return (row as ProcessRow).differs.includes(of) ? `${row[of]} (differs)` : row[of];
@@ -379,7 +373,7 @@ function changeOf(was: Row, is: Row): string {
 
 /** `unreachable 3, rate_limited 1` */
 function failuresOf(row: Row): string {
-  return Object.entries(objectOf(row.failures))
+  return Object.entries(objectIn(row.failures))
     .map(([outcome, count]) => `${outcome} ${count}`)
     .join(', ');
 }

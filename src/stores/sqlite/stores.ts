@@ -7,6 +7,7 @@ import type { ProviderObjectStore } from '../../books/auth/provider-object-store
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { BodyStore } from '../../books/metering/body-store.ts';
 import type { ResponseStore } from '../../books/metering/response-store.ts';
+import { refuseWithoutRoom } from '../../kernel/file-store.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import { createAccountStore } from '../accounts/account-store.ts';
@@ -28,7 +29,7 @@ import {
   responseMigrations,
   vectorStoreMigrations,
 } from './culvert-schema.ts';
-import { isSmallDatabase, naming, sqliteCode } from './database.ts';
+import { isPassing, isSmallDatabase, naming, sqliteCode, unavailable } from './database.ts';
 import { createHousekeeper, createLateCheckpoint, type Housekeeper } from './housekeeper.ts';
 import { LogSync } from './ledger-writer.ts';
 import {
@@ -245,7 +246,12 @@ export function openedApart<Options extends { file: string }, Store>(
 ): () => Promise<Store> {
   return async () => {
     await migrateApart(options.file);
-    return open(options);
+    try {
+      return await open(options);
+    } catch (error) {
+      if (isPassing(sqliteCode(error))) throw unavailable(new Error('it cannot be opened'));
+      refuseWithoutRoom(error, 'The database cannot be opened now. Retry it.');
+    }
   };
 }
 
