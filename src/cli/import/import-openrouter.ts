@@ -79,7 +79,7 @@ const fields: FieldTable = {
   presence_penalty: replacing,
 };
 
-/** What callers send themselves, and what is read elsewhere. */
+/** Names of what callers send themselves, and of what is read elsewhere. */
 const callers = /^(models?|messages|prompt|system_prompt|tools|tool_choice|stream|stream_options|user|extra_body)$/;
 
 const keyFields: FieldTable = { apiKey: 'OPENROUTER_API_KEY takes its place' };

@@ -36,7 +36,7 @@ export function inCloud(eagerBeta?: string): FitMembers {
   };
 }
 
-/** Members that clouds answer 400 to without one of these betas, which a setting of Claude Code leaves out. */
+/** Members that clouds answer 400 to without one of these betas, which Claude Code does not always send. */
 export const openedByBeta = { context_management: /^(context-management|compact)-/ };
 
 /** Anthropic refuses more. */

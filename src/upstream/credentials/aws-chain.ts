@@ -26,7 +26,7 @@ const chainPackage = '@aws-sdk/credential-providers';
 type Found = AwsKeys & { expiration?: Date; $source?: object };
 type Step = readonly [name: string, find: () => Promise<Found>];
 
-/** Keys of a file are read again after this time: whoever renews them does not say when. */
+/** Keys of a file are read again after this time: nothing says when a tool renews them. */
 const fileServesMs = 5_000;
 
 /**
