@@ -86,10 +86,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
     provider.credentials?.forEach(({ id }, index) => {
       const twin = id === undefined ? undefined : ids.get(id);
       if (twin !== undefined) {
-        problems.push({
-          path: [...path, 'credentials', index, 'id'],
-          message: `credentials[${twin}] has this id too`,
-        });
+        problems.push({ path: [...path, 'credentials', index, 'id'], message: `credentials[${twin}] has this id too` });
       } else if (id !== undefined) ids.set(id, index);
     });
     const { cert, key } = provider.tls ?? {};

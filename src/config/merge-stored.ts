@@ -163,10 +163,7 @@ function misfitsOf(base: Config, used: readonly Used[]): Map<string, PathProblem
   const providers = used.filter(({ kind }) => kind === 'provider');
   const guilty = models.filter((model) => problemsOf(base, [...providers, model]).length > 0);
   for (const model of guilty.length > 0 ? guilty : models) {
-    misfits.set(fragmentKey(model), {
-      path: [],
-      message: `contradicts the configuration file: ${first.message}`,
-    });
+    misfits.set(fragmentKey(model), { path: [], message: `contradicts the configuration file: ${first.message}` });
   }
   return misfits;
 }

@@ -71,9 +71,5 @@ export function scoreOf(all: readonly TriedText[]): Score {
 
 function shares(counts: { expected: number; found: number; right: number }) {
   const { expected, found, right } = counts;
-  return {
-    ...counts,
-    precision: found === 0 ? null : right / found,
-    recall: expected === 0 ? null : right / expected,
-  };
+  return { ...counts, precision: found === 0 ? null : right / found, recall: expected === 0 ? null : right / expected };
 }

@@ -18,9 +18,7 @@ const send = (reply: HookReply) => port.postMessage(reply);
 
 // A package is found as a file in the configuration's folder would find it.
 const parentURL = String(pathToFileURL(join(folder, 'culvert.yaml')));
-registerHooks({
-  resolve: (specifier, of, next) => next(specifier, specifier === module ? { ...of, parentURL } : of),
-});
+registerHooks({ resolve: (specifier, of, next) => next(specifier, specifier === module ? { ...of, parentURL } : of) });
 
 type Run = (data: object, context: HookContext) => unknown;
 

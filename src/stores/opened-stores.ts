@@ -96,8 +96,5 @@ export interface Stores {
 /** A store that is opened at its first use. */
 export function later<Store extends { close(): Promise<void> }>(open: () => Store | Promise<Store>) {
   const store = new OpenedOnce(async () => open());
-  return {
-    open: store.open,
-    close: async () => (await store.close())?.close(),
-  };
+  return { open: store.open, close: async () => (await store.close())?.close() };
 }

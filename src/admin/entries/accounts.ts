@@ -43,12 +43,7 @@ const accountSchema = z.object({
   status,
   guards: z.array(z.string()).describe('Guards of the requests of its keys, besides those of its plan.'),
   extra_budget: z
-    .object({
-      usd: z.number().optional(),
-      tokens: z.int().optional(),
-      requests: z.int().optional(),
-      until: timeField,
-    })
+    .object({ usd: z.number().optional(), tokens: z.int().optional(), requests: z.int().optional(), until: timeField })
     .nullable()
     .describe('What it may use in addition to each limit of its plan of that kind, until then; null: nothing.'),
   budgets: z.array(z.record(z.string(), z.unknown())).describe('Budgets by end user, tag and model within it.'),

@@ -121,17 +121,7 @@ async function addInvitation(
   const { token, hash } = mintInvitationToken();
   const { role, accounts, name = null, email = null } = body;
   const id = `inv_${randomBase62(publicIdLength)}`;
-  const row: InvitationRow = {
-    id,
-    hash,
-    role,
-    accounts,
-    name,
-    email,
-    createdMs,
-    createdBy: operator.name,
-    endsMs,
-  };
+  const row: InvitationRow = { id, hash, role, accounts, name, email, createdMs, createdBy: operator.name, endsMs };
   await records.apply([{ kind: 'create-invitation', invitation: row }], {
     actor: operator.name,
     action: 'invitation.create',

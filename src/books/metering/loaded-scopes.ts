@@ -121,12 +121,7 @@ export class LoadedScopes {
       for (const row of sortedRows) {
         if (row.scope !== name) continue;
         const { units, tokens, usdNano } = row;
-        scope.seedBucket(nowMs, {
-          ...row,
-          units: ofShare(units),
-          tokens: ofShare(tokens),
-          usdNano: ofShare(usdNano),
-        });
+        scope.seedBucket(nowMs, { ...row, units: ofShare(units), tokens: ofShare(tokens), usdNano: ofShare(usdNano) });
       }
       for (const call of sortedCalls) {
         const milli = callMilliIn(name, account, call);

@@ -45,9 +45,7 @@ export function limitsOf(row: JsonObject, path: Path, notes: Notes): Limits {
     limits[member] = Math.min(perMinuteMax, Math.max(1, Math.round(value)));
     if (value < 1) notes.add([...path, column], 'becomes 1: a limit is at least 1 here; suspend the account instead');
   }
-  const budgets = budgetsOf(row, path).map(({ max, duration, at }) => ({
-    budget: budgetOf(max, duration, at, notes),
-  }));
+  const budgets = budgetsOf(row, path).map(({ max, duration, at }) => ({ budget: budgetOf(max, duration, at, notes) }));
   return tightest([limits, ...budgets]);
 }
 

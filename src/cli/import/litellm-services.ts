@@ -42,11 +42,7 @@ const vertex: Service = {
 };
 
 /** Mistral's address for editors, which fills in the middle, too. */
-const codestral: Service = {
-  type: 'mistral',
-  baseUrl: 'https://codestral.mistral.ai/v1',
-  envKey: 'CODESTRAL_API_KEY',
-};
+const codestral: Service = { type: 'mistral', baseUrl: 'https://codestral.mistral.ai/v1', envKey: 'CODESTRAL_API_KEY' };
 
 /** Services without a type that speak OpenAI's API: where they are, and the variable of their key. */
 const likeOpenAi = Object.entries({

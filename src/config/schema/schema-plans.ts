@@ -301,9 +301,7 @@ export const costsSchema = z
   .describe('A call costs so many units of quota, by its kind.');
 
 export const limitsSchema = z
-  .strictObject({
-    speech_chars: positiveInt(1_000_000).default(4_096).describe('Most characters of one speech call.'),
-  })
+  .strictObject({ speech_chars: positiveInt(1_000_000).default(4_096).describe('Most characters of one speech call.') })
   .describe('These keys bound single requests.');
 
 /** Where prices come from that no `price` states. */

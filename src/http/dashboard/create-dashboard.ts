@@ -38,12 +38,7 @@ export interface DashboardParts
 
 export function createDashboard(given: DashboardParts): Dashboard {
   const { store, clock, logins } = given;
-  const parts = {
-    ...given,
-    oidc: () => logins().oidc,
-    saml: () => logins().saml,
-    scim: () => logins().scim ?? null,
-  };
+  const parts = { ...given, oidc: () => logins().oidc, saml: () => logins().saml, scim: () => logins().scim ?? null };
   const signIn = createSignIn({
     ...parts,
     providers() {

@@ -80,8 +80,5 @@ const forms: Readonly<Record<NamedLogger['type'], (logger: NamedLogger, key: str
     headers: { 'wandb-api-key': key, project_id: `${entity}/${project}` },
     resource: { 'wandb.entity': entity, 'wandb.project': project },
   }),
-  helicone: (_logger, key) => ({
-    base: 'https://api.worker.helicone.ai',
-    headers: { authorization: `Bearer ${key}` },
-  }),
+  helicone: (_logger, key) => ({ base: 'https://api.worker.helicone.ai', headers: { authorization: `Bearer ${key}` } }),
 };

@@ -22,11 +22,7 @@ export const moderationsSpeech: Speech = {
     return { ...prompt, items: texts };
   },
   whole: (answer, prompt) =>
-    JSON.stringify({
-      id: `modr-sim${answer.serial}`,
-      model: answer.model,
-      results: (prompt.items ?? []).map(judged),
-    }),
+    JSON.stringify({ id: `modr-sim${answer.serial}`, model: answer.model, results: (prompt.items ?? []).map(judged) }),
   frames: function* () {},
   introFrames: () => 0,
   finalParts: [],

@@ -69,10 +69,7 @@ export class Partitions {
   async missing(partition: Partition, ids: readonly PointId[]): Promise<readonly PointId[]> {
     const there = new Set<PointId>();
     for (let from = 0; from < ids.length; from += cachedMax) {
-      const points = await this.lookUp(partition, ids.slice(from, from + cachedMax), {
-        payload: false,
-        vector: false,
-      });
+      const points = await this.lookUp(partition, ids.slice(from, from + cachedMax), { payload: false, vector: false });
       for (const point of points) there.add(point.id);
     }
     return ids.filter((id) => !there.has(id));

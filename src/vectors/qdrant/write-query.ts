@@ -172,9 +172,7 @@ function writeExpression(partition: Partition, part: Expression): unknown {
       return { pow: { base: of(part.base), exponent: of(part.exponent) } };
     case 'decay': {
       const { x, target, midpoint, scale } = part;
-      return {
-        [`${part.shape}_decay`]: { x: of(x), ...(target !== null && { target: of(target) }), midpoint, scale },
-      };
+      return { [`${part.shape}_decay`]: { x: of(x), ...(target !== null && { target: of(target) }), midpoint, scale } };
     }
     default:
       return { [part.kind]: of(part.of) };

@@ -166,10 +166,7 @@ class AnswerDecoder extends EventDecoder {
     if (this.#open.has(index)) this.#close(index);
     if (this.#open.size >= openBlocksMax) {
       this.over = true;
-      this.emit({
-        type: 'failed',
-        fault: fault('malformed', `the answer has more than ${openBlocksMax} open blocks`),
-      });
+      this.emit({ type: 'failed', fault: fault('malformed', `the answer has more than ${openBlocksMax} open blocks`) });
     } else this.#open.set(index, block);
   }
 

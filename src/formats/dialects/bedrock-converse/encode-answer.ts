@@ -129,9 +129,7 @@ function wholeBlock({ opened, text, signature, inputJson, citations }: Pieces, l
     case 'redacted_thinking':
       return { reasoningContent: { redactedContent: blobOf(opened.data) } };
     case 'tool_use':
-      return {
-        toolUse: { toolUseId: opened.id, name: opened.name, input: toolInputOf(inputJson || '{}').input },
-      };
+      return { toolUse: { toolUseId: opened.id, name: opened.name, input: toolInputOf(inputJson || '{}').input } };
     case 'whole': {
       const image = imageOf(opened.block, lost);
       return image === null ? null : { image };

@@ -164,9 +164,7 @@ function encodeTools(request: EncodedMembers, encoding: Encoding): EncodedTools 
   }
   encoding.failure ??= missingTool(request);
   if (request.parallelToolCalls === false) lose(encoding, 'parallel_tool_calls', 'unsupported');
-  const encoded: EncodedTools = {
-    tools: [{ functionDeclarations: tools.map(encodeTool) }],
-  };
+  const encoded: EncodedTools = { tools: [{ functionDeclarations: tools.map(encodeTool) }] };
   const choice = callingConfig(toolChoice);
   if (choice !== null) encoded.toolConfig = { functionCallingConfig: choice };
   return encoded;

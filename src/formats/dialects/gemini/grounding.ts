@@ -49,12 +49,7 @@ function sourceOf(chunk: JsonValue): Citation | null {
   if (source === undefined) return null;
   const uri = stringOr(source.uri, '');
   const url = /^https?:/i.test(uri) ? uri : null;
-  return {
-    url,
-    title: stringOr(source.title, url === null ? uri : ''),
-    quote: stringOr(source.text, ''),
-    vendorPart,
-  };
+  return { url, title: stringOr(source.title, url === null ? uri : ''), quote: stringOr(source.text, ''), vendorPart };
 }
 
 /** Google counts bytes of UTF-8, and not always from where the text begins: the words themselves decide. */

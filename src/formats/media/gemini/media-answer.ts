@@ -31,9 +31,7 @@ export function picturesIn({ data }: JsonObject): { mimeType: string; base64: st
 
 /** The answer to `:predict`. */
 export function predictions(answer: JsonObject): JsonObject {
-  return {
-    predictions: picturesIn(answer).map(({ mimeType, base64 }) => ({ mimeType, bytesBase64Encoded: base64 })),
-  };
+  return { predictions: picturesIn(answer).map(({ mimeType, base64 }) => ({ mimeType, bytesBase64Encoded: base64 })) };
 }
 
 function typeOf(base64: string): string {
