@@ -1,12 +1,13 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
-import type { FieldTest } from '../../filter/filter.ts';
+import { contains } from '../../filter/contains.ts';
+import type { FieldTest, Scalar } from '../../filter/filter.ts';
+import { hasTerms } from '../../filter/has-terms.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
-import { inRange } from '../../filter/matches.ts';
+import { inRange, valueHolds } from '../../filter/matches.ts';
 import { reach } from '../../filter/reach.ts';
-import { hitsOf, sure, unsure } from './code-hits.ts';
 import { createCodeLists, type SavedLists } from './code-lists.ts';
-import { createDictionary, type Dictionary, isLong, type SavedDictionary } from './dictionary.ts';
+import { createDictionary, type Dictionary, isLong, longCode, nullCode, type SavedDictionary } from './dictionary.ts';
 import type { SlotSet } from './slot-set.ts';
 import { exactly, oneHolds, type Verdict } from './verdict.ts';
 
@@ -142,4 +143,82 @@ function countOfShape(shape: number): number {
 
 function distinct(codes: number[]): readonly number[] {
   return codes.length < 2 ? codes : [...new Set(codes)];
+}
+
+/** Results of tests on a code: `sure` it passes, `unsure` (the row must be read), or 0. */
+const sure = 2;
+const unsure = 1;
+
+/** By code. The tests are OR-ed; `values-count` is none of a value, and passed over. */
+function hitsOf(tests: readonly FieldTest[], dictionary: Dictionary): Uint8Array {
+  const hits = new Uint8Array(dictionary.end);
+  for (const test of tests) mark(test, dictionary, hits);
+  hits[0] = 0;
+  return hits;
+}
+
+function mark(test: FieldTest, dictionary: Dictionary, hits: Uint8Array): void {
+  switch (test.kind) {
+    case 'value':
+      return markValue(test.value, dictionary, hits);
+    case 'any':
+      for (const value of test.values) markValue(value, dictionary, hits);
+      return;
+    case 'except':
+      return markExcept(test.values, dictionary, hits);
+    case 'text':
+      raise(hits, longCode, unsure);
+      return markWhere(hits, (code) => {
+        const value = dictionary.value(code);
+        return typeof value === 'string' && contains(value, test.text);
+      });
+    case 'prefix':
+      raise(hits, longCode, unsure);
+      return markWhere(hits, (code) => {
+        const value = dictionary.value(code);
+        return typeof value === 'string' && value.startsWith(test.prefix);
+      });
+    case 'terms':
+      raise(hits, longCode, unsure);
+      return markWhere(hits, (code) => {
+        const value = dictionary.value(code);
+        return typeof value === 'string' && hasTerms(value, test);
+      });
+    case 'range':
+      return markWhere(hits, (code) => inRange(test, dictionary.number(code)));
+    case 'datetime':
+      return markWhere(hits, (code) => inRange(test, dictionary.time(code)));
+    case 'values-count':
+      return;
+    default:
+      return markWhere(hits, (code) => {
+        const value = dictionary.value(code);
+        return typeof value === 'object' && valueHolds(test, { ...value });
+      });
+  }
+}
+
+function markValue(value: Scalar, dictionary: Dictionary, hits: Uint8Array): void {
+  if (isLong(value)) raise(hits, longCode, unsure);
+  else hits[dictionary.find(value)] = sure;
+}
+
+/** Every value but null passes unless it is listed. */
+function markExcept(values: ReadonlySet<Scalar>, dictionary: Dictionary, hits: Uint8Array): void {
+  const listed = new Set([nullCode]);
+  let longListed = false;
+  for (const value of values) {
+    if (isLong(value)) longListed = true;
+    else listed.add(dictionary.find(value));
+  }
+  markWhere(hits, (code) => !listed.has(code) && !(longListed && code === longCode));
+  if (longListed) raise(hits, longCode, unsure);
+}
+
+function markWhere(hits: Uint8Array, holds: (code: number) => boolean): void {
+  for (let code = 1; code < hits.length; code++) if (holds(code)) hits[code] = sure;
+}
+
+function raise(hits: Uint8Array, code: number, level: number): void {
+  hits[code] = Math.max(hits[code]!, level);
 }
