@@ -128,6 +128,7 @@ test('an error is read out of every shape that servers of the format use', () =>
     [{ object: 'error', message: { detail: [{ msg: 'm' }] } }, 'm', ''],
     [{ message: 'm' }, 'm', ''],
     [{ detail: 'm' }, 'm', ''],
+    [{ detail: [{ loc: ['body', 'messages', 0, 'x'], msg: 'm', type: 'missing' }] }, 'm (body.messages.0.x)', ''],
     [{ errors: ['m'] }, 'm', ''],
     [[{ error: { message: 'm', status: 'UNAVAILABLE', code: 503 } }], 'm', 'UNAVAILABLE'],
   ];

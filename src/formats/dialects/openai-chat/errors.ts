@@ -109,8 +109,10 @@ function codeOf(value: JsonValue | undefined): string {
 function textOf(value: JsonValue | undefined): string | null {
   if (typeof value === 'string') return value === '' ? null : value;
   if (Array.isArray(value)) return value.length > 0 ? textOf(value[0]) : null;
-  if (isObject(value)) return textOf(value.msg) ?? textOf(value.message) ?? textOf(value.detail);
-  return null;
+  if (!isObject(value)) return null;
+  const text = textOf(value.msg) ?? textOf(value.message) ?? textOf(value.detail);
+  // FastAPI's servers and Mistral name the place apart: "Extra inputs are not permitted" alone helps nobody.
+  return text !== null && Array.isArray(value.loc) ? `${text} (${value.loc.join('.')})` : text;
 }
 
 function cut(text: string): string {
