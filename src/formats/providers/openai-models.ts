@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { FittedMembers } from '../dialects/forward-target.ts';
 import { schemaOfJsonMode } from './answer-forms.ts';
-import { toolsWithoutMarks, withoutMarks } from './cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
 import { requiredForAny } from './forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesAsObjects, withPicturesBehindResults } from './histories.ts';
@@ -36,13 +35,12 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
     omit: ['thinking'],
     functions: true,
     fitsInChat: [requiredForAny, withoutEmptyLists],
-    fits: [toolsWithoutMarks, schemaOfJsonMode],
+    fits: [schemaOfJsonMode],
     // The last is Groq's and Cerebras's.
     omitInChat: [...wordsOfOpenRouter, ...wordsOfMistral, 'reasoning_format'],
     rename: { random_seed: 'seed' },
     history: inTurn(
       withAnswerMembers('annotations', 'audio', 'refusal', 'function_call'),
-      withoutMarks,
       withPicturesAsObjects,
       withPicturesBehindResults,
     ),

@@ -127,7 +127,6 @@ test('marks for Anthropic’s cache go where a service refuses them, and stay wh
   const marked = bodyWith({ cache_control });
   for (const provider of [groq, mistral, cerebras, nvidia])
     assert.deepEqual(applyQuirks(marked, quirksOf(provider, 'mistral-large')), { body: bodyWith({}), losses: [] });
-  assert.deepEqual(applyQuirks(marked, quirksOf(openai, 'gpt-5')).body, bodyWith({}));
   for (const provider of [openrouter, dashscope, litellm])
     assert.equal(applyQuirks(marked, provider.quirks).body, marked);
 });
