@@ -21,8 +21,8 @@ for (const kind of ['streamed converted chat', 'same-format chat', 'embedding', 
     async () => (await count())[kind]!,
     { files: ({ files }) => files.length, functions: ({ functions }) => functions.length },
     { files: ({ files }) => byRoom(files), functions: ({ functions }) => byRoom(functions) },
-    // Looks of timers may fall into every round: they are a few functions of one file.
-    { files: 1, functions: 7 },
+    // What waits for the end of other requests may fall into every round of a busy machine.
+    { files: 1, functions: 2 },
   );
 }
 

@@ -41,8 +41,9 @@ export function createSettlement(
       const { price, besideUsd } = facts;
       // A price for each request is not charged either where nothing is. Null where nothing of it has a price.
       const isFree = charge === free;
+      const isUnpriced = price === null && charge.usage.reportedUsdNano === undefined;
       const freeUsd = price === null ? null : 0;
-      const chargeUsd = isFree ? freeUsd : usdOf(charge.usage, price, claim.atMs);
+      const chargeUsd = isFree || isUnpriced ? freeUsd : usdOf(charge.usage, price, claim.atMs);
       const costUsd = isFree || besideUsd === 0 ? chargeUsd : Math.round(1e9 * ((chargeUsd ?? 0) + besideUsd)) / 1e9;
       const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       if (event.cachedInputTokens + event.cacheWriteTokens > 0) {

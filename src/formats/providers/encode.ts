@@ -182,8 +182,8 @@ function withCallerHeaders(
     joined ??= base.slice();
     joined.push(name, value);
   }
-  if (dialect === 'anthropic-messages' && members?.betas === undefined) {
-    const beta = caller['anthropic-beta'];
+  const beta = caller['anthropic-beta'];
+  if (beta !== undefined && dialect === 'anthropic-messages' && members?.betas === undefined) {
     const text = passedBetas(Array.isArray(beta) ? beta.join(',') : beta, members?.headerBetas);
     if (text !== undefined && text.length <= passedValueCharsMax * 4 && printable(text)) {
       joined ??= base.slice();
@@ -196,8 +196,8 @@ function withCallerHeaders(
 }
 
 /** Undefined where none is left. */
-function passedBetas(betas: string | undefined, known: RegExp | undefined): string | undefined {
-  if (betas === undefined || known === undefined) return betas;
+function passedBetas(betas: string, known: RegExp | undefined): string | undefined {
+  if (known === undefined) return betas;
   return knownBetas(betas, known).known.join(',') || undefined;
 }
 

@@ -67,7 +67,7 @@ export function encodeMessages(
       speak(turns, message.role === 'assistant' ? 'assistant' : 'user', blocks, encoding);
     }
   }
-  dropLoneThoughts(turns, encoding);
+  if (turns.at(-1)?.role === 'assistant') dropLoneThoughts(turns, encoding);
   for (const turn of turns) {
     if (turn.role === 'user' && turn.content.length > 1) turn.content = resultsFirst(turn.content);
   }
@@ -76,7 +76,7 @@ export function encodeMessages(
 
 function speak(turns: Turn[], role: Turn['role'], blocks: Block[], encoding: Encoding): void {
   if (blocks.length === 0) return;
-  if (role === 'user') dropLoneThoughts(turns, encoding);
+  if (role === 'user' && turns.at(-1)?.role === 'assistant') dropLoneThoughts(turns, encoding);
   const last = turns.at(-1);
   if (last?.role === role) for (const block of blocks) last.content.push(block);
   else turns.push({ role, content: blocks });
@@ -192,7 +192,7 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
       // Anthropic refuses text blocks without a visible character; leaving them out loses nothing.
       if (part.text.trim() === '') return null;
       const block: TextBlock = { type: 'text', text: part.text };
-      return part.type === 'text' ? withCache(block, part.cache, encoding) : block;
+      return part.type === 'text' && part.cache !== undefined ? withCache(block, part.cache, encoding) : block;
     }
     case 'image': {
       if (part.detail !== undefined) lose(encoding, `${pathOf(part, place)}.image_url.detail`, 'unsupported');

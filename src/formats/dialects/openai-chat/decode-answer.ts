@@ -127,11 +127,6 @@ interface Choice extends DeltaState {
   filtered: JsonObject;
 }
 
-/** Begins ids that must be made up, so that they are unlike those of other answers in the same conversation. */
-export function idPrefix({ id }: JsonObject, choice: JsonValue | undefined): string {
-  return `call_${typeof id === 'string' ? id.replace(/\W/g, '').slice(-12) : ''}_${jsonText(choice)}_`;
-}
-
 /** Turns the JSON objects of an answer, chunks or the whole one, into events. One per answer. */
 export class ChunkReader {
   /** After a `failed` nothing more is read. */
@@ -281,7 +276,7 @@ export class ChunkReader {
     if (choice === undefined) {
       choice = {
         toolCalls: null,
-        idPrefix: idPrefix(chunk, index),
+        answerId: chunk.id,
         namesThoughts: false,
         provider: this.#provider,
         proofs: null,

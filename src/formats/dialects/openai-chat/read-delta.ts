@@ -11,8 +11,8 @@ import { type Call, ToolCallReader } from './tool-call-reader.ts';
 export interface DeltaState {
   /** Null: it has called no tool yet. */
   toolCalls: ToolCallReader | null;
-  /** Begins the ids of calls that come without one. */
-  idPrefix: string;
+  /** Id of the answer: ids of calls that come without one begin with it. */
+  answerId: JsonValue | undefined;
   /** Its thoughts came as text: a list of them says nothing new. */
   namesThoughts: boolean;
   /** Type of the provider that answers; undefined: nobody wants its proofs. */
@@ -66,7 +66,7 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
 }
 
 function readCall(piece: JsonObject, choice: number, state: DeltaState, events: NeutralEvent[]): Readonly<Call> | null {
-  state.toolCalls ??= new ToolCallReader(choice, state.idPrefix);
+  state.toolCalls ??= new ToolCallReader(choice, state.answerId);
   return state.toolCalls.read(piece, events);
 }
 

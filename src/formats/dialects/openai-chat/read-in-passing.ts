@@ -13,10 +13,10 @@ import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { ChunkReader, idPrefix, usual } from './decode-answer.ts';
+import { ChunkReader, usual } from './decode-answer.ts';
 import { faultInWhole, neutralFinishReason } from './errors.ts';
 import { neutralUsage } from './read-usage.ts';
-import { type Call, mendCall, mendPiece } from './tool-call-reader.ts';
+import { type Call, idPrefix, mendCall, mendPiece } from './tool-call-reader.ts';
 import { doneFrame } from './wire.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
@@ -129,7 +129,7 @@ function readWhole(
     if (Array.isArray(calls) && calls.length > 0) {
       seen.mendReason(choice);
       for (const [place, call] of calls.entries())
-        if (isObject(call) && mendCall(call, call.id || `${idPrefix(answer, choice.index)}${place}`))
+        if (isObject(call) && mendCall(call, call.id || `${idPrefix(answer.id, choice.index)}${place}`))
           seen.mended = true;
     }
     if (reasoning !== undefined) seen.mendThought(choice.message);

@@ -1,4 +1,4 @@
-import { hasText, isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { hasText, isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
@@ -6,6 +6,11 @@ import { signatureIn } from './thought-signature.ts';
 
 /** Beyond any model's parallel calls; further ones are skipped and counted. */
 const callsMax = 256;
+
+/** Begins ids that must be made up, so that they are unlike those of other answers in the same conversation. */
+export function idPrefix(answerId: JsonValue | undefined, choice: JsonValue | undefined): string {
+  return `call_${typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : ''}_${jsonText(choice)}_`;
+}
 
 export interface Call {
   /** Dense place among the announced calls; -1 until its name is known. */
@@ -41,9 +46,9 @@ export class ToolCallReader {
   #known = 0;
   #dropped = 0;
 
-  constructor(choice: number, idPrefix: string) {
+  constructor(choice: number, answerId: JsonValue | undefined) {
     this.#choice = choice;
-    this.#idPrefix = idPrefix;
+    this.#idPrefix = idPrefix(answerId, choice);
   }
 
   /** Appends the events of a piece. Null: its call is one too many. */

@@ -156,7 +156,7 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
     const { beyondFormat: beyond } = request;
     const fitsFormat = beyond === undefined || (beyond === 'functions' && fitOf(order).quirks.functions === true);
     const isForwarded = order.dialect === dialectId && order.turn === undefined && fitsFormat;
-    const isAsItCame = isForwarded && !namesMedia(conversation, order);
+    const isAsItCame = isForwarded && !(order.inNetwork === true && namesMedia(conversation));
     const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
     if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
@@ -167,9 +167,9 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
   }
 }
 
-/** Whether a body for an engine names media by address, in another format than OpenAI's (see `encodeInline`). */
-function namesMedia({ body, dialect }: ReadConversation, { inNetwork }: EncodeOrder): boolean {
-  if (dialect === 'openai-chat' || inNetwork !== true) return false;
+/** Whether a body for an engine in our network names media by address, in another format than OpenAI's (see `encodeInline`). */
+function namesMedia({ body, dialect }: ReadConversation): boolean {
+  if (dialect === 'openai-chat') return false;
   const { parts } = textsIn(body.input ?? body.messages ?? null);
   return parts.some(
     ({ kind, path, text }) => kind !== 'tool-arguments' && /url$/i.test(`${path.at(-1)}`) && !/^data:/i.test(text),

@@ -319,10 +319,11 @@ export function usageOf(
     }
   }
   if (reader?.usage != null) {
-    const { usage, finishReason = null, outputTokensSeen = 0 } = reader;
+    const { usage, finishReason = null } = reader;
     const isCut = upstreamDialect?.usageFirst === true && outcome !== null && finishReason === null;
-    if (isCut && outputTokensSeen > usage.outputTokens)
-      return { usage: { ...usage, outputTokens: outputTokensSeen }, usageSource: served ? 'counted' : 'abandoned' };
+    const outputTokens = isCut ? (reader.outputTokensSeen ?? 0) : 0;
+    if (outputTokens > usage.outputTokens)
+      return { usage: { ...usage, outputTokens }, usageSource: served ? 'counted' : 'abandoned' };
     return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
   }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
