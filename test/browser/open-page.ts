@@ -9,7 +9,7 @@ import { findChromium } from '../../src/tools/render/find-chromium.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, type TestGateway } from '../start-gateway.ts';
 
-/** Folder of the pictures for people to look at; undefined: none are made, which takes a third of the time of these tests. */
+/** Folder of the pictures for people to look at; undefined: none are made, which takes a quarter of the time of these tests. */
 const pictures = process.env.CULVERT_SCREENSHOTS;
 /** Outside the repository. */
 const recordings = pictures ?? join(tmpdir(), 'culvert-screenshots');
