@@ -162,7 +162,7 @@ for (const { model, key, begun, asked } of [
       parameters: { durationSeconds: 8, aspectRatio: '9:16', resolution: '720p' },
     });
     // The id shows nothing of the operator's place.
-    assert.doesNotMatch(Buffer.from(video.id.slice(9), 'base64url').toString('latin1'), /operations|p1/);
+    assert.doesNotMatch(Buffer.from(video.id.slice(9), 'base64url').toString('latin1'), /operations|projects/);
     assert.equal((await client.videos.retrieve(video.id)).status, 'in_progress');
     assert.match(upstream.requests.at(-1)!.path, asked);
     await assert.rejects(client.videos.downloadContent(video.id), status(400));
