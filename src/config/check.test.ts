@@ -379,12 +379,8 @@ test('a stray % in a password is an error where its client does not take it as i
 
 test('a password from elsewhere may have any characters in a URL; one that is encoded for it stays as it is', () => {
   const passwordOf = (password: string, url = 'redis://u:${P}@h:6379/0') => {
-    const { state } = configOf(
-      `storage:\n  database: postgres://h/d\n  secret: ${'s'.repeat(32)}\n  state: "${url}"\n`,
-      {
-        P: password,
-      },
-    ).storage;
+    const text = `storage:\n  database: postgres://h/d\n  secret: ${'s'.repeat(32)}\n  state: "${url}"\n`;
+    const { state } = configOf(text, { P: password }).storage;
     return new URL(state).password;
   };
   assert.equal(decodeURIComponent(passwordOf('a/b?c#d@e[f]%20 g')), 'a/b?c#d@e[f]%20 g');

@@ -67,7 +67,6 @@ export function createLedgerWriter(
 ): LedgerWriter {
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
-  const rollback = database.prepare('ROLLBACK');
   const reservations = insertInto(database, 'reservation', reservationTable);
   const deleteReservation = database.prepare('DELETE FROM reservation WHERE key = ?');
   const events = insertInto(database, 'usage_event', eventTable);
@@ -125,11 +124,7 @@ export function createLedgerWriter(
     },
     rollback() {
       for (const drawn of traffic) putBack(drawn);
-      try {
-        rollback.run();
-      } catch {
-        // SQLite has rolled back already when the disk is full or broken; then there is no transaction to end.
-      }
+      undo(database);
     },
     writeReservation(row) {
       const first = ledgerKey(row.requestId);
