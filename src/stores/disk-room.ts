@@ -21,21 +21,13 @@ export interface DiskReading {
   sizeBytes: number;
 }
 
-export interface DiskRoom {
-  /** Why nothing large may be written now; null while more than the reserve is free. */
-  refusal(): Failure | null;
-  /** Free bytes at the last look. */
-  freeBytes(): number;
-  /** Counts bytes written since the last look; the next one finds them anyway. */
-  taken(bytes: number): void;
-  stop(): void;
-}
+export type DiskRoom = ReturnType<typeof createDiskRoom>;
 
 /**
  * Free space of the file system that `path` is on, looked at every second. Below the reserve whatever is large is
  * refused, so that the ledger can always write. `reserve`: as configured, in bytes; null for the default.
  */
-export function createDiskRoom(path: string, reserve: () => number | null): DiskRoom {
+export function createDiskRoom(path: string, reserve: () => number | null) {
   let known = diskReading(path);
   let takenBytes = 0;
   let looking = false;
@@ -57,15 +49,18 @@ export function createDiskRoom(path: string, reserve: () => number | null): Disk
   const stop = every(lookIntervalMs, () => void look());
 
   return {
-    refusal() {
+    /** Why nothing large may be written now; null while more than the reserve is free. */
+    refusal(): Failure | null {
       const reserveBytes = reserveOf(known, reserve());
       const freeBytes = Math.max(0, known.freeBytes - takenBytes * writtenTwice);
       if (freeBytes > reserveBytes) return null;
       const message = `The disk of this server has ${Math.round(freeBytes / 1_000_000)} MB free, which are reserved for the ledger (storage.reserve), so nothing of this request was kept. Reads still work. Retry when there is room.`;
       return { kind: 'overloaded', message };
     },
-    freeBytes: () => known.freeBytes,
-    taken(bytes) {
+    /** Free bytes at the last look. */
+    freeBytes: (): number => known.freeBytes,
+    /** Counts bytes written since the last look; the next one finds them anyway. */
+    taken(bytes: number): void {
       takenBytes += Math.max(0, bytes);
     },
     stop,

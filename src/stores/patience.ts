@@ -23,25 +23,20 @@ export const bookedMaxMs = 1_200;
 export const slowAfterMs = 100;
 
 /** How long to wait for a store: on a busy machine it answers late, and as long as it answers anybody it is not gone. */
-export interface Patience {
-  /** The store has answered something. */
-  answered(): void;
-  /** The beginning of a wait. */
-  now(): LoopInstant;
-  /** Ms left of a wait that began at `since`; 0 or less: give up. `maxMs` bounds it in all. */
-  leftMs(since: LoopInstant, maxMs?: number): number;
-  stop(): void;
-}
+export type Patience = ReturnType<typeof createPatience>;
 
-export function createPatience(clock: Pick<Clock, 'monotonicMs'>): Patience {
+export function createPatience(clock: Pick<Clock, 'monotonicMs'>) {
   const loop = createLoopClock(clock);
   let answeredAt = loop.now();
   return {
-    answered() {
+    /** The store has answered something. */
+    answered(): void {
       answeredAt = loop.now();
     },
+    /** The beginning of a wait. */
     now: loop.now,
-    leftMs(since, maxMs = answerMaxMs) {
+    /** Ms left of a wait that began at `since`; 0 or less: give up. `maxMs` bounds it in all. */
+    leftMs(since: LoopInstant, maxMs: number = answerMaxMs): number {
       const last = answeredAt.atMs > since.atMs ? answeredAt : since;
       return Math.min(loop.leftMs(last, silentMaxMs), since.atMs + maxMs - clock.monotonicMs());
     },

@@ -109,22 +109,16 @@ const timesOf = 2;
 const waitingMax = 10_000;
 const atOnceMax = 100;
 
-/**
- * Keys that may have been taken for requests that were refused. They are given back, however long the database is away:
- * otherwise a repeat would be refused as running until the key expires.
- */
-interface RefusedTakes {
-  add(row: ReplyTake): void;
-  stop(): void;
-}
-
 interface Waiting {
   values: readonly unknown[];
   times: number;
 }
 
-/** `release`: SQL of scope, key and request. */
-function createRefusedTakes(write: SqlTables['write'], release: { name: string; text: string }): RefusedTakes {
+/**
+ * Keys that may have been taken for requests that were refused. They are given back, however long the database is away:
+ * otherwise a repeat would be refused as running until the key expires. `release`: SQL of scope, key and request.
+ */
+function createRefusedTakes(write: SqlTables['write'], release: { name: string; text: string }) {
   /** `due` have waited for a turn; `fresh` came since. */
   let due: Waiting[] = [];
   let fresh: Waiting[] = [];
@@ -157,7 +151,7 @@ function createRefusedTakes(write: SqlTables['write'], release: { name: string; 
   }
 
   return {
-    add({ scope, key, requestId }) {
+    add({ scope, key, requestId }: ReplyTake): void {
       if (due.length + fresh.length >= waitingMax) return;
       fresh.push({ values: [scope, key, requestId], times: 1 });
       stopTurns ??= every(giveBackEveryMs, () => void turn());

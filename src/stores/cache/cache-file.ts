@@ -34,19 +34,7 @@ export interface WrittenEntry extends EntryPlace {
 }
 
 /** The one writer of a `cache.db`, which blocks: its thread calls it. */
-export interface CacheFile {
-  /** A number of the file: the connections of others to another one are of no use. */
-  generation(): number;
-  /** Gives the places of those that had to make room. */
-  put(entries: readonly WrittenEntry[], nowMs: number): EntryPlace[];
-  /** Writes it if the entry there is still the one with `atMs` of `over`; null: if there is none. Returns whether it was. */
-  swap(entry: WrittenEntry, over: number | null, nowMs: number): boolean;
-  clear(which: CacheSelection): number;
-  stats(nowMs: number): CacheScopeStats[];
-  /** Makes the file anew where a reader met damage in the present one. */
-  renew(generation: number): void;
-  close(): void;
-}
+export type CacheFile = ReturnType<typeof openCacheFile>;
 
 interface Row extends EntryPlace {
   id: number;
@@ -57,7 +45,7 @@ interface Row extends EntryPlace {
  * Opens or creates the file. A file that is damaged, or that has gone, is made anew and empty: its content is a copy.
  * `onRemade` gets why.
  */
-export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why: string) => void): CacheFile {
+export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why: string) => void) {
   // Another thread does not begin with the same number.
   let generation = Date.now();
   let open: ReturnType<typeof openEntries> | null = null;
@@ -99,15 +87,23 @@ export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why:
   }
 
   return {
-    generation() {
+    /** A number of the file: the connections of others to another one are of no use. */
+    generation(): number {
       done(() => undefined);
       return generation;
     },
-    put: (entries, nowMs) => done((file) => file.put(entries, nowMs)),
-    swap: (entry, over, nowMs) => done((file) => file.swap(entry, over, nowMs)),
-    clear: (which) => done((file) => file.clear(which)),
-    stats: (nowMs) => done((file) => file.stats(nowMs)),
-    renew(damaged) {
+    /** Gives the places of those that had to make room. */
+    put: (entries: readonly WrittenEntry[], nowMs: number): EntryPlace[] => done((file) => file.put(entries, nowMs)),
+    /**
+     * Writes it if the entry there is still the one with `atMs` of `over`; null: if there is none. Returns whether it
+     * was.
+     */
+    swap: (entry: WrittenEntry, over: number | null, nowMs: number): boolean =>
+      done((file) => file.swap(entry, over, nowMs)),
+    clear: (which: CacheSelection): number => done((file) => file.clear(which)),
+    stats: (nowMs: number): CacheScopeStats[] => done((file) => file.stats(nowMs)),
+    /** Makes the file anew where a reader met damage in the present one. */
+    renew(damaged: number): void {
       if (open !== null && damaged === generation) remake('a row could not be read');
       opened();
     },

@@ -225,14 +225,7 @@ export class OpenQueue {
 }
 
 /** Bounded by the caller: every close here was a reservation that the caller admitted. */
-export interface CloseQueue {
-  close(event: UsageEvent): void;
-  /** Writes waiting closes at once. Resolves when all are written or given up, or after `waitMaxMs`. */
-  flush(waitMaxMs: number): Promise<void>;
-  queued(): number;
-  /** Gives up the rest. */
-  stop(): void;
-}
+export type CloseQueue = ReturnType<typeof createCloseQueue>;
 
 export interface CloseObserver {
   onOutcome(error: unknown): void;
@@ -248,7 +241,7 @@ interface WaitingClose {
 type WriteEvents = (events: readonly UsageEvent[]) => Promise<void>;
 
 /** One batch at a time, in order. `write` writes all of its events or none, and a repeat changes nothing. */
-export function createCloseQueue(write: WriteEvents, clock: Clock, observer: CloseObserver): CloseQueue {
+export function createCloseQueue(write: WriteEvents, clock: Clock, observer: CloseObserver) {
   let queue: WaitingClose[] = [];
   let running = false;
   let stopped = false;
@@ -317,21 +310,23 @@ export function createCloseQueue(write: WriteEvents, clock: Clock, observer: Clo
   }
 
   return {
-    close(event) {
+    close(event: UsageEvent): void {
       came += 1;
       queue.push({ event, sinceMs: clock.monotonicMs() });
       if (queue.length >= closeBatchRows && failures === 0) kick();
       else wait(Math.max(closeDelayMs, backoffMs(failures, closeRetries)));
     },
-    async flush(waitMaxMs) {
+    /** Writes waiting closes at once. Resolves when all are written or given up, or after `waitMaxMs`. */
+    async flush(waitMaxMs: number): Promise<void> {
       if (done === came) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       flushes.push({ upTo: came, resolve });
       if (failures === 0) kick();
       await withinMs(waitMaxMs, promise, null);
     },
-    queued: () => queue.length,
-    stop() {
+    queued: (): number => queue.length,
+    /** Gives up the rest. */
+    stop(): void {
       stopped = true;
       if (timer !== null) clearTimeout(timer);
       // A batch on its way may still arrive; it reports itself.

@@ -269,18 +269,11 @@ const addRepricing = bulkInsert<RepricingRow>(
 );
 
 /** Traffic of settled requests that this process has not written to the table yet. */
-export interface TrafficBook {
-  add(events: readonly UsageEvent[]): void;
-  /**
-   * Writes all of it. Never rejects: rows that were not written wait, and rows of which nobody knows are not written
-   * twice.
-   */
-  write(): Promise<void>;
-}
+export type TrafficBook = ReturnType<typeof createTrafficBook>;
 
 const minutesMax = 1_000;
 
-export function createTrafficBook(connections: Pick<Connections, 'transaction'>): TrafficBook {
+export function createTrafficBook(connections: Pick<Connections, 'transaction'>) {
   const sums = [
     drawnInto(new minutes.TrafficSums(), addTraffic, minutes.trafficKey),
     drawnInto(new minutes.AttemptSums(), addAttempts, minutes.attemptKey),
@@ -292,10 +285,14 @@ export function createTrafficBook(connections: Pick<Connections, 'transaction'>)
   }
 
   return {
-    add(events) {
+    add(events: readonly UsageEvent[]): void {
       for (const event of events) if (!isRefusal(event)) for (const drawn of sums) drawn.add(event);
     },
-    async write() {
+    /**
+     * Writes all of it. Never rejects: rows that were not written wait, and rows of which nobody knows are not written
+     * twice.
+     */
+    async write(): Promise<void> {
       // A caller that waits must find the earlier rows.
       await writing;
       writing ??= writeAll().finally(() => {

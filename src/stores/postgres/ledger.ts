@@ -263,24 +263,11 @@ const leftoverSettleMs = 2_500;
 const leftoversMax = 100_000;
 const batchRowsMax = 1_000;
 
-/** Reservations in the table that nobody will close. Both lists are bounded. */
-interface Leftovers {
-  /** It was refused, so it must not hold quota: it is removed. */
-  unwanted(requestId: string): void;
-  /** It was opened once more after a refusal, as what is given back may be: it stays. */
-  opened(requestId: string): void;
-  /** Its close could not be written: it is left to the next recovery, which charges the estimate. */
-  disowned(requestId: string): void;
-  /** Sees to those that came a while ago. Never rejects. */
-  sweep(run: Run): Promise<void>;
-  /** Sees to all of them once more. Never rejects. */
-  end(run: Run): Promise<void>;
-}
-
 /** A server that was silent does what waited for it in any order: the first removal may come before the row. */
 const removalsOf = 2;
 
-function createLeftovers(clock: Clock): Leftovers {
+/** Reservations in the table that nobody will close. Both lists are bounded. */
+function createLeftovers(clock: Clock) {
   /** By request id: since when, in monotonic ms, and statements until now; in the order of the former. */
   const unwanted: LeftoverList = new Map();
   const disowned: LeftoverList = new Map();
@@ -330,13 +317,18 @@ function createLeftovers(clock: Clock): Leftovers {
   }
 
   return {
-    unwanted: (requestId) => add(unwanted, requestId),
-    opened(requestId) {
+    /** It was refused, so it must not hold quota: it is removed. */
+    unwanted: (requestId: string): void => add(unwanted, requestId),
+    /** It was opened once more after a refusal, as what is given back may be: it stays. */
+    opened(requestId: string): void {
       if (unwanted.size > 0) unwanted.delete(requestId);
     },
-    disowned: (requestId) => add(disowned, requestId),
-    sweep: (run) => sweepOnce(run, leftoverSettleMs),
-    async end(run) {
+    /** Its close could not be written: it is left to the next recovery, which charges the estimate. */
+    disowned: (requestId: string): void => add(disowned, requestId),
+    /** Sees to those that came a while ago. Never rejects. */
+    sweep: (run: Run): Promise<void> => sweepOnce(run, leftoverSettleMs),
+    /** Sees to all of them once more. Never rejects. */
+    async end(run: Run): Promise<void> {
       await sweeping;
       await sweepOnce(run, 0);
     },

@@ -5,27 +5,7 @@ import type { Full, Limit, Scope } from '../../books/metering/counters.ts';
  * asked. Of calls, tokens and USD nothing is ever given back. Units may come back when a request ends, wherever it runs:
  * they are asked for again soon, and relied on for longer only where Redis does not answer (`stale`).
  */
-export interface KnownOver {
-  /**
-   * `redisNowMs` is the server's time of the refusal: its clock and ours may differ. `answeredInMs`: how long ago it was
-   * asked at most, so that nobody is refused for longer than Redis would.
-   */
-  learn(
-    over: Full,
-    limit: Limit,
-    limits: readonly Limit[],
-    needs: number,
-    when: { redisNowMs: number; answeredInMs: number },
-  ): void;
-  /**
-   * The refusal of a request that needs this much of each of these limits; null: none is known. For other limits
-   * another one might free later, and Redis is asked which.
-   */
-  find(limits: readonly Limit[], needs: (limit: Limit) => number, how: 'fresh' | 'stale'): Full | null;
-  /** Units were given back to these scopes here. */
-  freed(scopes: readonly Scope[]): void;
-  forget(): void;
-}
+export type KnownOver = ReturnType<typeof createKnownOver>;
 
 interface Known {
   over: Full;
@@ -44,7 +24,7 @@ const scopesMax = 10_000;
 const unitsFreshMs = 250;
 
 /** `nowMs` only ever goes on, at the server's pace. */
-export function createKnownOver(nowMs: () => number): KnownOver {
+export function createKnownOver(nowMs: () => number) {
   const known = new Map<Scope, Map<string, Known>>();
 
   function refusalOf(limit: Limit, limits: readonly Limit[], needs: number, how: 'fresh' | 'stale'): Full | null {
@@ -64,7 +44,17 @@ export function createKnownOver(nowMs: () => number): KnownOver {
   }
 
   return {
-    learn(over, limit, limits, needs, { redisNowMs, answeredInMs }) {
+    /**
+     * `redisNowMs` is the server's time of the refusal: its clock and ours may differ. `answeredInMs`: how long ago it
+     * was asked at most, so that nobody is refused for longer than Redis would.
+     */
+    learn(
+      over: Full,
+      limit: Limit,
+      limits: readonly Limit[],
+      needs: number,
+      { redisNowMs, answeredInMs }: { redisNowMs: number; answeredInMs: number },
+    ): void {
       if (over.freeAtMs === null) return;
       const atMs = nowMs();
       // The server's clock had gone on by up to a ms since `redisNowMs`.
@@ -74,7 +64,11 @@ export function createKnownOver(nowMs: () => number): KnownOver {
       const ofScope = known.get(limit.scope) ?? new Map<string, Known>();
       known.set(limit.scope, ofScope.set(limit.id, { over, limits, needs, untilMs, freshUntilMs }));
     },
-    find(limits, needs, how) {
+    /**
+     * The refusal of a request that needs this much of each of these limits; null: none is known. For other limits
+     * another one might free later, and Redis is asked which.
+     */
+    find(limits: readonly Limit[], needs: (limit: Limit) => number, how: 'fresh' | 'stale'): Full | null {
       if (known.size === 0) return null;
       for (const limit of limits) {
         const over = refusalOf(limit, limits, needs(limit), how);
@@ -82,11 +76,12 @@ export function createKnownOver(nowMs: () => number): KnownOver {
       }
       return null;
     },
-    freed(scopes) {
+    /** Units were given back to these scopes here. */
+    freed(scopes: readonly Scope[]): void {
       if (known.size === 0) return;
       for (const scope of scopes) known.delete(scope);
     },
-    forget: () => known.clear(),
+    forget: (): void => known.clear(),
   };
 }
 

@@ -17,21 +17,9 @@ export interface Taken {
 }
 
 /** The places that this process holds among running requests. */
-export interface Leases {
-  /** Taken by the operation `enter`; held until `leave`, which is idempotent. */
-  held(sets: OperationPlan, requestId: string): () => void;
-  /** Takes those of requests that run already, even if there are fewer. `leaves` has one function for each of them. */
-  taken(running: readonly Taken[]): { leaves: (() => void)[]; done: Promise<void> };
-  /** Perhaps taken: nobody knows. They are given back. */
-  giveBack(sets: OperationPlan, requestId: string): void;
-  /** All of ours, taken again: a new epoch knows none. */
-  takeAgain(run: Run): Promise<void>;
-  /** Tries again what could not be given back. */
-  onReady(): void;
-  close(): void;
-}
+export type Leases = ReturnType<typeof createLeases>;
 
-export function createLeases(link: { run: Run; ask: Turns['ask']; ready(): boolean }): Leases {
+export function createLeases(link: { run: Run; ask: Turns['ask']; ready(): boolean }) {
   const live = new BriefSet<Taken & Placed>();
   // What is not given back counts for 30 s: until nobody has renewed it for so long.
   const owed = createOwed(link, 'leave', ['unsent', 'unknown']);
@@ -71,21 +59,28 @@ export function createLeases(link: { run: Run; ask: Turns['ask']; ready(): boole
   }
 
   return {
-    held(sets, requestId) {
+    /** Taken by the operation `enter`; held until `leave`, which is idempotent. */
+    held(sets: OperationPlan, requestId: string): () => void {
       const one = hold(sets, requestId);
       return () => leave(one);
     },
-    taken(running) {
+    /**
+     * Takes those of requests that run already, even if there are fewer. `leaves` has one function for each of them.
+     */
+    taken(running: readonly Taken[]): { leaves: (() => void)[]; done: Promise<void> } {
       const held = running.map(({ sets, requestId }) => hold(sets, requestId));
       // One that Redis did not take now is taken by the next renewal.
       return { leaves: held.map((one) => () => leave(one)), done: renew(link.run, held).then(() => undefined) };
     },
-    giveBack: (sets, requestId) => giveBack({ sets, requestId }),
-    async takeAgain(run) {
+    /** Perhaps taken: nobody knows. They are given back. */
+    giveBack: (sets: OperationPlan, requestId: string): void => giveBack({ sets, requestId }),
+    /** All of ours, taken again: a new epoch knows none. */
+    async takeAgain(run: Run): Promise<void> {
       if (!(await renew(run, live.values()))) throw new Error('the leases of running requests could not be renewed');
     },
+    /** Tries again what could not be given back. */
     onReady: owed.retry,
-    close() {
+    close(): void {
       stopRenewing();
       owed.close();
     },

@@ -7,22 +7,14 @@ const retryEveryMs = 500;
 const owedMax = 10_000;
 
 /** Operations of one name that give something back. Nobody waits for them. */
-export interface Owed {
-  /** Sends one at once, or as soon as Redis can be asked again. */
-  send(plan: OperationPlan, values: readonly string[]): void;
-  /** Sends all that waits. */
-  retry(): void;
-  /** Drops all that waits. */
-  forget(): void;
-  close(): void;
-}
+export type Owed = ReturnType<typeof createOwed>;
 
 /** `again`: the answers after which an operation is sent again. */
 export function createOwed(
   link: { ask: Turns['ask']; ready(): boolean },
   name: OperationName,
   again: readonly ('unsent' | 'unknown')[],
-): Owed {
+) {
   let owed: { plan: OperationPlan; values: readonly string[] }[] = [];
   const close = every(retryEveryMs, () => {
     if (owed.length > 0 && link.ready()) retry();
@@ -43,9 +35,12 @@ export function createOwed(
   }
 
   return {
+    /** Sends one at once, or as soon as Redis can be asked again. */
     send,
+    /** Sends all that waits. */
     retry,
-    forget() {
+    /** Drops all that waits. */
+    forget(): void {
       owed = [];
     },
     close,

@@ -15,21 +15,16 @@ export const tierCallMilli = 1_000;
  * Plans of operations. Requests of one tenant come with the same lists of limits and scopes, so each is made once: a
  * call then holds it once, too.
  */
-export interface Plans {
-  enter(entry: Entry): ScopedPlan;
-  hold(hold: Hold): ScopedPlan;
-  settle(account: string, scopes: readonly Scope[]): OperationPlan;
-  places(account: string, places: Entry['places']): OperationPlan;
-}
+export type Plans = ReturnType<typeof createPlans>;
 
 /** `nowMs`: the wall clock, by which periods of the calendar begin. */
-export function createPlans(nowMs: () => number): Plans {
+export function createPlans(nowMs: () => number) {
   const enters = new WeakMap<object, { account: string; places: Entry['places']; plan: ScopedPlan }>();
   const holds = new WeakMap<object, { account: string; scopes: readonly Scope[]; plan: ScopedPlan; untilMs: number }>();
   const settles = new WeakMap<object, { account: string; plan: OperationPlan }>();
   const sets = new WeakMap<object, { account: string; plan: OperationPlan }>();
   return {
-    enter(entry) {
+    enter(entry: Entry): ScopedPlan {
       const { account, limits, places } = entry;
       const known = enters.get(limits);
       if (known?.account === account && known.places === places) return known.plan;
@@ -37,7 +32,7 @@ export function createPlans(nowMs: () => number): Plans {
       enters.set(limits, { account, places, plan });
       return plan;
     },
-    hold(hold) {
+    hold(hold: Hold): ScopedPlan {
       const { account, limits, scopes } = hold;
       const known = holds.get(limits);
       const isSame = known?.account === account && known.scopes === scopes;
@@ -48,14 +43,14 @@ export function createPlans(nowMs: () => number): Plans {
       holds.set(limits, { account, scopes, plan, untilMs });
       return plan;
     },
-    settle(account, scopes) {
+    settle(account: string, scopes: readonly Scope[]): OperationPlan {
       const known = settles.get(scopes);
       if (known?.account === account) return known.plan;
       const plan = { keys: [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))], args: scopes };
       settles.set(scopes, { account, plan });
       return plan;
     },
-    places(account, places) {
+    places(account: string, places: Entry['places']): OperationPlan {
       const known = sets.get(places);
       if (known?.account === account) return known.plan;
       const plan = { keys: places.map(({ scope }) => placesKey(account, scope)), args: [] };

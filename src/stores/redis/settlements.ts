@@ -22,17 +22,13 @@ const needsSeed = 3;
 export type Ended = Pick<Held, 'requestId' | 'account' | 'scopes'>;
 
 /** Reports to Redis what requests came to: pipelined, never waited for, and again until it is known to be done. */
-export interface Settlements {
-  settle(held: Ended, spent: Spent): void;
-  onReady(): void;
-  close(): void;
-}
+export type Settlements = ReturnType<typeof createSettlements>;
 
 export function createSettlements(
   link: { ready(): boolean; turns: Turns; takes: Takes; plans: Pick<Plans, 'settle'> },
   seeding: Seeding,
   nowMs: () => number,
-): Settlements {
+) {
   const pending = new Map<string, { held: Ended; spent: Spent; sinceMs: number }>();
   let retrying = false;
   const close = every(retryEveryMs, () => void retry());
@@ -78,13 +74,13 @@ export function createSettlements(
   }
 
   return {
-    settle(held, spent) {
+    settle(held: Ended, spent: Spent): void {
       void report(held, spent).then((done) => {
         if (done) link.takes.forget(held.requestId);
         else keep(held, spent);
       });
     },
-    onReady: () => void retry(),
+    onReady: (): void => void retry(),
     close,
   };
 }

@@ -17,15 +17,9 @@ const sweptAccountsMax = 10_000;
  * Finds running requests whose process cannot end them any more. Those that the ledger never got are given back whole;
  * where it has settled them, what counts them is forgotten and so seeded anew, with tokens and USD.
  */
-export interface Sweep {
-  /** This account is in use here. */
-  used(account: string): void;
-  /** One round; tests need not wait for the timer. */
-  run(): Promise<void>;
-  close(): void;
-}
+export type Sweep = ReturnType<typeof createSweep>;
 
-export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks, settlements: Settlements): Sweep {
+export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks, settlements: Settlements) {
   const accounts = new Set<string>();
   /** By account: settled according to the ledger a round ago, when the settlement may only just have been on the way. */
   const suspects = new Map<string, ReadonlySet<string>>();
@@ -77,7 +71,8 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
   }
 
   return {
-    used(account) {
+    /** This account is in use here. */
+    used(account: string): void {
       // The most recently used are last.
       accounts.delete(account);
       accounts.add(account);
@@ -87,6 +82,7 @@ export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks
           return void accounts.delete(oldest);
         }
     },
+    /** One round; tests need not wait for the timer. */
     run: sweep,
     close,
   };

@@ -18,20 +18,9 @@ interface Unconfirmed {
 }
 
 /** Tells Redis which requests took their units from leases: from then on it knows each request. */
-export interface Takes {
-  take(held: Taken, lease: Lease): void;
-  /**
-   * Called before Redis learns of the end of this request: a promise when that must wait, false for another time. An end
-   * that goes with a beginning which must be reported again would come twice.
-   */
-  reported(requestId: string): true | Promise<boolean>;
-  /** Its end is known. */
-  forget(requestId: string): void;
-  /** Resolves when all that is on its way now was answered, or given up. */
-  settled(): Promise<unknown>;
-}
+export type Takes = ReturnType<typeof createTakes>;
 
-export function createTakes(turns: Turns, plans: Pick<Plans, 'settle'>): Takes {
+export function createTakes(turns: Turns, plans: Pick<Plans, 'settle'>) {
   const unconfirmed = new BriefMap<Unconfirmed>();
 
   async function report(one: Unconfirmed): Promise<boolean> {
@@ -44,22 +33,28 @@ export function createTakes(turns: Turns, plans: Pick<Plans, 'settle'>): Takes {
   }
 
   return {
-    take(held, { id, quotaMs, version }) {
+    take(held: Taken, { id, quotaMs, version }: Lease): void {
       const generation = version.slice(0, version.indexOf(':'));
       const values = [id, held.requestId, String(held.costMilli), String(quotaMs), generation];
       const one: Unconfirmed = { held, values, asking: null };
       unconfirmed.set(held.requestId, one);
       one.asking = report(one);
     },
-    reported(requestId) {
+    /**
+     * Called before Redis learns of the end of this request: a promise when that must wait, false for another time. An
+     * end that goes with a beginning which must be reported again would come twice.
+     */
+    reported(requestId: string): true | Promise<boolean> {
       const one = unconfirmed.get(requestId);
       if (one === undefined) return true;
       one.asking ??= report(one);
       return one.asking;
     },
-    forget(requestId) {
+    /** Its end is known. */
+    forget(requestId: string): void {
       if (unconfirmed.size > 0) unconfirmed.take(requestId);
     },
-    settled: () => Promise.all([...unconfirmed.values()].map(({ asking }) => asking)),
+    /** Resolves when all that is on its way now was answered, or given up. */
+    settled: (): Promise<unknown> => Promise.all([...unconfirmed.values()].map(({ asking }) => asking)),
   };
 }

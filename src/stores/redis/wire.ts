@@ -27,13 +27,7 @@ export class NoReply extends Error {
 }
 
 /** One connection that is never repaired: it works, is slow, or is over. Nothing is queued while it does not work. */
-export interface Wire {
-  /** Rejects with NoReply, or with the error that Redis answered. */
-  send(args: readonly (string | Buffer)[]): Promise<Reply>;
-  /** An answer is overdue: asking for more would only wait. */
-  slow(): boolean;
-  destroy(): void;
-}
+export type Wire = Awaited<ReturnType<typeof openWire>>;
 
 interface Waiting extends Placed {
   sent: LoopInstant;
@@ -63,7 +57,7 @@ export async function openWire(
   clock: Clock,
   events: { onOver(reason: string): void; onFlowing(): void },
   { texts = 'texts', maxMs = answerMaxMs }: WireOptions = {},
-): Promise<Wire> {
+) {
   let over = false;
   let established = false;
   const client = await createRedisClient({
@@ -129,7 +123,8 @@ export async function openWire(
   }
 
   return {
-    send(args) {
+    /** Rejects with NoReply, or with the error that Redis answered. */
+    send(args: readonly (string | Buffer)[]): Promise<Reply> {
       if (over) return Promise.reject(new NoReply('not connected', false));
       if (waiting.size >= inFlightMax) return Promise.reject(new NoReply('too many commands wait', false));
       return new Promise<Reply>((resolve, reject) => {
@@ -157,8 +152,9 @@ export async function openWire(
         );
       });
     },
-    slow: () => overdue > 0,
-    destroy() {
+    /** An answer is overdue: asking for more would only wait. */
+    slow: (): boolean => overdue > 0,
+    destroy(): void {
       established = false;
       over = true;
       if (timer !== null) clearTimeout(timer);

@@ -5,15 +5,7 @@ import { Parser } from 'htmlparser2';
 import { Agent, type Dispatcher, interceptors, ProxyAgent, request } from 'undici';
 
 /** A folder in a bucket of S3-compatible storage. Keys are relative to it. Every call may reject with `S3Error`. */
-export interface Bucket {
-  put(key: string, bytes: Uint8Array, type: string): Promise<void>;
-  /** Null when there is no such object. The caller reads it to its end or destroys it. */
-  get(key: string): Promise<{ bytes: number; content: Readable } | null>;
-  delete(key: string): Promise<void>;
-  /** Up to 1,000 objects, by key, and where the next page begins; null after the last. */
-  list(after: string | null): Promise<{ objects: { key: string; atMs: number }[]; next: string | null }>;
-  close(): Promise<void>;
-}
+export type Bucket = ReturnType<typeof createBucket>;
 
 export interface BucketPlace {
   bucket: string;
@@ -58,7 +50,7 @@ export function createBucket(
   place: BucketPlace,
   credentials: () => S3Credentials,
   proxy: { origin: URL; authorization: string | null } | null,
-): Bucket {
+) {
   const timeouts = {
     connect: { timeout: connectTimeoutMs },
     headersTimeout: place.timeoutMs,
@@ -133,12 +125,13 @@ export function createBucket(
   const keyOf = (key: string) => (place.prefix + key).split('/').map(encodeURIComponent).join('/');
 
   return {
-    async put(key, bytes, type) {
+    async put(key: string, bytes: Uint8Array, type: string): Promise<void> {
       const answer = await call('PUT', keyOf(key), bytes, type);
       if (answer.statusCode !== 200) throw await refused(answer);
       await read(answer);
     },
-    async get(key) {
+    /** Null when there is no such object. The caller reads it to its end or destroys it. */
+    async get(key: string): Promise<{ bytes: number; content: Readable } | null> {
       const answer = await call('GET', keyOf(key));
       if (answer.statusCode === 200) {
         answer.inTime();
@@ -149,12 +142,13 @@ export function createBucket(
       if (error.status === 404 && !error.message.includes('NoSuchBucket')) return null;
       throw error;
     },
-    async delete(key) {
+    async delete(key: string): Promise<void> {
       const answer = await call('DELETE', keyOf(key));
       if (answer.statusCode >= 300 && answer.statusCode !== 404) throw await refused(answer);
       await read(answer);
     },
-    async list(after) {
+    /** Up to 1,000 objects, by key, and where the next page begins; null after the last. */
+    async list(after: string | null): Promise<{ objects: { key: string; atMs: number }[]; next: string | null }> {
       const query = new URLSearchParams({ 'list-type': '2', prefix: place.prefix });
       if (after !== null) query.set('continuation-token', after);
       const answer = await call('GET', `?${query}`);
@@ -172,7 +166,7 @@ export function createBucket(
       }
       return { objects, next };
     },
-    close: () => agent.destroy(),
+    close: (): Promise<void> => agent.destroy(),
   };
 }
 

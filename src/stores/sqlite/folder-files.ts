@@ -125,15 +125,10 @@ async function* piecesOf(file: string, path: string): AsyncGenerator<FilePiece> 
   if (at === 0) yield { file, at, bytes: new Uint8Array(0) };
 }
 
-export interface FolderWriter {
-  /** Throws `RestoreRefused` for a file that is none of ours. */
-  write(piece: FilePiece): Promise<void>;
-  /** After the last piece, and after a failure: the written data is durable then. */
-  end(): Promise<void>;
-}
+export type FolderWriter = ReturnType<typeof writeFolderFiles>;
 
 /** Makes files of their pieces, below `path` and for its owner's eyes. */
-export function writeFolderFiles(path: string): FolderWriter {
+export function writeFolderFiles(path: string) {
   let name = '';
   let open: FileHandle | null = null;
 
@@ -149,7 +144,8 @@ export function writeFolderFiles(path: string): FolderWriter {
   }
 
   return {
-    async write({ file, bytes }) {
+    /** Throws `RestoreRefused` for a file that is none of ours. */
+    async write({ file, bytes }: FilePiece): Promise<void> {
       if (partOf(file) === null) {
         const message = `The backup holds a file that this version does not know: ${JSON.stringify(file)}.`;
         throw new RestoreRefused(message);
@@ -163,6 +159,7 @@ export function writeFolderFiles(path: string): FolderWriter {
       }
       await open.writeFile(bytes);
     },
+    /** After the last piece, and after a failure: the written data is durable then. */
     end,
   };
 }

@@ -36,35 +36,14 @@ import { requestIdMs } from '../../kernel/ids.ts';
 import { type Database, requireNoopCheckpoint, sqliteExtendedCode, undo } from './database.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
-export interface LedgerWriter {
-  begin(): void;
-  /**
-   * Also moves the quota buckets and roll-ups by the events written since `begin`. Their traffic is written with the
-   * heartbeats.
-   */
-  commit(): void;
-  /** Never throws: some errors have rolled back already. */
-  rollback(): void;
-  /** Returns the key the reservation got. */
-  writeReservation(row: ReservationRow): number;
-  /** Swaps the reservation for its event; false when it is not there (any more): then nothing is written. */
-  writeEvent(reservationKey: number, event: UsageEvent): boolean;
-  /** The record of a request that never had a reservation. */
-  writeRefusal(event: UsageEvent): void;
-  writeHeartbeat(bootId: string, nowMs: number): void;
-  /** Writes the traffic of minutes that no heartbeat has written yet, in a separate transaction. Never throws. */
-  writeTraffic(minutesMax: number): void;
-  /** Reservations of other boots, oldest first. */
-  strangers(bootId: string, limit: number): { key: number; row: ReservationRow }[];
-  forgetOtherBoots(bootId: string): void;
-}
+export type LedgerWriter = ReturnType<typeof createLedgerWriter>;
 
 export function createLedgerWriter(
   database: Database,
   bucketsOf: BucketsOf,
   clock: Pick<Clock, 'wallMs'>,
   order: RecordOrder | null = null,
-): LedgerWriter {
+) {
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const reservations = insertInto(database, 'reservation', reservationTable);
@@ -99,7 +78,7 @@ export function createLedgerWriter(
   }
 
   return {
-    begin() {
+    begin(): void {
       sums.clear();
       written = [];
       late = [];
@@ -107,7 +86,11 @@ export function createLedgerWriter(
       lateMs = clock.wallMs() - lateAfterMs;
       begin.run();
     },
-    commit() {
+    /**
+     * Also moves the quota buckets and roll-ups by the events written since `begin`. Their traffic is written with the
+     * heartbeats.
+     */
+    commit(): void {
       for (const row of sums.buckets()) addToBucket(row);
       for (const row of sums.rollups()) addToRollup(row);
       if (cached.length > 0) cacheSumsOf(cached).forEach(addToCaches);
@@ -122,16 +105,19 @@ export function createLedgerWriter(
         if (event.route.attempts.length > 0) ofAttempts.add(event);
       }
     },
-    rollback() {
+    /** Never throws: some errors have rolled back already. */
+    rollback(): void {
       for (const drawn of traffic) putBack(drawn);
       undo(database);
     },
-    writeReservation(row) {
+    /** Returns the key the reservation got. */
+    writeReservation(row: ReservationRow): number {
       const first = ledgerKey(row.requestId);
       if (first === null) throw new Error(`not a request id of Culvert: ${row.requestId.slice(0, 64)}`);
       return reservations(first, row);
     },
-    writeEvent(reservationKey, event) {
+    /** Swaps the reservation for its event; false when it is not there (any more): then nothing is written. */
+    writeEvent(reservationKey: number, event: UsageEvent): boolean {
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
       const key = events(reservationKey, event);
       if (order !== null) append.run(key, order.bodiesOf(event.requestId));
@@ -142,15 +128,17 @@ export function createLedgerWriter(
       if (event.cache !== null || event.cachedInputTokens + event.cacheWriteTokens > 0) cached.push(event);
       return true;
     },
-    writeRefusal(event) {
+    /** The record of a request that never had a reservation. */
+    writeRefusal(event: UsageEvent): void {
       const key = ledgerKey(event.requestId);
       if (key !== null) events(key, event);
     },
-    writeHeartbeat(bootId, nowMs) {
+    writeHeartbeat(bootId: string, nowMs: number): void {
       upsertBoot.run(bootId, nowMs);
       isTrafficDue = traffic.some((drawn) => drawn.sums.size > 0);
     },
-    writeTraffic(minutesMax) {
+    /** Writes the traffic of minutes that no heartbeat has written yet, in a separate transaction. Never throws. */
+    writeTraffic(minutesMax: number): void {
       if (!traffic.some((drawn) => drawn.sums.size > 0)) return;
       try {
         begin.run();
@@ -163,9 +151,10 @@ export function createLedgerWriter(
         for (const drawn of traffic) putBack(drawn);
       }
     },
-    strangers: (bootId, limit) =>
+    /** Reservations of other boots, oldest first. */
+    strangers: (bootId: string, limit: number): { key: number; row: ReservationRow }[] =>
       selectStrangers.all(bootId, limit).map((row) => ({ key: Number(row.key), row: readReservation(row) })),
-    forgetOtherBoots: (bootId) => void deleteBoots.run(bootId),
+    forgetOtherBoots: (bootId: string): void => void deleteBoots.run(bootId),
   };
 }
 

@@ -1,23 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import type { FilePiece } from '../backup-row.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { naming } from './database.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 
 /** The databases that tell of the same work, and the secrets that open their rows, all as of one instant. */
-export interface Snapshots {
-  secrets: readonly FilePiece[];
-  /** A connection that reads the file as it was; null where there was none. It stays open until `done`. */
-  of(path: string): DatabaseSync | null;
-  /** Copies the file as it was, while others write on; a damaged one may give a damaged copy. */
-  copy(path: string, to: string): Promise<void>;
-  /** Until then the log of the file grows. */
-  done(path: string): void;
-  close(): void;
-}
+export type Snapshots = ReturnType<typeof openSnapshots>;
 
 const names = ['crawl.db', 'responses.db', 'batches.db', 'vector-stores.db'];
 const secretNames = ['secret', 'secret.earlier'];
@@ -27,7 +17,7 @@ const busyTimeoutMs = 2_000;
  * Begins to read all of them. Accounts and ledger are brought up to date first, as a start of this version would. Throws
  * what `whyUnusable` puts into words.
  */
-export function openSnapshots(folder: DataFolder): Snapshots {
+export function openSnapshots(folder: DataFolder) {
   const open = new Map<string, DatabaseSync>();
   const closeAll = () => {
     for (const database of open.values()) database.close();
@@ -55,8 +45,10 @@ export function openSnapshots(folder: DataFolder): Snapshots {
       .map((file) => ({ file, at: 0, bytes: readFileSync(join(folder.path, file)) }));
     return {
       secrets,
-      of: (path) => open.get(path) ?? null,
-      async copy(path, to) {
+      /** A connection that reads the file as it was; null where there was none. It stays open until `done`. */
+      of: (path: string): DatabaseSync | null => open.get(path) ?? null,
+      /** Copies the file as it was, while others write on; a damaged one may give a damaged copy. */
+      async copy(path: string, to: string): Promise<void> {
         const database = open.get(path);
         if (database === undefined) return;
         await backup(database, to).catch((error: unknown) =>
@@ -65,7 +57,8 @@ export function openSnapshots(folder: DataFolder): Snapshots {
           }),
         );
       },
-      done(path) {
+      /** Until then the log of the file grows. */
+      done(path: string): void {
         open.get(path)?.close();
         open.delete(path);
       },

@@ -7,16 +7,13 @@ import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
 import { isSmallDatabase } from './database.ts';
 
 /** How much accounts keep in the databases of a data folder. */
-export interface StorageSizes {
-  read(nowMs: number): Promise<StoredBytes[]>;
-  close(): Promise<void>;
-}
+export type StorageSizes = ReturnType<typeof createStorageSizes>;
 
 /** Large databases are read in a thread. */
-export function createStorageSizes(path: string): StorageSizes {
+export function createStorageSizes(path: string) {
   const thread = createWorkThread(new URL('./file-worker.ts', import.meta.url), 'thread of storage sizes');
   return {
-    async read(nowMs) {
+    async read(nowMs: number): Promise<StoredBytes[]> {
       if (storageLooks.every(({ file }) => isSmallDatabase(join(path, file)))) return storageSizes(path, nowMs);
       const sizes = await thread.ask<StoredBytes[]>((id) => ({
         message: { id, file: path, work: 'sizes', nowMs },
@@ -25,7 +22,7 @@ export function createStorageSizes(path: string): StorageSizes {
       thread.letGo();
       return sizes;
     },
-    close: () => thread.close(),
+    close: (): Promise<void> => thread.close(),
   };
 }
 
