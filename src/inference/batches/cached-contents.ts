@@ -5,17 +5,7 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { StoredFile, StoredFiles } from './stored-files.ts';
 
 /** Beginnings of requests that tenants keep under a name, in Gemini's format. They are files with a special purpose. */
-export interface CachedContents {
-  create(tenant: string, content: NewCachedContent, hold: StorageHold): Promise<CachedContentFacts>;
-  find(tenant: string, name: string): Promise<CachedContentFacts | null>;
-  /** Newest first, from behind `after` on. */
-  list(tenant: string, after: string | null, limit: number): Promise<CachedContentFacts[]>;
-  /** Null when it is gone. */
-  keepUntil(tenant: string, name: string, expiresMs: number): Promise<CachedContentFacts | null>;
-  remove(tenant: string, name: string): Promise<boolean>;
-  /** Null when it is gone. Rejects with an UnreadableFile as files do. */
-  read(tenant: string, name: string): Promise<CachedContent | null>;
-}
+export type CachedContents = ReturnType<typeof createCachedContents>;
 
 export interface NewCachedContent {
   model: string;
@@ -38,33 +28,41 @@ const purpose = 'cached_content';
 const prefix = 'file-';
 
 /** `nowMs`: the clock's wall time. */
-export function createCachedContents(files: StoredFiles, nowMs: () => number): CachedContents {
+export function createCachedContents(files: StoredFiles, nowMs: () => number) {
   async function fileOf(tenant: string, name: string): Promise<StoredFile | null> {
     const file = await files.find(tenant, `${prefix}${name}`);
     return file?.purpose === purpose ? file : null;
   }
   return {
-    async create(tenant, { lifetimeMs, body, ...facts }, hold) {
+    async create(
+      tenant: string,
+      { lifetimeMs, body, ...facts }: NewCachedContent,
+      hold: StorageHold,
+    ): Promise<CachedContentFacts> {
       const content = Buffer.from(JSON.stringify(cachedContentOf(body)));
       const name = JSON.stringify({ ...facts, updatedMs: nowMs() });
       return factsOf(await files.create(tenant, { purpose, name, lifetimeMs, hold }, heldWhole(content, hold)));
     },
-    async find(tenant, name) {
+    async find(tenant: string, name: string): Promise<CachedContentFacts | null> {
       const file = await fileOf(tenant, name);
       return file === null ? null : factsOf(file);
     },
-    async list(tenant, after, limit) {
+    /** Newest first, from behind `after` on. */
+    async list(tenant: string, after: string | null, limit: number): Promise<CachedContentFacts[]> {
       const behind = after === null ? null : `${prefix}${after}`;
       return (await files.list({ tenant, order: 'desc', after: behind, limit, purposes: [purpose] })).map(factsOf);
     },
-    async keepUntil(tenant, name, expiresMs) {
+    /** Null when it is gone. */
+    async keepUntil(tenant: string, name: string, expiresMs: number): Promise<CachedContentFacts | null> {
       const file = await fileOf(tenant, name);
       if (file === null) return null;
       const facts = JSON.stringify({ ...JSON.parse(file.name), updatedMs: nowMs() });
       return factsOf(await files.renew(file, facts, expiresMs));
     },
-    remove: async (tenant, name) => (await fileOf(tenant, name)) !== null && files.remove(tenant, `${prefix}${name}`),
-    async read(tenant, name) {
+    remove: async (tenant: string, name: string): Promise<boolean> =>
+      (await fileOf(tenant, name)) !== null && files.remove(tenant, `${prefix}${name}`),
+    /** Null when it is gone. Rejects with an UnreadableFile as files do. */
+    async read(tenant: string, name: string): Promise<CachedContent | null> {
       const file = await fileOf(tenant, name);
       if (file === null) return null;
       const chunks: Buffer[] = [];

@@ -32,18 +32,7 @@ export interface LineCall {
 export type LineOutcome = Outcome & { booked: boolean };
 
 /** Lines of batches as the key's owner could send them, admitted, limited and charged as such. */
-export interface LineCalls {
-  /** Paths that a batch may be for. */
-  readonly paths: readonly string[];
-  /** How many this key may have running together. */
-  atOnceMax(keyId: string): number;
-  /** Null when it was left before its end. */
-  run(line: LineCall, leaving: AbortSignal): Promise<LineOutcome | null>;
-  /** The line for a provider's batch API; null when none takes it. */
-  prepare(line: Pick<LineCall, 'requestId' | 'keyId' | 'endpoint' | 'body' | 'headers'>): Promise<PreparedLine | null>;
-  /** Holds what lines at a provider cost, until they are charged one by one; or says why they may not be sent. */
-  hold(lines: LinesToHold): Promise<LinesHeld | Failure>;
-}
+export type LineCalls = ReturnType<typeof createLineCalls>;
 
 export interface LinesToHold {
   keyId: string;
@@ -61,7 +50,7 @@ export interface LinesHeld {
 }
 
 /** `principalOf`: as things are now, or why this key may not go on. */
-export function createLineCalls(services: Services, principalOf: (keyId: string) => Principal | Failure): LineCalls {
+export function createLineCalls(services: Services, principalOf: (keyId: string) => Principal | Failure) {
   const { admission } = services;
   const runs = lineEndpoints(services);
   const given = givenAnswers(services);
@@ -72,13 +61,16 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
   };
 
   return {
+    /** Paths that a batch may be for. */
     paths: [...runs.keys()].filter((path) => !geminiPaths.includes(path)),
-    atOnceMax(keyId) {
+    /** How many this key may have running together. */
+    atOnceMax(keyId: string): number {
       const principal = principalOf(keyId);
       const places = isFailure(principal) ? [] : services.plans().limits(principal, null).places;
       return Math.min(...places.map(({ allowed }) => allowed), Number.POSITIVE_INFINITY);
     },
-    async run(line, leaving) {
+    /** Null when it was left before its end. */
+    async run(line: LineCall, leaving: AbortSignal): Promise<LineOutcome | null> {
       const { requestId, keyId, endpoint, body, isPaid } = line;
       const principal = principalOf(keyId);
       if (isFailure(principal)) return refused(principal);
@@ -102,13 +94,17 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
         admitted.release();
       }
     },
-    async prepare(line) {
+    /** The line for a provider's batch API; null when none takes it. */
+    async prepare(
+      line: Pick<LineCall, 'requestId' | 'keyId' | 'endpoint' | 'body' | 'headers'>,
+    ): Promise<PreparedLine | null> {
       const principal = principalOf(line.keyId);
       if (isFailure(principal)) return null;
       const { requestId, endpoint, body, headers } = line;
       return prepareLine(services, endpoint, body, { principal, requestId, headers });
     },
-    async hold({ keyId, alias, tier, costMilli, expected }) {
+    /** Holds what lines at a provider cost, until they are charged one by one; or says why they may not be sent. */
+    async hold({ keyId, alias, tier, costMilli, expected }: LinesToHold): Promise<LinesHeld | Failure> {
       const principal = principalOf(keyId);
       if (isFailure(principal)) return principal;
       const admitted: Admitted = { ...admittedBefore, ...(expected === null ? { isOwed: true } : { expected }) };

@@ -2,12 +2,7 @@ import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Room on the loop of this process for work that nobody waits for. */
-export interface LoopRoom {
-  /** How many lines may run together as things are: more of them would only slow each other down. */
-  atOnceMax(): number;
-  /** While callers wait, holds work back as long as the loop is busy. */
-  wait(): Promise<void>;
-}
+export type LoopRoom = ReturnType<typeof createLoopRoom>;
 
 /** Share of the time since the last look. */
 const busyShareMax = 0.4;
@@ -17,7 +12,7 @@ const restMs = 10;
 const atOnceMaxBusy = 6;
 
 /** `waiting`: callers of this process who wait for an answer now. */
-export function createLoopRoom(waiting: () => number): LoopRoom {
+export function createLoopRoom(waiting: () => number) {
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   let lastMs = performance.now();
   let busy = false;
@@ -34,8 +29,10 @@ export function createLoopRoom(waiting: () => number): LoopRoom {
   }
 
   return {
-    atOnceMax: () => (isBusy() ? atOnceMaxBusy : Number.POSITIVE_INFINITY),
-    async wait() {
+    /** How many lines may run together as things are: more of them would only slow each other down. */
+    atOnceMax: (): number => (isBusy() ? atOnceMaxBusy : Number.POSITIVE_INFINITY),
+    /** While callers wait, holds work back as long as the loop is busy. */
+    async wait(): Promise<void> {
       if (isBusy() && waiting() > 0) await pause(restMs);
     },
   };

@@ -22,20 +22,13 @@ export interface BatchesOptions {
   onTrouble(message: string): void;
 }
 
-export interface OpenedBatches {
-  files(): Promise<StoredFiles>;
-  resumable(): Promise<ResumableFiles>;
-  batches(): Promise<Batches>;
-  /** Paths that lines may name. */
-  paths: readonly string[];
-  close(): Promise<void>;
-}
+export type OpenedBatches = ReturnType<typeof openBatches>;
 
 /** Lines of batches that run together in this process. */
 const linesAtOnce = 32;
 
 /** Files and batches: taken up at the start where there are any, otherwise from the first on. */
-export function openBatches({ services, uploads, ledger, ...options }: BatchesOptions): OpenedBatches {
+export function openBatches({ services, uploads, ledger, ...options }: BatchesOptions) {
   const { onTrouble } = options;
   const { snapshots } = services;
   const calls = createLineCalls(services, options.ring.principalOf);
@@ -84,11 +77,12 @@ export function openBatches({ services, uploads, ledger, ...options }: BatchesOp
   const { open } = once;
   if (uploads.mayHaveStored()) once.continue('batches', onTrouble);
   return {
-    files: async () => (await open()).files,
-    resumable: async () => (await open()).resumable,
-    batches: async () => (await open()).batches,
+    files: async (): Promise<StoredFiles> => (await open()).files,
+    resumable: async (): Promise<ResumableFiles> => (await open()).resumable,
+    batches: async (): Promise<Batches> => (await open()).batches,
+    /** Paths that lines may name. */
     paths: calls.paths,
-    async close() {
+    async close(): Promise<void> {
       await (await once.close())?.batches.stop();
     },
   };

@@ -4,24 +4,19 @@ import type { LoggedBodies } from './services.ts';
 const recentCharsMax = 16 * 1024 * 1024;
 
 /** The newest bodies of keys that `telemetry.log.bodies` names, in memory, for views of a request. */
-export interface RecentBodies {
-  add(bodies: LoggedBodies): void;
-  find(requestId: string): LoggedBodies | null;
-  /** Bodies of these requests, as far as they are there, or `elsewhere`. */
-  findAll(requestIds: readonly string[], elsewhere?: Elsewhere): Promise<BodiesByRequest>;
-}
+export type RecentBodies = ReturnType<typeof createRecentBodies>;
 
 type BodiesByRequest = ReadonlyMap<string, LoggedBodies>;
 type Elsewhere = (requestIds: readonly string[]) => Promise<BodiesByRequest>;
 const nowhere: Elsewhere = async () => new Map();
 
-export function createRecentBodies(): RecentBodies {
+export function createRecentBodies() {
   const byRequest = new Map<string, LoggedBodies>();
   let chars = 0;
   const size = ({ request, answer }: LoggedBodies) => request.length + answer.length;
 
   return {
-    add(bodies) {
+    add(bodies: LoggedBodies): void {
       byRequest.set(bodies.requestId, bodies);
       chars += size(bodies);
       for (const [id, oldest] of byRequest) {
@@ -30,8 +25,9 @@ export function createRecentBodies(): RecentBodies {
         chars -= size(oldest);
       }
     },
-    find: (requestId) => byRequest.get(requestId) ?? null,
-    async findAll(requestIds, elsewhere = nowhere) {
+    find: (requestId: string): LoggedBodies | null => byRequest.get(requestId) ?? null,
+    /** Bodies of these requests, as far as they are there, or `elsewhere`. */
+    async findAll(requestIds: readonly string[], elsewhere: Elsewhere = nowhere): Promise<BodiesByRequest> {
       const found = new Map<string, LoggedBodies>();
       const missing: string[] = [];
       for (const id of requestIds) {

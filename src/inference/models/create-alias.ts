@@ -13,31 +13,26 @@ import { embeddingEngineTarget, plainAlias, soundEngineTarget } from './engine-t
 import { targetOf } from './target-of.ts';
 
 /** Makes aliases from the configuration and the providers' lists. */
-export interface AliasMaker {
-  /** `star`: what the `*` of a pattern matched. */
-  aliasOf(id: string, model: ModelConfig, star: string | null): Alias;
-  /** For a model in a provider's list, under another name or under `id`. */
-  aliasOfKnown(id: string, provider: string, known: DiscoveredModel): Alias;
-  /** Names that match a pattern, as far as its targets' providers list them. */
-  knownMatches(pattern: string, model: ModelConfig): string[];
-  /** The simulator's model of a type; null where there is no simulator, or it has none. */
-  simulatedFor(type: ModelType): Alias | null;
-}
+export type AliasMaker = ReturnType<typeof createAliasMaker>;
 
 type AliasParts = Pick<
   ModelTableParts,
   'models' | 'providers' | 'known' | 'prices' | 'engines' | 'speechEngines' | 'transcriptionEngines' | 'nowS'
 >;
 
-export function createAliasMaker(parts: AliasParts): AliasMaker {
+export function createAliasMaker(parts: AliasParts) {
   const knownByTarget = new Map<string, DiscoveredModel>();
   for (const [provider, models] of parts.known)
     for (const model of models) knownByTarget.set(`${provider}/${model.id}`, model);
 
   return {
+    /** `star`: what the `*` of a pattern matched. */
     aliasOf,
+    /** For a model in a provider's list, under another name or under `id`. */
     aliasOfKnown,
-    knownMatches: (pattern, model) => matchingTargets(parts.known, pattern, model),
+    /** Names that match a pattern, as far as its targets' providers list them. */
+    knownMatches: (pattern: string, model: ModelConfig): string[] => matchingTargets(parts.known, pattern, model),
+    /** The simulator's model of a type; null where there is no simulator, or it has none. */
     simulatedFor,
   };
 

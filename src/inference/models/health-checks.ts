@@ -18,17 +18,13 @@ export interface HealthCheckParts {
   health: Health;
 }
 
-export interface HealthChecks {
-  /** Checks what this snapshot's providers ask for, instead of the last one's. */
-  follow(snapshot: Snapshot): void;
-  stop(): void;
-}
+export type HealthChecks = ReturnType<typeof createHealthChecks>;
 
 /**
  * Active health checks: a GET below the base URL of each provider with `health: { path, interval }`. One that fails
  * takes the provider's targets out until the next passes; meant for servers of one's own, which cost nothing to ask.
  */
-export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
+export function createHealthChecks(parts: HealthCheckParts) {
   let stops: (() => void)[] = [];
 
   function stop(): void {
@@ -54,7 +50,8 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
   }
 
   return {
-    follow(snapshot) {
+    /** Checks what this snapshot's providers ask for, instead of the last one's. */
+    follow(snapshot: Snapshot): void {
       stop();
       for (const [name, { config }] of snapshot.providers) {
         if (config.health === undefined) continue;

@@ -12,21 +12,7 @@ import type { Snapshots } from './snapshot.ts';
 const listTimeoutMs = 10_000;
 
 /** Lists of models from providers: remembered over restarts, so that a start waits for nobody. */
-export interface KnownModelStore {
-  /** The models of these providers, as last heard. */
-  of(providers: ReadonlyMap<string, ConfiguredProvider>): KnownModels;
-  /** Sets models that are known without asking, such as the simulator's. */
-  put(provider: ConfiguredProvider, models: readonly DiscoveredModel[]): void;
-  /**
-   * Asks all of them at once; true when anything changed, `unheard`, too. Those that do not answer keep their earlier
-   * list.
-   */
-  refresh(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<boolean>;
-  /** Providers among them whose list nobody has read yet: the next look may bring it. Not those that have no list. */
-  unheard(providers: ReadonlyMap<string, ConfiguredProvider>): string[];
-  /** How the last look at each ended, by provider name. */
-  readonly lastLook: ReadonlyMap<string, Discovery>;
-}
+export type KnownModelStore = ReturnType<typeof createKnownModels>;
 
 export interface KnownModelParts {
   transport: Transport;
@@ -36,7 +22,7 @@ export interface KnownModelParts {
 }
 
 /** Starts from the stored lists; an unreadable one is forgotten. */
-export function createKnownModels(parts: KnownModelParts): KnownModelStore {
+export function createKnownModels(parts: KnownModelParts) {
   const byPlace = readSaved(parts.recall());
   const lastLook = new Map<string, Discovery>();
 
@@ -51,13 +37,22 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
   }
 
   return {
+    /** How the last look at each ended, by provider name. */
     lastLook,
+    /** Providers among them whose list nobody has read yet: the next look may bring it. Not those that have no list. */
     unheard,
-    of: (providers) => new Map([...providers].map(([name, provider]) => [name, byPlace.get(placeOf(provider)) ?? []])),
-    put(provider, models) {
+    /** The models of these providers, as last heard. */
+    of: (providers: ReadonlyMap<string, ConfiguredProvider>): KnownModels =>
+      new Map([...providers].map(([name, provider]) => [name, byPlace.get(placeOf(provider)) ?? []])),
+    /** Sets models that are known without asking, such as the simulator's. */
+    put(provider: ConfiguredProvider, models: readonly DiscoveredModel[]): void {
       byPlace.set(placeOf(provider), models);
     },
-    async refresh(providers) {
+    /**
+     * Asks all of them at once; true when anything changed, `unheard`, too. Those that do not answer keep their earlier
+     * list.
+     */
+    async refresh(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<boolean> {
       let anyChanged = false;
       const unheardBefore = unheard(providers).length;
       await Promise.all(
@@ -117,14 +112,10 @@ export interface ModelRefreshParts {
   onError(error: unknown): void;
 }
 
-export interface ModelRefresh {
-  /** Asks every provider now; never rejects. */
-  look(): Promise<void>;
-  stop(): void;
-}
+export type ModelRefresh = ReturnType<typeof createModelRefresh>;
 
 /** Keeps the lists of models fresh: hourly, and soon again, ever less often, those that were never heard. */
-export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
+export function createModelRefresh(parts: ModelRefreshParts) {
   const reported = new Map<string, string>();
   let stopped = false;
   let unheardTimer: NodeJS.Timeout | undefined;
@@ -164,8 +155,9 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
   }
 
   return {
+    /** Asks every provider now; never rejects. */
     look,
-    stop() {
+    stop(): void {
       stopped = true;
       clearTimeout(unheardTimer);
       stopHourly();

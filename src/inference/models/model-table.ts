@@ -305,14 +305,7 @@ function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): 
  * How models and targets are called in metrics: by names in the configuration, or that a provider lists where it names
  * none. Callers name what they like below a pattern; each such name would be a series for ever.
  */
-export interface MetricLabels {
-  /** Patterns of the configuration. */
-  readonly patterns: readonly string[];
-  /** The alias itself; for a match of a pattern, the pattern; `other` for an unknown model. */
-  modelOf(alias: string): string;
-  /** The target itself; `provider/claude-*` for one made by a pattern; '' for none. */
-  targetOf(target: string | null): string;
-}
+export type MetricLabels = ReturnType<typeof createMetricLabels>;
 
 /** Label of models that are in no configuration (any more). */
 const unknown = 'other';
@@ -320,7 +313,7 @@ const unknown = 'other';
 const labelsMax = 1_000;
 
 /** `aliases`: all but what patterns matched. */
-function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>): MetricLabels {
+function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>) {
   const patterns = Object.entries(models).filter(([id]) => id.includes('*'));
   const ofModels = new Map([['', '']]);
   const ofTargets = new Map<string, string>();
@@ -344,9 +337,12 @@ function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>):
   }
 
   return {
+    /** Patterns of the configuration. */
     patterns: patterns.map(([id]) => id),
-    modelOf: (alias) => ofModels.get(alias) ?? cachedLabel(madeUp.models, alias, patternOf),
-    targetOf: (target) =>
+    /** The alias itself; for a match of a pattern, the pattern; `other` for an unknown model. */
+    modelOf: (alias: string): string => ofModels.get(alias) ?? cachedLabel(madeUp.models, alias, patternOf),
+    /** The target itself; `provider/claude-*` for one made by a pattern; '' for none. */
+    targetOf: (target: string | null): string =>
       target === null ? '' : (ofTargets.get(target) ?? cachedLabel(madeUp.targets, target, targetPatternOf)),
   };
 }

@@ -25,19 +25,12 @@ export interface SavedPrices {
 }
 
 /** The price list in force. A warning says what could not be loaded or updated; the earlier list then stays in force. */
-export interface Prices {
-  /** Null: no provider needed one so far. */
-  readonly list: PriceList | null;
-  /** Loads the list that the configuration wants, where a provider needs one. True: another one is in force now. */
-  load(config: Config, providers: Iterable<ConfiguredProvider>): Promise<boolean>;
-  /** Asks for the newest list where the configuration wants that and a day has passed. True: it is in force now. */
-  update(config: Config): Promise<boolean>;
-}
+export type Prices = ReturnType<typeof createPrices>;
 
 const dayMs = 86_400_000;
 const updateTimeoutMs = 30_000;
 
-export function createPrices({ transport, clock, saved, warn }: PricesParts): Prices {
+export function createPrices({ transport, clock, saved, warn }: PricesParts) {
   let list: PriceList | null = null;
   let source: 'none' | 'installed' | 'saved' = 'none';
   let fetchedMs = Number.NEGATIVE_INFINITY;
@@ -59,11 +52,13 @@ export function createPrices({ transport, clock, saved, warn }: PricesParts): Pr
   }
 
   return {
-    get list() {
+    /** Null: no provider needed one so far. */
+    get list(): PriceList | null {
       return list;
     },
 
-    async load({ prices }, providers) {
+    /** Loads the list that the configuration wants, where a provider needs one. True: another one is in force now. */
+    async load({ prices }: Config, providers: Iterable<ConfiguredProvider>): Promise<boolean> {
       if (source === 'none' && ![...providers].some(hasListPrices)) return false;
       if (source === (prices.update ? 'saved' : 'installed')) return false;
       if (prices.update && (await takeSaved())) return true;
@@ -78,7 +73,8 @@ export function createPrices({ transport, clock, saved, warn }: PricesParts): Pr
       }
     },
 
-    async update({ prices }) {
+    /** Asks for the newest list where the configuration wants that and a day has passed. True: it is in force now. */
+    async update({ prices }: Config): Promise<boolean> {
       const nowMs = clock.wallMs();
       if (!prices.update || source === 'none' || nowMs - Math.max(fetchedMs, saved.writtenMs()) < dayMs) return false;
       fetchedMs = nowMs;

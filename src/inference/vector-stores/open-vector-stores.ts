@@ -10,8 +10,7 @@ import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
 import type { Uploads } from '../batches/uploads.ts';
 import type { VectorEndpoint } from '../families/vectors/endpoint.ts';
 import type { ServeServices } from '../spine/answer-cache.ts';
-import type { Passages } from './passages.ts';
-import type { StoreCaller, VectorStores } from './vector-stores.ts';
+import type { StoreCaller } from './vector-stores.ts';
 
 export interface VectorStoresOptions {
   services: ServeServices;
@@ -35,17 +34,10 @@ export interface StoredVectorStores {
   mayHaveVectorStores(): boolean;
 }
 
-export interface OpenedVectorStores {
-  open(): Promise<{ stores: VectorStores; passages: Passages }>;
-  /** A store is about to be searched for a model. Why it cannot be; null: it can. */
-  used(tenant: string, id: string): Promise<Failure | null>;
-  /** The file was deleted: every store of its key loses it. */
-  removeFile(caller: StoreCaller, id: string): Promise<void>;
-  close(): Promise<void>;
-}
+export type OpenedVectorStores = ReturnType<typeof openVectorStores>;
 
 /** Vector stores: taken up at the start where there are any, otherwise loaded and opened from the first call on. */
-export function openVectorStores(options: VectorStoresOptions): OpenedVectorStores {
+export function openVectorStores(options: VectorStoresOptions) {
   const { services, stores: storedRows, uploads, endpoint, extracting, config, onTrouble, ...parts } = options;
 
   async function begin() {
@@ -76,7 +68,8 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
   if (storedRows.mayHaveVectorStores()) once.continue('vector stores', onTrouble);
   return {
     open,
-    async used(tenant, id) {
+    /** A store is about to be searched for a model. Why it cannot be; null: it can. */
+    async used(tenant: string, id: string): Promise<Failure | null> {
       const { stores } = await open();
       try {
         await stores.touch(await stores.usable(tenant, id));
@@ -85,10 +78,11 @@ export function openVectorStores(options: VectorStoresOptions): OpenedVectorStor
         return failureIn(error);
       }
     },
-    async removeFile(caller, id) {
+    /** The file was deleted: every store of its key loses it. */
+    async removeFile(caller: StoreCaller, id: string): Promise<void> {
       if (storedRows.mayHaveVectorStores()) await (await open()).stores.removeFromAll(caller, id);
     },
-    async close() {
+    async close(): Promise<void> {
       await (await once.close())?.stores.stop();
     },
   };

@@ -5,13 +5,7 @@ import type { Agents, AgentsParts } from '../../../tools/a2a/agents.ts';
 import type { ProxyOf } from '../../../upstream/transport/proxy.ts';
 import type { Snapshots } from '../../models/snapshot.ts';
 
-export interface OpenedAgents {
-  /** Loaded by the first who asks, or once the server listens if the configuration has agents. */
-  load(): Promise<Agents>;
-  /** The agents in force, if they are loaded. */
-  loaded(): readonly Pick<Agent, 'name' | 'standing'>[];
-  close(): Promise<void>;
-}
+export type OpenedAgents = ReturnType<typeof openAgents>;
 
 interface OpenAgentsParts extends Pick<AgentsParts, 'clock' | 'signer' | 'onTurn'> {
   readonly snapshots: Snapshots;
@@ -22,7 +16,7 @@ interface OpenAgentsParts extends Pick<AgentsParts, 'clock' | 'signer' | 'onTurn
 }
 
 /** The agents of the configuration, with all that they need, for a server that may have none. */
-export function openAgents({ snapshots, plans, proxyOf, listening, ...parts }: OpenAgentsParts): OpenedAgents {
+export function openAgents({ snapshots, plans, proxyOf, listening, ...parts }: OpenAgentsParts) {
   const config = () => snapshots.current.config;
   let loading: Promise<Agents> | null = null;
   let opened: Agents | null = null;
@@ -53,9 +47,11 @@ export function openAgents({ snapshots, plans, proxyOf, listening, ...parts }: O
     if (Object.keys(config().agents).length > 0) await load();
   });
   return {
+    /** Loaded by the first who asks, or once the server listens if the configuration has agents. */
     load,
-    loaded: () => opened?.all() ?? [],
-    async close() {
+    /** The agents in force, if they are loaded. */
+    loaded: (): readonly Pick<Agent, 'name' | 'standing'>[] => opened?.all() ?? [],
+    async close(): Promise<void> {
       await (await loading)?.close();
     },
   };

@@ -14,16 +14,9 @@ const waitingBytesMax = 64 * 1024 * 1024;
 const timeoutMs = 5_000;
 
 /** Counts the tokens of request bodies with a tokenizer in separate threads, which start at the first body. */
-export interface TokenCounter {
-  /**
-   * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of
-   * several tenants are counted in turn.
-   */
-  count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Counted | Failure | null>;
-  close(): Promise<void>;
-}
+export type TokenCounter = ReturnType<typeof createTokenCounter>;
 
-export function createTokenCounter(): TokenCounter {
+export function createTokenCounter() {
   const entry = new URL('./token-count-worker.ts', import.meta.url);
   const idle = Array.from({ length: threadsMax }, () =>
     createTimedThread(entry, 'thread that counts tokens', { workMaxMs: timeoutMs }),
@@ -31,7 +24,11 @@ export function createTokenCounter(): TokenCounter {
   const all = [...idle];
   const turns = createTurns({ name: 'Texts to count', places: threadsMax, waitingMax, waitingBytesMax });
   return {
-    async count(tenant, raw, dialect) {
+    /**
+     * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies
+     * of several tenants are counted in turn.
+     */
+    async count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Counted | Failure | null> {
       const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), raw.length).catch(() => null);
       if (turn === null) return null;
       // The one that was used last has its tables.
@@ -45,7 +42,7 @@ export function createTokenCounter(): TokenCounter {
         turn.giveBack();
       }
     },
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(all.map((thread) => thread.close()));
     },
   };

@@ -14,13 +14,7 @@ export type ImageWork = { id: number; bytes: Uint8Array<ArrayBuffer> } & (
 );
 
 /** Reads upstreams' pictures: small answers here and now, those of many megabytes in a thread (faults.md F24). */
-export interface ImageCodec {
-  /** An upstream's 2xx body, whose memory may be taken away. */
-  read(tenant: string, bytes: Buffer, format: ImageFormatId, as: PictureForm): Promise<ReadImages | Fault>;
-  /** `blackMask`, always in a thread. */
-  mask(tenant: string, png: Buffer, as: MaskedAs): Promise<Uint8Array<ArrayBuffer> | Fault>;
-  close(): Promise<void>;
-}
+export type ImageCodec = ReturnType<typeof createImageCodec>;
 
 /** Output form of an image: its own bytes, or the ASCII of their base64. */
 export type PictureForm = 'bytes' | 'base64';
@@ -41,10 +35,11 @@ export interface CheckedPicture {
 }
 
 /** The concurrent calls that a request may have bound the thread's queue. */
-export function createImageCodec(): ImageCodec {
+export function createImageCodec() {
   const thread = createRestingThread(new URL('./image-worker.ts', import.meta.url), 'image worker');
   return {
-    async read(tenant, bytes, format, as) {
+    /** An upstream's 2xx body, whose memory may be taken away. */
+    async read(tenant: string, bytes: Buffer, format: ImageFormatId, as: PictureForm): Promise<ReadImages | Fault> {
       if (bytes.length <= offLoopBodyBytes) return readImages(bytes, format, as);
       const movable = new Uint8Array(bytes);
       return thread.ask(tenant, (id) => ({
@@ -52,7 +47,8 @@ export function createImageCodec(): ImageCodec {
         transfer: [movable.buffer],
       }));
     },
-    mask(tenant, png, as) {
+    /** `blackMask`, always in a thread. */
+    mask(tenant: string, png: Buffer, as: MaskedAs): Promise<Uint8Array<ArrayBuffer> | Fault> {
       const bytes = new Uint8Array(png);
       return thread.ask(tenant, (id) => ({
         message: { id, bytes, task: 'mask', as } satisfies ImageWork,

@@ -7,23 +7,14 @@ import type { Transport } from '../../../upstream/transport/upstream-call.ts';
 import type { Snapshots } from '../../models/snapshot.ts';
 
 /** The voices that servers list themselves, in addition to those that the catalog knows. */
-export interface VoiceLists {
-  /**
-   * The last list that was read, by the operator's name of the provider; none when it lists none or was not asked yet.
-   */
-  known(provider: string): readonly string[];
-  /** Whether it lists its own, and nobody has asked this process for them yet. */
-  isUnread(provider: string): boolean;
-  /** Asks those whose list is not fresh. Resolves when all have answered or `answerMaxMs` is over; never rejects. */
-  refresh(providers: readonly string[]): Promise<void>;
-}
+export type VoiceLists = ReturnType<typeof createVoiceLists>;
 
 const freshMs = 60_000;
 const answerMaxMs = 2_000;
 const voicesMax = 1_000;
 const nameCharsMax = 128;
 
-export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshots: Snapshots }): VoiceLists {
+export function createVoiceLists(parts: { transport: Transport; clock: Clock; snapshots: Snapshots }) {
   const { transport, clock, snapshots } = parts;
   // By connection: a provider with a new configuration is asked again.
   const lists = new WeakMap<ProviderConnection, { names: readonly string[]; atMs: number }>();
@@ -40,15 +31,21 @@ export function createVoiceLists(parts: { transport: Transport; clock: Clock; sn
   }
 
   return {
-    known(provider) {
+    /**
+     * The last list that was read, by the operator's name of the provider; none when it lists none or was not asked
+     * yet.
+     */
+    known(provider: string): readonly string[] {
       const connection = connectionOf(provider);
       return connection === undefined ? [] : (lists.get(connection)?.names ?? []);
     },
-    isUnread(provider) {
+    /** Whether it lists its own, and nobody has asked this process for them yet. */
+    isUnread(provider: string): boolean {
       const connection = connectionOf(provider);
       return connection?.speech?.voiceList !== undefined && !lists.has(connection);
     },
-    async refresh(providers) {
+    /** Asks those whose list is not fresh. Resolves when all have answered or `answerMaxMs` is over; never rejects. */
+    async refresh(providers: readonly string[]): Promise<void> {
       await Promise.all(
         [...new Set(providers)].map((provider) => {
           const connection = connectionOf(provider);

@@ -15,19 +15,7 @@ export type SentAs = 'wav' | 'flac' | 'mp3';
 const rateHz = 16_000;
 
 /** A caller's audio on disk, unchanged and in the forms that upstreams want, while its request runs. */
-export interface UploadedSound {
-  readonly path: string;
-  readonly bytes: number;
-  readonly sniffed: Sniffed;
-  /** Made once, however many upstreams want it. Rejects with an AudioFault or a FailureError. */
-  as(format: SentAs | null): Promise<SoundToSend>;
-  /** Ms; null when it cannot be found out. Never rejects. */
-  durationMs(): Promise<number | null>;
-  /** Ends running conversions, which then reject; no more can start. */
-  stop(): void;
-  /** The same, and removes the converted files. */
-  release(): Promise<void>;
-}
+export type UploadedSound = ReturnType<typeof createUploadedSound>;
 
 export interface SoundToSend extends SendableFile {
   extension: string;
@@ -36,7 +24,7 @@ export interface SoundToSend extends SendableFile {
 
 type SoundParts = { transcoder: Transcoder };
 
-export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffed: Sniffed): UploadedSound {
+export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffed: Sniffed) {
   const { transcoder } = parts;
   const made = new Map<SentAs, Promise<SoundToSend>>();
   const files: SpooledFile[] = [];
@@ -65,7 +53,8 @@ export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffe
     path: file.path,
     bytes: file.bytes,
     sniffed,
-    as(format) {
+    /** Made once, however many upstreams want it. Rejects with an AudioFault or a FailureError. */
+    as(format: SentAs | null): Promise<SoundToSend> {
       if (format === null) return Promise.resolve({ ...sniffed, bytes: file.bytes, read: () => file.read() });
       let making = made.get(format);
       if (making === undefined) {
@@ -76,12 +65,15 @@ export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffe
       }
       return making;
     },
-    durationMs() {
+    /** Ms; null when it cannot be found out. Never rejects. */
+    durationMs(): Promise<number | null> {
       duration ??= transcoder.probeDurationMs(file.path, ending.signal).catch(() => null);
       return duration;
     },
-    stop: () => ending.abort(),
-    async release() {
+    /** Ends running conversions, which then reject; no more can start. */
+    stop: (): void => ending.abort(),
+    /** The same, and removes the converted files. */
+    async release(): Promise<void> {
       ending.abort();
       await Promise.allSettled([...made.values(), duration]);
       await Promise.all(files.map((one) => one.remove()));
