@@ -9,11 +9,10 @@ import { createServer } from '../kernel/web/node-http.ts';
 import { createTrust } from './client-address.ts';
 import { closeWatch } from './connections/close-watch.ts';
 import { type ConnectionCaps, capConnections } from './connections/connection-caps.ts';
-import { type Door, OpenDoor } from './connections/door.ts';
+import { OpenDoor } from './connections/door.ts';
 import { type DrainTimes, drain } from './connections/drain.ts';
 import { http2Connection, type UnreadBytes } from './connections/http2-preface.ts';
 import { responseOf } from './connections/pipelined.ts';
-import type { Overload } from './overload.ts';
 import { Reception, type ReceptionParts } from './receive-request.ts';
 import { rawFailure, rawRefusal } from './refused-request.ts';
 import { defaultDialect } from './route-table.ts';
@@ -28,25 +27,9 @@ export interface ServerParts extends ReceptionParts {
   onDropped(connections: number): void;
 }
 
-export interface GatewayServer {
-  /** `bound`: descriptor of a socket that has the port already. Without one, the port is opened. */
-  listen(host: string, port: number, bound?: number | null): Promise<{ host: string; port: number }>;
-  /**
-   * `draining` at once. For `delayMs` nothing else changes. Callers that have not noticed are still served, until none
-   * comes for a moment or 2 s are over. Then the port closes. Each open connection closes after its next answer, or
-   * when it is idle. Resolves when the last answer is out, or `graceMs` after the delay with the rest cut.
-   */
-  drain(times: DrainTimes): Promise<void>;
-  readonly draining: boolean;
-  /** The way in for requests that no port of ours received. */
-  readonly door: Door;
-  /** Requests whose handlers run. */
-  readonly running: number;
-  /** Requests that wait for a turn, because the loop is busy, and how late it was when it was last looked at. */
-  readonly load: Readonly<Pick<Overload, 'waiting' | 'lateMs'>>;
-}
+export type GatewayServer = ReturnType<typeof createGatewayServer>;
 
-export function createGatewayServer(parts: ServerParts): GatewayServer {
+export function createGatewayServer(parts: ServerParts) {
   const { clock, snapshots } = parts;
   const reception = new Reception(parts);
   /** Connections with HTTP/2: their requests are of connections inside this process. */
@@ -78,15 +61,19 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   const door = new OpenDoor(server, reception);
 
   return {
+    /** The way in for requests that no port of ours received. */
     door,
-    get running() {
+    /** Requests whose handlers run. */
+    get running(): number {
       return reception.running;
     },
+    /** Requests that wait for a turn, because the loop is busy, and how late it was when it was last looked at. */
     load: reception.overload,
-    get draining() {
+    get draining(): boolean {
       return reception.state !== 'open';
     },
-    async listen(host, port, bound = null) {
+    /** `bound`: descriptor of a socket that has the port already. Without one, the port is opened. */
+    async listen(host: string, port: number, bound: number | null = null): Promise<{ host: string; port: number }> {
       const listening = await listen(server, host, port, bound);
       caps = capConnections(server, {
         perAddress: () => snapshots.current.config.server.connections_per_address,
@@ -100,7 +87,12 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       });
       return listening;
     },
-    async drain(times) {
+    /**
+     * `draining` at once. For `delayMs` nothing else changes. Callers that have not noticed are still served, until
+     * none comes for a moment or 2 s are over. Then the port closes. Each open connection closes after its next answer,
+     * or when it is idle. Resolves when the last answer is out, or `graceMs` after the delay with the rest cut.
+     */
+    async drain(times: DrainTimes): Promise<void> {
       if (caps === null) await door.drain(times);
       else await Promise.all([drain({ server, reception, clock, caps }, times), door.drainBehindPort(times)]);
     },

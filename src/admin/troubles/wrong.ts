@@ -28,14 +28,7 @@ export const wrongSchema = z.object({
 export type Wrong = z.output<typeof wrongSchema>;
 
 /** Present problems. The overview and the doctor use the same findings, so that they cannot disagree. */
-export interface TroubleWatch {
-  /** The problems that an operator of these accounts may see, and those of no account; the worst first. */
-  wrong(scope: AccountScope, operator: Operator): Promise<Wrong[]>;
-  /** Problems that an operator is to be called for, looked up anew. */
-  alerts(): Promise<SeenAlert[]>;
-  /** Looks again, and lists what is well, too. */
-  findings(operator: Operator): Promise<Finding[]>;
-}
+export type TroubleWatch = ReturnType<typeof createTroubleWatch>;
 
 /** `alert`: its name among alerts, where it is not `check`. */
 type Found = Finding & { account: string | null; alert?: string };
@@ -48,7 +41,7 @@ const errorRequestsMin = 20;
 const errorRowsMax = 1_000;
 
 /** Looks for problems when it is asked; for the overview at most once in `reusedForMs`, however many pages are open. */
-export function createTroubleWatch(parts: AdminParts, records: Records): TroubleWatch {
+export function createTroubleWatch(parts: AdminParts, records: Records) {
   let known: { atMs: number; found: Promise<Found[]> } | null = null;
 
   async function look(stored: (troubles: Promise<Trouble[]>) => Promise<Trouble[]>): Promise<Found[]> {
@@ -80,7 +73,8 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
   }
 
   return {
-    async wrong(scope, operator) {
+    /** The problems that an operator of these accounts may see, and those of no account; the worst first. */
+    async wrong(scope: AccountScope, operator: Operator): Promise<Wrong[]> {
       const fresh = known !== null && parts.clock.monotonicMs() - known.atMs < reusedForMs ? known.found : null;
       const found = await (fresh ?? lookNow());
       return visible(found, scope, operator)
@@ -90,14 +84,16 @@ export function createTroubleWatch(parts: AdminParts, records: Records): Trouble
         })
         .sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'problem' ? -1 : 1));
     },
-    async alerts() {
+    /** Problems that an operator is to be called for, looked up anew. */
+    async alerts(): Promise<SeenAlert[]> {
       return (await look(orNone)).flatMap((found): SeenAlert[] => {
         const { state, fix } = found;
         const name = alertOf(found);
         return state === 'ok' || name === null ? [] : [{ name, severity: state, text: sentenceOf(found), fix }];
       });
     },
-    async findings(operator) {
+    /** Looks again, and lists what is well, too. */
+    async findings(operator: Operator): Promise<Finding[]> {
       const found: Found[] = [...(await lookNow()), ...(await promptCacheTroubles(parts))];
       return visible(found, operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding);
     },

@@ -22,11 +22,7 @@ export interface OpenedAwsKey {
  * that secret, so each pair has its own: it is sealed in the access key id. Nothing is stored, every server with the
  * same secret knows it, and neither a copy of the database nor an id that a log shows is worth a signature.
  */
-export interface AwsKeys {
-  issue(key: Pick<OpenedAwsKey, 'hash' | 'expiresMs'>): AwsKeyPair;
-  /** Null: not one of ours. */
-  open(accessKeyId: string): OpenedAwsKey | null;
-}
+export type AwsKeys = ReturnType<typeof createAwsKeys>;
 
 const prefix = 'CVAK';
 const context = 'aws key';
@@ -35,16 +31,17 @@ const hashBytes = 32;
 const timeBytes = 6;
 const lengthMax = 256;
 
-export function createAwsKeys(sealer: Sealer): AwsKeys {
+export function createAwsKeys(sealer: Sealer) {
   return {
-    issue({ hash, expiresMs }) {
+    issue({ hash, expiresMs }: Pick<OpenedAwsKey, 'hash' | 'expiresMs'>): AwsKeyPair {
       const secret = randomBytes(secretBytes);
       const until = Buffer.alloc(timeBytes);
       if (expiresMs !== never) until.writeUIntBE(expiresMs, 0, timeBytes);
       const sealed = sealer.seal(Buffer.concat([secret, Buffer.from(hash, 'hex'), until]), context);
       return { accessKeyId: prefix + sealed.toString('base64url'), secretAccessKey: secret.toString('base64url') };
     },
-    open(accessKeyId) {
+    /** Null: not one of ours. */
+    open(accessKeyId: string): OpenedAwsKey | null {
       if (!accessKeyId.startsWith(prefix) || accessKeyId.length > lengthMax) return null;
       const plain = sealer.open(Buffer.from(accessKeyId.slice(prefix.length), 'base64url'), context);
       if (plain?.length !== secretBytes + hashBytes + timeBytes) return null;

@@ -25,14 +25,7 @@ type Sealed = ClientSecret & { note?: CallerNote };
  * stored, and every server with the same secret knows it. It opens what its key opens as long as that key works, from
  * any address.
  */
-export interface ClientSecrets {
-  /** Null: its settings are too long for a header. */
-  issue(secret: ClientSecret): string | null;
-  /** Grant of the caller's secret; null: it has sent none. */
-  open(headers: KeyHeaders): ClientSecret | Failure | null;
-  /** Whose it is. */
-  principal(headers: KeyHeaders): Principal | Failure | null;
-}
+export type ClientSecrets = ReturnType<typeof createClientSecrets>;
 
 const prefix = 'ek_';
 /** Node takes 16 KB of headers. */
@@ -49,7 +42,7 @@ const expired: Failure = {
   message: 'The client secret has expired. Ask your server for a new one (POST /v1/realtime/client_secrets).',
 };
 
-export function createClientSecrets(sealer: Sealer, ring: LastingCallers, clock: Pick<Clock, 'wallMs'>): ClientSecrets {
+export function createClientSecrets(sealer: Sealer, ring: LastingCallers, clock: Pick<Clock, 'wallMs'>) {
   function open(headers: KeyHeaders): Sealed | Failure | null {
     const text = sentSecret(headers);
     if (text === null) return null;
@@ -61,15 +54,18 @@ export function createClientSecrets(sealer: Sealer, ring: LastingCallers, clock:
   }
 
   return {
-    issue(secret) {
+    /** Null: its settings are too long for a header. */
+    issue(secret: ClientSecret): string | null {
       const note = ring.noteOf(secret.keyId);
       const plain = Buffer.from(JSON.stringify(note === null ? secret : { ...secret, note }));
       if (plain.length > plainBytesMax) return null;
       const text = prefix + sealer.seal(deflateRawSync(plain), context).toString('base64url');
       return text.length > lengthMax ? null : text;
     },
+    /** Grant of the caller's secret; null: it has sent none. */
     open,
-    principal(headers) {
+    /** Whose it is. */
+    principal(headers: KeyHeaders): Principal | Failure | null {
       const secret = open(headers);
       if (secret === null || isFailure(secret)) return secret;
       if (secret.note !== undefined) ring.recall(secret.note);

@@ -28,22 +28,19 @@ export interface RunKey {
  * Keys of runs. Each is what it opens, sealed: nothing is stored, and every server with the same secret knows it. It works
  * as long as its parent does, from where its parent does.
  */
-export interface RunKeys {
-  /** Null: it has too many models. */
-  issue(run: RunKey): string | null;
-  /** Null: not one of ours. */
-  open(secret: string): RunKey | null;
-}
+export type RunKeys = ReturnType<typeof createRunKeys>;
 
-export function createRunKeys(sealer: Sealer): RunKeys {
+export function createRunKeys(sealer: Sealer) {
   return {
-    issue(run) {
+    /** Null: it has too many models. */
+    issue(run: RunKey): string | null {
       const { id, keyId, expiresMs, models, usd, rpm } = run;
       const plain = Buffer.from(JSON.stringify([id, keyId, expiresMs, models, usd, rpm]));
       const text = runPrefix + sealer.seal(deflateRawSync(plain), context).toString('base64url');
       return text.length > runLengthMax ? null : text;
     },
-    open(secret) {
+    /** Null: not one of ours. */
+    open(secret: string): RunKey | null {
       const plain = sealer.open(Buffer.from(secret.slice(runPrefix.length), 'base64url'), context);
       if (plain === null) return null;
       const text = inflateRawSync(plain, { maxOutputLength: plainBytesMax }).toString();

@@ -8,11 +8,7 @@ import type { Principal } from './principal.ts';
  * Proof that an address belongs to an upload that a key began, since Google's clients send the bytes there without the
  * key. It opens this one upload, as long as the key works, from any address, and nothing else.
  */
-export interface UploadTickets {
-  issue(keyId: string, upload: string): string;
-  /** The key's owner, of a request without a key; null: it has one, or no ticket. */
-  principal(headers: KeyHeaders, search: string): Principal | Failure | null;
-}
+export type UploadTickets = ReturnType<typeof createUploadTickets>;
 
 /** Node takes 16 KB of headers. */
 const lengthMax = 12_000;
@@ -24,16 +20,17 @@ const wrong: Failure = {
   message: 'The address of this upload is not valid. Begin the upload again, or send your key.',
 };
 
-export function createUploadTickets(sealer: Sealer, ring: LastingCallers): UploadTickets {
+export function createUploadTickets(sealer: Sealer, ring: LastingCallers) {
   const seal = (plain: string, upload: string) => sealer.seal(Buffer.from(plain), upload).toString('base64url');
   return {
-    issue(keyId, upload) {
+    issue(keyId: string, upload: string): string {
       const note = ring.noteOf(keyId);
       const noted = note === null ? null : seal(JSON.stringify({ keyId, note }), upload);
       // Without its note it opens the upload in this process.
       return noted === null || noted.length > lengthMax ? seal(keyId, upload) : noted;
     },
-    principal(headers, search) {
+    /** The key's owner, of a request without a key; null: it has one, or no ticket. */
+    principal(headers: KeyHeaders, search: string): Principal | Failure | null {
       if (keyHeaders.some((name) => headers[name] !== undefined)) return null;
       const query = new URLSearchParams(search);
       const [ticket, upload] = [query.get('upload_ticket'), query.get('upload_id')];

@@ -3,27 +3,14 @@ import type { AccountStore, Stored } from './account-store.ts';
 /** Changes by the CLI or another server take effect within a second (design §17), this look included. */
 export const keyPollIntervalMs = 750;
 
-export interface KeyWatch {
-  /**
-   * Looks once, after looks that are under way; true when something had changed. Rejects when the store cannot be
-   * read. Called after a change of one's own, so that it counts here at once.
-   */
-  poll(): Promise<boolean>;
-  /** Why the store could not be read at the last look, in words; null when it could. */
-  trouble(): string | null;
-  stop(): void;
-}
+export type KeyWatch = ReturnType<typeof watchKeys>;
 
 /**
  * Calls `take` with the store's contents whenever they have changed, for the key ring and the plan book. While the
  * store cannot be read, it calls nothing, so both stay as they were: refusing everybody would turn a passing fault of
  * the store into an outage. `onError` is called for the first failed look in a row.
  */
-export function watchKeys(
-  store: AccountStore,
-  take: (stored: Stored) => void,
-  onError: (error: unknown) => void,
-): KeyWatch {
+export function watchKeys(store: AccountStore, take: (stored: Stored) => void, onError: (error: unknown) => void) {
   let seen = -1;
   let trouble: string | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -65,9 +52,14 @@ export function watchKeys(
 
   schedule();
   return {
+    /**
+     * Looks once, after looks that are under way; true when something had changed. Rejects when the store cannot be
+     * read. Called after a change of one's own, so that it counts here at once.
+     */
     poll,
-    trouble: () => trouble,
-    stop() {
+    /** Why the store could not be read at the last look, in words; null when it could. */
+    trouble: (): string | null => trouble,
+    stop(): void {
       stopped = true;
       if (timer !== null) clearTimeout(timer);
     },

@@ -39,12 +39,7 @@ export interface SinkStanding {
 }
 
 /** Sends what the ledger has to sinks until it is received, by one process at a time, and survives the process. */
-export interface RecordDelivery {
-  start(): void;
-  standing(): readonly SinkStanding[];
-  /** Nothing is begun any more; resolves when no batch is under way, or after three seconds. */
-  stop(): Promise<void>;
-}
+export type RecordDelivery = ReturnType<typeof createRecordDelivery>;
 
 /** Longer than a batch takes: a process that dies leaves its sinks to another after this. */
 const leaseMs = 30_000;
@@ -60,16 +55,17 @@ export function createRecordDelivery(parts: {
   sinks: readonly Sink[];
   clock: Clock;
   onTrouble(message: string, level?: 'info'): void;
-}): RecordDelivery {
+}) {
   const stopping = new AbortController();
   const loops = parts.sinks.map((sink) => new SinkLoop(sink, parts));
   let running: Promise<unknown> = Promise.resolve();
   return {
-    start() {
+    start(): void {
       running = Promise.all(loops.map((loop) => loop.run(stopping.signal)));
     },
-    standing: () => loops.map((loop) => loop.standing()),
-    async stop() {
+    standing: (): readonly SinkStanding[] => loops.map((loop) => loop.standing()),
+    /** Nothing is begun any more; resolves when no batch is under way, or after three seconds. */
+    async stop(): Promise<void> {
       stopping.abort();
       await withinMs(stopWaitMs, running, null);
     },

@@ -13,18 +13,13 @@ const recordsPerHourOfAll = 1_000;
 const recentOfReason = 500;
 
 /** Refused requests: those that are written to the log and the ledger, and the newest of all by their id. */
-export interface Refusals {
-  /** Keeps it; whether it deserves a line in the log. */
-  add(refusal: Refusal): 'line' | 'counted';
-  /** One of the newest, by our id or the caller's, within one account (null = any). */
-  find(id: string, account: string | null): UsageEvent | null;
-}
+export type Refusals = ReturnType<typeof createRefusals>;
 
 /**
  * A flood of refusals must neither fill the disk nor delay callers who pay: all are counted (metrics), and some are
  * recorded. No timer, no promise: an addition and two look-ups a refusal.
  */
-export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
+export function createRefusals(ledger: Pick<Ledger, 'note'>) {
   const lines = createAllowance(1_000, linesPerSecond, linesPerSecondOfAll);
   const records = createAllowance(3_600_000, recordsPerHour, recordsPerHourOfAll);
   /** By reason, of which there are as many as kinds of failure; each is a ring. */
@@ -41,14 +36,16 @@ export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
   }
 
   return {
-    add(refusal) {
+    /** Keeps it; whether it deserves a line in the log. */
+    add(refusal: Refusal): 'line' | 'counted' {
       remember(refusal);
       const { atMs, ms } = refusal;
       const group = `${refusal.reason} ${refusal.limit} ${refusal.account}`;
       if (isOfCallers(refusal) && records.take(group, atMs + ms)) ledger.note(refusalEvent(refusal));
       return lines.take(group, atMs + ms) ? 'line' : 'counted';
     },
-    find(id, account) {
+    /** One of the newest, by our id or the caller's, within one account (null = any). */
+    find(id: string, account: string | null): UsageEvent | null {
       for (const { ring } of recent.values()) {
         const found = ring.find(
           (one) =>

@@ -74,15 +74,10 @@ export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
   };
 }
 
-interface LocalCounters {
-  counters: Counters;
-  /** Local counters once the processes are counted; if that fails, the shared ones, which refuse everything. */
-  inForce(): Counters | Promise<Counters>;
-  close(): Promise<void>;
-}
+type LocalCounters = ReturnType<typeof createLocalCounters>;
 
 /** For one loss. */
-function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions): LocalCounters {
+function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions) {
   let processes: number | null = null;
   /** Under way. */
   let counting: Promise<void> | null = null;
@@ -104,8 +99,10 @@ function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions)
   const stopCounting = every(countEveryMs, () => void count());
   return {
     counters,
-    inForce: () => (processes === null ? count().then(() => (processes === null ? shared : counters)) : counters),
-    async close() {
+    /** Local counters once the processes are counted; if that fails, the shared ones, which refuse everything. */
+    inForce: (): Counters | Promise<Counters> =>
+      processes === null ? count().then(() => (processes === null ? shared : counters)) : counters,
+    async close(): Promise<void> {
       stopCounting();
       await counters.close();
     },

@@ -25,12 +25,7 @@ export interface LoginAttempt {
 }
 
 /** Keeps out for a while an address that failed to log in too often, at any replica. */
-export interface LoginThrottle {
-  /** Null: they may try. `address` null is one address like any other. */
-  refusal(address: string | null): Promise<Failure | null>;
-  /** Begins an attempt, or says why it is not looked at. Call it when nothing more has to come, and end what it gives. */
-  attempt(address: string | null): Promise<LoginAttempt | Failure>;
-}
+export type LoginThrottle = ReturnType<typeof createLoginThrottle>;
 
 const bounds = [failuresMax, failuresOfAllMax] as const;
 
@@ -42,11 +37,7 @@ const tooMany = {
 } as const;
 
 /** `tally`: what replicas have counted together; null: there is one process. */
-export function createLoginThrottle(
-  clock: Clock,
-  tally: SharedTally | null,
-  logins: keyof typeof tooMany,
-): LoginThrottle {
+export function createLoginThrottle(clock: Clock, tally: SharedTally | null, logins: keyof typeof tooMany) {
   const namesOf = (address: string | null) => [`${logins}:${clientNetwork(address)}`, logins];
   const byAddress = new Map<string, Failures>();
   let all: Failures = { count: 0, endsMs: 0 };
@@ -89,11 +80,15 @@ export function createLoginThrottle(
   }
 
   return {
-    async refusal(address) {
+    /** Null: they may try. `address` null is one address like any other. */
+    async refusal(address: string | null): Promise<Failure | null> {
       const waitMs = waitOf(counted(address)) || (await shared(address));
       return waitMs === 0 ? null : refused(waitMs);
     },
-    async attempt(address) {
+    /**
+     * Begins an attempt, or says why it is not looked at. Call it when nothing more has to come, and end what it gives.
+     */
+    async attempt(address: string | null): Promise<LoginAttempt | Failure> {
       const addressMs = waitOf(counted(address));
       if (addressMs > 0) return refused(addressMs);
       // Before anything is awaited: those that come meanwhile must see it.

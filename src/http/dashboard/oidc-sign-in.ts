@@ -12,19 +12,14 @@ export interface OidcSignInParts extends signIn.ProviderSignInParts {
 }
 
 /** Login by an OpenID provider, in two steps of the browser. */
-export interface OidcSignIn {
-  start(exchange: Exchange): Promise<void>;
-  callback(exchange: Exchange): Promise<void>;
-  /** Address where a browser that has logged out here logs out at the provider; null: none, or it does not answer. */
-  endSessionUrl(exchange: Exchange): Promise<string | null>;
-}
+export type OidcSignIn = ReturnType<typeof createOidcSignIn>;
 
 /** How long a logout waits for the provider, which this process may not have asked yet. */
 const logoutMaxMs = 3_000;
 const callbackPath = '/dashboard/oidc/callback';
 const notConfigured = 'This server has no login by OpenID Connect.';
 
-export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
+export function createOidcSignIn(parts: OidcSignInParts) {
   const { clock, server, addressOf } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
   const cookie = signIn.createBegunCookie<signIn.Begun & LoginSecrets>('oidc', 'link', parts);
@@ -53,7 +48,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
   }
 
   return {
-    async start(exchange) {
+    async start(exchange: Exchange): Promise<void> {
       const config = parts.oidc();
       if (config === undefined) return failed(exchange, 404, notConfigured);
       try {
@@ -66,7 +61,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         failed(exchange, 502, 'The OpenID provider does not answer right now. Try again in a moment.', error);
       }
     },
-    async callback(exchange) {
+    async callback(exchange: Exchange): Promise<void> {
       const config = parts.oidc();
       if (config === undefined) return failed(exchange, 404, notConfigured);
       const address = addressOf(exchange.request);
@@ -87,6 +82,7 @@ export function createOidcSignIn(parts: OidcSignInParts): OidcSignIn {
         failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);
       }
     },
+    /** Address where a browser that has logged out here logs out at the provider; null: none, or it does not answer. */
     endSessionUrl,
   };
 }

@@ -29,12 +29,7 @@ export interface SamlSignInParts extends ProviderSignInParts {
 }
 
 /** Login by a SAML identity provider: a browser goes there by a link, and comes back with a form. */
-export interface SamlSignIn {
-  start(exchange: Exchange): Promise<void>;
-  /** The assertion consumer service. */
-  consume(exchange: Exchange): Promise<void>;
-  metadata(exchange: Exchange): Promise<void>;
-}
+export type SamlSignIn = ReturnType<typeof createSamlSignIn>;
 
 interface BegunSaml extends Begun {
   /** Id of its request, which a signed assertion must name. */
@@ -48,13 +43,13 @@ const notConfigured = 'This server has no login by SAML.';
 const noResponse = 'The identity provider sent no readable response. Begin again.';
 const notConfirmed = 'This server did not accept the response of the identity provider. Begin again.';
 
-export function createSamlSignIn(parts: SamlSignInParts): SamlSignIn {
+export function createSamlSignIn(parts: SamlSignInParts) {
   const { clock, addressOf } = parts;
   const door = openDoor(parts);
   const { throttle, cookie, login, failed } = door;
 
   return {
-    async start(exchange) {
+    async start(exchange: Exchange): Promise<void> {
       const config = parts.saml();
       if (config === undefined) return failed(exchange, 404, notConfigured);
       try {
@@ -69,7 +64,8 @@ export function createSamlSignIn(parts: SamlSignInParts): SamlSignIn {
         failed(exchange, 502, 'The identity provider does not answer right now. Try again in a moment.', error);
       }
     },
-    async consume(exchange) {
+    /** The assertion consumer service. */
+    async consume(exchange: Exchange): Promise<void> {
       const config = parts.saml();
       if (config === undefined) return failed(exchange, 404, notConfigured);
       if ((await throttle.refusal(addressOf(exchange.request))) !== null) return failed(exchange, 429, tooManyFailed);
@@ -83,7 +79,7 @@ export function createSamlSignIn(parts: SamlSignInParts): SamlSignIn {
       const { identity } = signed;
       await enter(exchange, { identity, roles: config.roles, login: 'saml', to, another }, parts);
     },
-    async metadata(exchange) {
+    async metadata(exchange: Exchange): Promise<void> {
       const config = parts.saml();
       if (config === undefined) return failed(exchange, 404, notConfigured);
       try {

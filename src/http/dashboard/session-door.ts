@@ -10,12 +10,7 @@ import { cookieName, cookieValue } from './cookie.ts';
 import { crossSiteFailure } from './same-site.ts';
 
 /** Lets in browsers that send no key, but the dashboard's cookie. */
-export interface SessionDoor {
-  /** For /admin/v1. */
-  operator(exchange: Exchange): Promise<Operator | Failure>;
-  /** For /v1: a key's session is that key; an operator names the key that it speaks for in `x-culvert-key`. */
-  principal(exchange: Exchange): Promise<Principal | Failure>;
-}
+export type SessionDoor = ReturnType<typeof createSessionDoor>;
 
 const csrfHeader = 'x-culvert-csrf';
 const keyHeader = 'x-culvert-key';
@@ -64,15 +59,17 @@ export async function sessionOf(
   return csrf === 'needed' && !isCsrf(session, headerOf(exchange, csrfHeader)) ? noCsrf : session;
 }
 
-export function createSessionDoor(parts: DoorParts): SessionDoor {
+export function createSessionDoor(parts: DoorParts) {
   return {
-    async operator(exchange) {
+    /** For /admin/v1. */
+    async operator(exchange: Exchange): Promise<Operator | Failure> {
       const { method } = exchange.request;
       const session = await sessionOf(parts, exchange, method === 'GET' || method === 'HEAD' ? 'not-needed' : 'needed');
       if (isFailure(session)) return session;
       return session.who.to === 'admin' ? session.who.operator : noOperator;
     },
-    async principal(exchange) {
+    /** For /v1: a key's session is that key; an operator names the key that it speaks for in `x-culvert-key`. */
+    async principal(exchange: Exchange): Promise<Principal | Failure> {
       // A look at models by GET counts as a call too.
       const session = await sessionOf(parts, exchange, 'needed');
       if (isFailure(session)) return session;

@@ -36,13 +36,7 @@ export interface SignInParts extends DoorParts {
 }
 
 /** `/dashboard/session`: shows who is logged in, logs in and out. */
-export interface SignIn {
-  start(exchange: Exchange): Promise<void>;
-  read(exchange: Exchange): Promise<void>;
-  end(exchange: Exchange): Promise<void>;
-  /** Opens a session for a proof, and gives the browser its cookie. */
-  open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession>;
-}
+export type SignIn = ReturnType<typeof createSignIn>;
 
 export type OpenedSession = Session | Failure;
 
@@ -69,7 +63,7 @@ const adminInPlaceOfKey: Failure = {
   message: 'This is an admin key, not an API key. Log in with it as an operator.',
 };
 
-export function createSignIn(parts: SignInParts): SignIn {
+export function createSignIn(parts: SignInParts) {
   const { sessions, clock, addressOf, server } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
   const addressFor = ({ request }: Exchange) => linkBaseOf(request, server());
@@ -89,8 +83,9 @@ export function createSignIn(parts: SignInParts): SignIn {
   }
 
   return {
+    /** Opens a session for a proof, and gives the browser its cookie. */
     open,
-    async start(exchange) {
+    async start(exchange: Exchange): Promise<void> {
       const deny = (failure: Failure) => refuse(exchange.client, failure, noStore);
       const address = addressOf(exchange.request);
       const login = await readLogin(exchange, address, { throttle, server, read: presentedIn });
@@ -106,14 +101,14 @@ export function createSignIn(parts: SignInParts): SignIn {
       if (isFailure(session)) return deny(session);
       writeJson(exchange, 200, { session: shownSession(session, parts.version) }, noStore);
     },
-    async read(exchange) {
+    async read(exchange: Exchange): Promise<void> {
       const session = await sessionOf(parts, exchange, 'not-needed');
       if (!isFailure(session)) return writeJson(exchange, 200, shownSession(session, parts.version), noStore);
       if (session.kind !== 'unauthenticated') return refuse(exchange.client, session, noStore);
       // Every visit of the login page asks this: its browser's console would show a 401 as an error.
       writeJson(exchange, 200, { kind: 'nobody', login: parts.providers() }, noStore);
     },
-    async end(exchange) {
+    async end(exchange: Exchange): Promise<void> {
       const session = await sessionOf(parts, exchange, 'needed');
       if (isFailure(session)) return refuse(exchange.client, session, noStore);
       await sessions.end(sessionSecret(exchange.request, server()) ?? '');

@@ -20,16 +20,7 @@ export interface GuestRequest {
 }
 
 /** Callers without a key of this server: by token, by certificate, or by a key of another system. */
-export interface GuestDoor {
-  /** The caller of a request; null: nothing in it could name one. */
-  principal(request: GuestRequest): Promise<Principal | Failure | null> | Principal | Failure | null;
-  /** A caller that this process knows, as its account is now; null: none has this id. */
-  principalOf(keyId: string): Principal | Failure | null;
-  /** The last caller with this id. */
-  seen(keyId: string): TokenCaller | null;
-  /** Knows a caller of another process. */
-  recall(caller: TokenCaller): void;
-}
+export type GuestDoor = ReturnType<typeof createGuestDoor>;
 
 interface InForce {
   guests: CallersConfig;
@@ -39,7 +30,7 @@ interface InForce {
 }
 
 /** The sources that count are those of `inForce`; what was learnt from others is forgotten. */
-export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor {
+export function createGuestDoor(clock: Clock, inForce: () => InForce) {
   const guests = new Guests();
   const admitted = (caller: TokenCaller | Failure): Principal | Failure => {
     if (isFailure(caller)) return caller;
@@ -72,7 +63,8 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
   }
 
   return {
-    principal(request) {
+    /** The caller of a request; null: nothing in it could name one. */
+    principal(request: GuestRequest): Promise<Principal | Failure | null> | Principal | Failure | null {
       // Next to a key of this server's header, a token is for a provider.
       const token = request.headers['x-culvert-key'] === undefined ? tokens.principal(request.headers) : null;
       if (token !== null) return token;
@@ -80,12 +72,15 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce): GuestDoor
       if (request.key !== null && answer !== null) return byWebhook(answer, request.key, request);
       return inForce().guests.certificates === undefined ? null : byCertificate(request);
     },
-    principalOf(keyId) {
+    /** A caller that this process knows, as its account is now; null: none has this id. */
+    principalOf(keyId: string): Principal | Failure | null {
       const caller = guests.byId(keyId);
       return caller === null || !isConfigured(inForce().guests, caller) ? null : admitted(caller);
     },
-    seen: (keyId) => guests.byId(keyId),
-    recall: (caller) => guests.recall(caller),
+    /** The last caller with this id. */
+    seen: (keyId: string): TokenCaller | null => guests.byId(keyId),
+    /** Knows a caller of another process. */
+    recall: (caller: TokenCaller): void => guests.recall(caller),
   };
 }
 

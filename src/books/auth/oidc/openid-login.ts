@@ -12,14 +12,7 @@ export interface LoginSecrets {
 }
 
 /** OpenID Connect, authorization code with PKCE. Rejects when the provider cannot be reached or refuses. */
-export interface OpenIdLogin {
-  /** Address that the browser goes to. */
-  begin(redirectUri: string): Promise<{ url: string; secrets: LoginSecrets }>;
-  /** `callbackUrl`: the redirect URI with the parameters that the provider added. */
-  finish(callbackUrl: string, secrets: LoginSecrets): Promise<Identity>;
-  /** Address where a browser ends its session at the provider; null: there is none. */
-  endSessionUrl(returnTo: string): Promise<string | null>;
-}
+export type OpenIdLogin = ReturnType<typeof createOpenIdLogin>;
 
 const answerMaxS = 10;
 const clockToleranceS = 30;
@@ -29,7 +22,7 @@ const clockToleranceS = 30;
  */
 const discoveryMs = 60 * 60_000;
 
-export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin {
+export function createOpenIdLogin(config: OidcConfig, clock: Clock) {
   let discovered: { configuration: oidc.Configuration; atMs: number } | null = null;
 
   async function provider(): Promise<oidc.Configuration> {
@@ -46,7 +39,8 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
   }
 
   return {
-    async begin(redirectUri) {
+    /** Address that the browser goes to. */
+    async begin(redirectUri: string): Promise<{ url: string; secrets: LoginSecrets }> {
       const configuration = await provider();
       const secrets = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
       const url = oidc.buildAuthorizationUrl(configuration, {
@@ -60,7 +54,8 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
       });
       return { url: url.href, secrets };
     },
-    async finish(callbackUrl, { state, nonce, verifier }) {
+    /** `callbackUrl`: the redirect URI with the parameters that the provider added. */
+    async finish(callbackUrl: string, { state, nonce, verifier }: LoginSecrets): Promise<Identity> {
       const configuration = await provider();
       const tokens = await oidc.authorizationCodeGrant(configuration, new URL(callbackUrl), {
         expectedState: state,
@@ -83,7 +78,8 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock): OpenIdLogin
         ...(listed === undefined && withholds(all, config.groups_claim) && { groupsWithheld: true }),
       };
     },
-    async endSessionUrl(returnTo) {
+    /** Address where a browser ends its session at the provider; null: there is none. */
+    async endSessionUrl(returnTo: string): Promise<string | null> {
       const configuration = await provider();
       if (configuration.serverMetadata().end_session_endpoint === undefined) return null;
       return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnTo }).href;

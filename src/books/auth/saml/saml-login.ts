@@ -24,14 +24,7 @@ export interface BroughtResponse {
 }
 
 /** Login by SAML 2.0 at one identity provider. */
-export interface SamlLogin {
-  /** Address that the browser goes to. Rejects when the metadata of the provider cannot be read. */
-  begin(requestId: string, places: SamlPlaces, ask: 'anew' | 'as-usual'): Promise<string>;
-  /** The identity in a response, or why it is refused: a sentence for the log. Rejects as `begin` does. */
-  finish(response: BroughtResponse, places: SamlPlaces): Promise<SignedIdentity | { why: string }>;
-  /** XML that describes Culvert to the identity provider. Rejects when it is not written in time. */
-  metadata(places: SamlPlaces): Promise<string>;
-}
+export type SamlLogin = ReturnType<typeof createSamlLogin>;
 
 /** Difference of two clocks that is no fault. */
 const skewMs = 60_000;
@@ -41,7 +34,7 @@ const ageMsMax = 10 * 60_000;
 export function createSamlLogin(
   config: SamlConfig,
   { clock, thread, onTrouble }: { clock: Clock; thread: SamlThread; onTrouble(message: string): void },
-): SamlLogin {
+) {
   const provider = createIdentityProvider(config.idp, clock, onTrouble);
   const { signing } = config;
 
@@ -55,12 +48,14 @@ export function createSamlLogin(
   }
 
   return {
-    async begin(requestId, places, ask) {
+    /** Address that the browser goes to. Rejects when the metadata of the provider cannot be read. */
+    async begin(requestId: string, places: SamlPlaces, ask: 'anew' | 'as-usual'): Promise<string> {
       const { ssoUrl } = await provider();
       const order = { ...serviceProvider(places), requestId, ssoUrl, ask };
       return inTime(await thread.run(places.client, 'begin', order));
     },
-    async finish({ xml, requestId }, places) {
+    /** The identity in a response, or why it is refused: a sentence for the log. Rejects as `begin` does. */
+    async finish({ xml, requestId }: BroughtResponse, places: SamlPlaces): Promise<SignedIdentity | { why: string }> {
       const refusal = responseRefusal(xml, { sha1: config.allow_sha1 ? 'accepted' : 'refused' });
       if (refusal !== null) return { why: refusal };
       const { entityId, certificates } = await provider();
@@ -83,7 +78,9 @@ export function createSamlLogin(
         config,
       );
     },
-    metadata: async (places) => inTime(await thread.run(places.client, 'metadata', serviceProvider(places))),
+    /** XML that describes Culvert to the identity provider. Rejects when it is not written in time. */
+    metadata: async (places: SamlPlaces): Promise<string> =>
+      inTime(await thread.run(places.client, 'metadata', serviceProvider(places))),
   };
 }
 

@@ -18,11 +18,7 @@ export interface AlertSettings {
  * Checks for problems and reports each once, whichever process sees it first; and reports its end once. While the
  * database cannot be used, each process reports what it sees itself; ends wait until the database is back.
  */
-export interface Alerts {
-  start(): void;
-  /** Resolves when no look is under way. */
-  stop(): Promise<void>;
-}
+export type Alerts = ReturnType<typeof createAlerts>;
 
 export interface AlertParts {
   store: AlertStore;
@@ -42,7 +38,7 @@ export interface AlertParts {
 const looksUntilOver = 4;
 const idleMs = 15_000;
 
-export function createAlerts(parts: AlertParts): Alerts {
+export function createAlerts(parts: AlertParts) {
   const { onTrouble } = parts;
   const turn = createAlertTurns(parts);
   let timer: NodeJS.Timeout | null = null;
@@ -71,7 +67,8 @@ export function createAlerts(parts: AlertParts): Alerts {
 
   return {
     start: schedule,
-    async stop() {
+    /** Resolves when no look is under way. */
+    async stop(): Promise<void> {
       stopped = true;
       if (timer !== null) clearTimeout(timer);
       await running;

@@ -18,16 +18,7 @@ export interface StoredBytes {
 }
 
 /** Data that accounts keep, as far as it is known without asking the stores. */
-export interface StorageCounts {
-  of(account: string): Partial<Record<StoredKind, number>>;
-  /** `bytes` below 0: so many were removed. */
-  add(account: string, kind: StoredKind, bytes: number): void;
-  /** Others have stored these, over the same stores. */
-  addElsewhere(changes: readonly StoredChange[]): void;
-  isMeasured(): boolean;
-  /** Resolves when what is known is at most this old. Never rejects. */
-  renewed(olderThanMs: number): Promise<void>;
-}
+export type StorageCounts = ReturnType<typeof createStorageCounts>;
 
 export interface StorageCountsParts {
   /** Reads from the stores what everybody keeps at `nowMs`. May reject: then the earlier numbers stay. */
@@ -38,7 +29,7 @@ export interface StorageCountsParts {
 /** Measuring takes at most one part in so many of the time. */
 const measureShare = 20;
 
-export function createStorageCounts({ measure, clock }: StorageCountsParts): StorageCounts {
+export function createStorageCounts({ measure, clock }: StorageCountsParts) {
   let measured = new Map<string, Map<StoredKind, number>>();
   let measuredMs = Number.NEGATIVE_INFINITY;
   /** By the wall clock, which other processes have too: the measure in force, or under way, has all from before. */
@@ -69,15 +60,18 @@ export function createStorageCounts({ measure, clock }: StorageCountsParts): Sto
   }
 
   return {
-    of: (account) => Object.fromEntries(measured.get(account) ?? []),
+    of: (account: string): Partial<Record<StoredKind, number>> => Object.fromEntries(measured.get(account) ?? []),
+    /** `bytes` below 0: so many were removed. */
     add,
-    addElsewhere(changes) {
+    /** Others have stored these, over the same stores. */
+    addElsewhere(changes: readonly StoredChange[]): void {
       for (const { account, kind, bytes, atMs } of changes) {
         if (atMs >= sinceMs) add(account, kind, bytes);
       }
     },
-    isMeasured: () => measuredMs !== Number.NEGATIVE_INFINITY,
-    renewed(olderThanMs) {
+    isMeasured: (): boolean => measuredMs !== Number.NEGATIVE_INFINITY,
+    /** Resolves when what is known is at most this old. Never rejects. */
+    renewed(olderThanMs: number): Promise<void> {
       if (clock.monotonicMs() - measuredMs <= Math.max(olderThanMs, measureShare * measureTookMs))
         return Promise.resolve();
       measuring ??= measureNow().finally(() => {

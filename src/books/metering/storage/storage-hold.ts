@@ -14,23 +14,17 @@ export interface StorageHold {
 }
 
 /** Bytes that are arriving for accounts, by all their holds together. */
-export interface StorageHolds {
-  bytes(account: string): number;
-  /** `full`: why so many bytes more than the account keeps are too many; null: they are not. */
-  open(account: string, full: (onTheirWayBytes: number) => Failure | null): StorageHold;
-}
+export type StorageHolds = ReturnType<typeof createStorageHolds>;
 
 /** `allowed`: bytes of the account's plan. `elsewhere`: holds of other processes; null: there are none. */
-export function createStorageHolds(
-  allowed: (account: string) => number | null,
-  elsewhere: Elsewhere | null,
-): StorageHolds {
+export function createStorageHolds(allowed: (account: string) => number | null, elsewhere: Elsewhere | null) {
   const held = new Map<string, number>();
   const nameOf = (account: string) => `storage of ${account}`;
   const bytesOf = (account: string) => (held.get(account) ?? 0) + (elsewhere?.held(nameOf(account)) ?? 0);
   return {
     bytes: bytesOf,
-    open(account, full) {
+    /** `full`: why so many bytes more than the account keeps are too many; null: they are not. */
+    open(account: string, full: (onTheirWayBytes: number) => Failure | null): StorageHold {
       let heldBytes = 0;
       const move = (bytes: number) => {
         heldBytes += bytes;
