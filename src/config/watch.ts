@@ -2,11 +2,7 @@ import { type FSWatcher, statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-export interface ConfigWatch {
-  /** Watches these files instead, as after a reload that named other secret files. */
-  update(sources: readonly string[]): void;
-  close(): void;
-}
+export type ConfigWatch = ReturnType<typeof watchConfig>;
 
 export interface WatchOptions {
   /** Absolute paths; a file need not exist yet. */
@@ -30,7 +26,7 @@ const looksMax = 50;
  * Watches the folders, not the files: editors replace a file by renaming another over it, and mounted secrets by
  * changing a link next to it. Any event in a folder leads to a look at the files' facts; only those decide.
  */
-export function watchConfig(options: WatchOptions): ConfigWatch {
+export function watchConfig(options: WatchOptions) {
   const settleMs = options.settleMs ?? settleDefaultMs;
   let sources = options.sources;
   let known = options.known ?? factsOf(sources);
@@ -77,7 +73,8 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
   if (known !== factsOf(sources)) schedule(factsOf(sources), 0);
   return {
     close,
-    update(next) {
+    /** Watches these files instead, as after a reload that named other secret files. */
+    update(next: readonly string[]): void {
       if (next.length === sources.length && next.every((file, index) => file === sources[index])) return;
       const isDue = timer !== undefined;
       close();

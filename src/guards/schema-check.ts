@@ -21,13 +21,9 @@ const slowMax = 1_000;
  * Says whether texts meet JSON schemas, in separate threads, each started when it is needed. Slow tenants share one of
  * the threads: however many they are, another tenant finds one.
  */
-export interface SchemaCheck {
-  /** `why` the text does not meet the schema, null when it does; or null, when nobody could tell in time. */
-  look(tenant: string, text: string, schema: JsonObject): Promise<{ why: string | null } | null>;
-  close(): Promise<void>;
-}
+export type SchemaCheck = ReturnType<typeof createSchemaCheck>;
 
-export function createSchemaCheck(): SchemaCheck {
+export function createSchemaCheck() {
   const entry = new URL('./schema-check-worker.ts', import.meta.url);
   const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs });
   const all = Array.from({ length: threads }, open);
@@ -37,7 +33,8 @@ export function createSchemaCheck(): SchemaCheck {
   const mayTake = slow.mayTake;
   const turns = createTurns({ name: 'Answers to check', places: threads, waitingMax, waitingBytesMax, mayTake });
   return {
-    async look(tenant, text, schema) {
+    /** `why` the text does not meet the schema, null when it does; or null, when nobody could tell in time. */
+    async look(tenant: string, text: string, schema: JsonObject): Promise<{ why: string | null } | null> {
       const turn = await turns.take(tenant, AbortSignal.timeout(waitMaxMs), text.length).catch(() => null);
       const thread = turn === null ? undefined : idle.pop();
       if (turn === null || thread === undefined) return null;
@@ -55,7 +52,7 @@ export function createSchemaCheck(): SchemaCheck {
         turn.giveBack();
       }
     },
-    close: async () => void (await Promise.all(all.map((thread) => thread.close()))),
+    close: async (): Promise<void> => void (await Promise.all(all.map((thread) => thread.close()))),
   };
 }
 

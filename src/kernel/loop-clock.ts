@@ -6,12 +6,7 @@ import { every } from './every.ts';
  * count as late because nobody here could read it. `loopLagMaxMs` bounds what our loop may add to a wait; others that
  * count in real time rely on it.
  */
-export interface LoopClock {
-  now(): LoopInstant;
-  /** Ms left of a wait of `waitMs` that began at `since`; 0 or less when it is over. */
-  leftMs(since: LoopInstant, waitMs: number): number;
-  stop(): void;
-}
+export type LoopClock = ReturnType<typeof createLoopClock>;
 
 /** When a wait began: by the loop's own time, and by the clock. */
 export interface LoopInstant {
@@ -27,7 +22,7 @@ const tickMs = 20;
 const turnMaxMs = 2 * tickMs;
 
 /** Runs until `stop`, without holding the process. */
-export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>): LoopClock {
+export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>) {
   let turnedMs = 0;
   let tickedMs = clock.monotonicMs();
   // After a long turn timers run before sockets are read, so the tick knows of it before any answer does.
@@ -44,7 +39,8 @@ export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>): LoopClock {
 
   return {
     now,
-    leftMs(since, waitMs) {
+    /** Ms left of a wait of `waitMs` that began at `since`; 0 or less when it is over. */
+    leftMs(since: LoopInstant, waitMs: number): number {
       const { turnedMs: turned, atMs } = now();
       return Math.min(waitMs - (turned - since.turnedMs), waitMs + loopLagMaxMs - (atMs - since.atMs));
     },

@@ -9,14 +9,11 @@ import type { VectorRegistry } from '../vectors/registry.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 
 /** Vector data in the CLI's own process, opened when a command first asks for it. */
-export interface LocalVectors {
-  vectors(): Promise<VectorOperator>;
-  close(): Promise<void>;
-}
+export type LocalVectors = ReturnType<typeof openLocalVectors>;
 
 type Close = () => Promise<void>;
 
-export function openLocalVectors(config: Config): LocalVectors {
+export function openLocalVectors(config: Config) {
   const closes: Close[] = [];
   let opened: Promise<VectorOperator> | null = null;
 
@@ -57,11 +54,11 @@ export function openLocalVectors(config: Config): LocalVectors {
   }
 
   return {
-    vectors() {
+    vectors(): Promise<VectorOperator> {
       opened ??= open();
       return opened;
     },
-    async close() {
+    async close(): Promise<void> {
       await opened?.catch(() => {});
       for (const close of closes) await close();
     },

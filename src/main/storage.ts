@@ -1,22 +1,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createStorageBook, type StorageBook, type StorageParts } from '../books/metering/storage/storage-book.ts';
-import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
+import { createStorageBook, type StorageParts } from '../books/metering/storage/storage-book.ts';
+import { createDiskRoom } from '../stores/disk-room.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 
 /** How much accounts store, and the room for it. */
-export interface Storage {
-  book: StorageBook;
-  room: DiskRoom;
-  stop(): void;
-}
+export type Storage = ReturnType<typeof openStorage>;
 
 /** `reserve`: bytes of the disk that stay free; null: the default. */
 export function openStorage({
   folder,
   reserve,
   ...parts
-}: Omit<StorageParts, 'room'> & { folder: DataFolder; reserve(): number | null }): Storage {
+}: Omit<StorageParts, 'room'> & { folder: DataFolder; reserve(): number | null }) {
   const room = createDiskRoom(folder.path, reserve);
   const book = createStorageBook({
     ...parts,

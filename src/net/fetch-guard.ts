@@ -22,14 +22,10 @@ export type GuardVerdict =
   { ok: true; addresses: readonly Address[] } | { ok: false; reason: 'blocked' | 'unresolved'; message: string };
 
 /** Decides for every URL that a caller gave, and every one that it redirects to, whether we may go there (S17). */
-export interface FetchGuard {
-  check(url: URL): Promise<GuardVerdict>;
-  /** The address that a socket was really connected to. */
-  allows(url: URL, address: string): boolean;
-}
+export type FetchGuard = ReturnType<typeof createFetchGuard>;
 
 /** `url` must be parsed already: the check covers what the parser made of the spelling, never the raw text. */
-export function createFetchGuard(rules: FetchRules, resolve: ResolveAddresses): FetchGuard {
+export function createFetchGuard(rules: FetchRules, resolve: ResolveAddresses) {
   const networks = createNetworkSet(rules.allow_private);
   const places = rules.allow_private.flatMap((text) => parsePlace(text) ?? []);
 
@@ -38,8 +34,9 @@ export function createFetchGuard(rules: FetchRules, resolve: ResolveAddresses): 
   }
 
   return {
+    /** The address that a socket was really connected to. */
     allows,
-    async check(url) {
+    async check(url: URL): Promise<GuardVerdict> {
       const excepted = isOneOf(places, url);
       const wrong = wrongWith(url, rules, excepted ? 'excepted' : 'usual');
       if (wrong !== null) return { ok: false, reason: 'blocked', message: wrong };

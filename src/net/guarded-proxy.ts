@@ -13,13 +13,7 @@ import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.
  * through here and meet the same guard as `guardedFetch` (S17, F27). Nobody else on the machine can use it: each pass
  * has its own password.
  */
-export interface GuardedProxy {
-  /** `http://127.0.0.1:…` */
-  url: string;
-  /** Lets one page through, until `end`, wherever `guard` lets it go. */
-  open(bounds: ProxyBounds, guard: FetchGuard): ProxyPass;
-  close(): Promise<void>;
-}
+export type GuardedProxy = Awaited<ReturnType<typeof startGuardedProxy>>;
 
 const connectionsMax = 256;
 const headerBytesMax = 64 * 1024;
@@ -35,7 +29,7 @@ const proxyHeaders = new Set(
   ).split(' '),
 );
 
-export async function startGuardedProxy(): Promise<GuardedProxy> {
+export async function startGuardedProxy() {
   const passes: Passes = new Map();
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 });
   server.maxConnections = connectionsMax;
@@ -53,15 +47,17 @@ export async function startGuardedProxy(): Promise<GuardedProxy> {
   const { port } = server.address() as AddressInfo;
 
   return {
+    /** `http://127.0.0.1:…` */
     url: `http://127.0.0.1:${port}`,
-    open(bounds, guard) {
+    /** Lets one page through, until `end`, wherever `guard` lets it go. */
+    open(bounds: ProxyBounds, guard: FetchGuard): ProxyPass {
       const user = randomBytes(12).toString('hex');
       const password = randomBytes(24).toString('hex');
       const pass = createProxyPass(bounds, { user, password }, () => passes.delete(user));
       passes.set(user, { password: Buffer.from(password, 'latin1'), pass, guard });
       return pass;
     },
-    async close() {
+    async close(): Promise<void> {
       for (const { pass } of [...passes.values()]) pass.end();
       const closed = once(server, 'close');
       server.close();

@@ -1,10 +1,5 @@
 /** Cookies that a site sets on the way to one page: many sites redirect until they come back. */
-export interface RedirectCookies {
-  /** Takes what an answer of `url` sets (`set-cookie`). */
-  take(url: URL, lines: readonly string[]): Promise<void>;
-  /** The `cookie` header for `url`, behind what the caller sends; null: none. */
-  headerFor(url: URL, callers: string | undefined): string | null;
-}
+export type RedirectCookies = ReturnType<typeof createRedirectCookies>;
 
 interface Held {
   value: string;
@@ -20,10 +15,11 @@ const cookiesMax = 50;
 const charsMax = 8_192;
 
 /** Makes an empty jar for one fetch, which nothing outlives. */
-export function createRedirectCookies(): RedirectCookies {
+export function createRedirectCookies() {
   const held = new Map<string, Held>();
   return {
-    async take(url, lines) {
+    /** Takes what an answer of `url` sets (`set-cookie`). */
+    async take(url: URL, lines: readonly string[]): Promise<void> {
       if (lines.length === 0) return;
       const { parseCookie } = await import('undici');
       for (const line of lines) {
@@ -40,7 +36,8 @@ export function createRedirectCookies(): RedirectCookies {
         held.set(key, { value: `${cookie.name}=${cookie.value}`, host, domain, secure: cookie.secure === true });
       }
     },
-    headerFor(url, callers) {
+    /** The `cookie` header for `url`, behind what the caller sends; null: none. */
+    headerFor(url: URL, callers: string | undefined): string | null {
       const values = callers === undefined ? [] : [callers];
       for (const { value, host, domain, secure } of held.values()) {
         const matches = domain === null ? url.hostname === host : isWithin(url.hostname, domain);

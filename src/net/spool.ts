@@ -11,14 +11,7 @@ import type { Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import { createRoom, type RoomHold } from '../kernel/sharing/room.ts';
 
 /** Uploads wait here on disk while their requests run: none of them is ever whole in memory. */
-export interface Spool {
-  /** A place for one file of `account`, which nothing is written to yet. */
-  place(account: string): Promise<SpooledFile>;
-  /** Bytes of one account's files, in all processes of the server. */
-  bytesOf(account: string): number;
-  /** Bytes of all files that have not been removed. */
-  readonly bytes: number;
-}
+export type Spool = Awaited<ReturnType<typeof openSpool>>;
 
 /** One file of one request, whose caller removes it. Its name is random, and only the owner reads it. */
 export interface SpooledFile {
@@ -52,15 +45,18 @@ const pieceBytes = 64 * 1024;
 export async function openSpool(
   folder: string,
   { bytesMax = spoolBytesMax, elsewhere = null }: { bytesMax?: number; elsewhere?: Elsewhere | null } = {},
-): Promise<Spool> {
+) {
   await rm(folder, { recursive: true, force: true });
   const room = createRoom('uploads on its disk', () => ({ bytesMax, accountBytesMax: bytesMax / 2 }), elsewhere);
 
   return {
-    get bytes() {
+    /** Bytes of all files that have not been removed. */
+    get bytes(): number {
       return room.bytes;
     },
+    /** Bytes of one account's files, in all processes of the server. */
     bytesOf: room.bytesOf,
+    /** A place for one file of `account`, which nothing is written to yet. */
     place,
   };
 

@@ -25,17 +25,13 @@ interface ProcessFactsParts {
 }
 
 /** This process as it tells others of itself. */
-export interface ThisProcess {
-  facts(): Promise<ProcessFacts>;
-  /** With all processes over the same stores. */
-  withOthers(): Promise<readonly SeenProcess[]>;
-}
+export type ThisProcess = ReturnType<typeof createThisProcess>;
 
 /** Nobody waits for it on the way of a request. `load` is asked each time. */
 export function createThisProcess(
   { options: { version, seat }, books: { secrets, stores }, services: { snapshots }, setup }: ProcessFactsParts,
   load: () => { draining: boolean; running: number },
-): ThisProcess {
+) {
   const same = {
     replica: serverOf(seat?.given.boot ?? stores.bootId),
     worker: seat?.given.number ?? null,
@@ -64,7 +60,8 @@ export function createThisProcess(
 
   return {
     facts,
-    async withOthers() {
+    /** With all processes over the same stores. */
+    async withOthers(): Promise<readonly SeenProcess[]> {
       const self = { id: stores.bootId, facts: await facts(), seenMs: Date.now(), over: false };
       const seen = (await stores.replicas?.seen()) ?? [];
       return [self, ...seen.filter(({ id }) => id !== self.id)];

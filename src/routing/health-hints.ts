@@ -37,11 +37,7 @@ const paceShare = 0.1;
 /** Hints of one look; the rest goes with the next one. */
 const hintsMax = 500;
 
-export interface HealthHints {
-  /** Findings of this process since the last call. */
-  news(): HealthHint[];
-  receive(hints: readonly HealthHint[]): void;
-}
+export type HealthHints = ReturnType<typeof createHealthHints>;
 
 /** State as it was last sent or received. */
 interface Shared {
@@ -56,7 +52,7 @@ interface Shared {
 }
 
 /** Looks at `health` from outside: requests do not know of it. */
-export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, clock: Clock): HealthHints {
+export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, clock: Clock) {
   const shared: Shared = {
     breakers: new WeakMap(),
     coolings: new WeakMap(),
@@ -66,7 +62,8 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
     pacedAtMs: Number.NEGATIVE_INFINITY,
   };
   return {
-    news() {
+    /** Findings of this process since the last call. */
+    news(): HealthHint[] {
       const nowMs = clock.monotonicMs();
       const paced = nowMs - shared.pacedAtMs >= paceEveryMs;
       const hints: HealthHint[] = [];
@@ -86,7 +83,7 @@ export function createHealthHints(health: Pick<Health, 'states' | 'stateOf'>, cl
       if (paced) shared.pacedAtMs = nowMs;
       return hints;
     },
-    receive(hints) {
+    receive(hints: readonly HealthHint[]): void {
       const nowMs = clock.monotonicMs();
       for (const hint of hints) receiveOne(hint, health.stateOf(hint.target, hint.credential), shared, nowMs);
     },

@@ -267,14 +267,7 @@ export const aliasesMax = 10_000;
  * Keeps an outage from being multiplied: further attempts at targets that hardly ever answer share this budget, and so
  * do second attempts that run along with slow ones.
  */
-export interface RetryBudget {
-  /** A request begins. */
-  requested(alias: string, nowMs: number): void;
-  /** Takes one further attempt; false when the alias has none left just now. */
-  take(alias: string, nowMs: number): boolean;
-  /** Takes one second attempt for a slow one, out of `share` (0 to 1) of the requests; one is always allowed. */
-  takeHedge(alias: string, share: number, nowMs: number): boolean;
-}
+export type RetryBudget = ReturnType<typeof createRetryBudget>;
 
 interface AliasCounts {
   requests: RollingCount;
@@ -285,7 +278,7 @@ interface AliasCounts {
 const tenSeconds = () => new RollingCount(1_000, 10);
 
 /** One budget for each alias, counted over the last 10 s. */
-export function createRetryBudget(): RetryBudget {
+export function createRetryBudget() {
   const aliases = new Map<string, AliasCounts>();
 
   function newAlias(alias: string): AliasCounts {
@@ -295,17 +288,20 @@ export function createRetryBudget(): RetryBudget {
   }
 
   return {
-    requested(alias, nowMs) {
+    /** A request begins. */
+    requested(alias: string, nowMs: number): void {
       const { requests } = aliases.get(alias) ?? newAlias(alias);
       requests.add(nowMs);
     },
-    take(alias, nowMs) {
+    /** Takes one further attempt; false when the alias has none left just now. */
+    take(alias: string, nowMs: number): boolean {
       const { requests, retries } = aliases.get(alias) ?? newAlias(alias);
       if (retries.total(nowMs) + 1 > retryShare * requests.total(nowMs)) return false;
       retries.add(nowMs);
       return true;
     },
-    takeHedge(alias, share, nowMs) {
+    /** Takes one second attempt for a slow one, out of `share` (0 to 1) of the requests; one is always allowed. */
+    takeHedge(alias: string, share: number, nowMs: number): boolean {
       const { requests, hedges } = aliases.get(alias) ?? newAlias(alias);
       if (hedges.total(nowMs) + 1 > Math.max(1, share * requests.total(nowMs))) return false;
       hedges.add(nowMs);

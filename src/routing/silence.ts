@@ -61,13 +61,7 @@ export interface SilenceEntry {
 }
 
 /** Looks now and then at running attempts: silence is a signal long before a timeout. */
-export interface SilenceWatch {
-  /** Until `ended` of the result. */
-  began(entry: SilenceEntry): Seen;
-  ended(seen: Seen): void;
-  /** Call it a few times a second; by default, now. */
-  look(nowMs?: number): void;
-}
+export type SilenceWatch = ReturnType<typeof createSilenceWatch>;
 
 /** The watch's facts of an attempt. */
 export interface Seen {
@@ -89,7 +83,7 @@ export interface Seen {
  * are sent elsewhere after that target's usual time for such an answer; whole answers of others, too, as `slow`. A
  * stream that stops after its first content counts against its target long before its timeout.
  */
-export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonicMs'> = systemClock): SilenceWatch {
+export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonicMs'> = systemClock) {
   // The first `count` places. Not a Map: each table that one leaves behind holds the requests that stood in it, which
   // keeps all that they made from being collected young (measured: 30 µs a request).
   const places: (Seen | null)[] = [];
@@ -109,13 +103,14 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
   }
 
   return {
-    began(entry) {
+    /** Until `ended` of the result. */
+    began(entry: SilenceEntry): Seen {
       const seen = { entry, signs: 0, hedged: false, stalled: false, contentAtMs: -1, longestGapMs: 0, at: count };
       places[count] = seen;
       count += 1;
       return seen;
     },
-    ended(seen) {
+    ended(seen: Seen): void {
       const { at, entry } = seen;
       // One that no look found open was too short for a gap, or was put together for a whole answer.
       const wasSeen = seen.contentAtMs >= 0 || checkedAtMs - entry.startedMs < shortStreamMs;
@@ -127,7 +122,8 @@ export function createSilenceWatch(health: Health, clock: Pick<Clock, 'monotonic
       last.at = at;
       places[count] = null;
     },
-    look(nowMs = clock.monotonicMs()) {
+    /** Call it a few times a second; by default, now. */
+    look(nowMs: number = clock.monotonicMs()): void {
       const late = nowMs - checkedAtMs > lateLookMs;
       checkedAtMs = nowMs;
       if (count > 0) listen(nowMs);

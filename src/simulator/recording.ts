@@ -39,16 +39,7 @@ export const recordedBodyChars = 64 * 1024;
 /** All bodies together, so that ten thousand large ones cannot fill the memory; above it bodies are left out. */
 const recordedCharsMax = 64 * 1024 * 1024;
 
-export interface Recording {
-  begin(path: string, method: string, rawHeaders: readonly string[]): Exchange;
-  body(exchange: Exchange, text: string): void;
-  end(exchange: Exchange, how: 'finished' | 'aborted'): void;
-  /** Oldest first; those that came after `sinceMs`. */
-  list(sinceMs: number): RecordedRequest[];
-  /** Resolves with the first request that `matches`, recorded already or to come; looked at when it begins and ends. */
-  when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;
-  clear(): void;
-}
+export type Recording = ReturnType<typeof createRecording>;
 
 /** An exchange that no record has. */
 export function unrecorded(): Exchange {
@@ -72,7 +63,7 @@ interface Waiter {
 }
 
 /** `onEnded` sees every request once, when it has ended. */
-export function createRecording(clock: Clock, onEnded?: (request: RecordedRequest) => void): Recording {
+export function createRecording(clock: Clock, onEnded?: (request: RecordedRequest) => void) {
   // A ring: slot `next % recordedMax` is the oldest once it is full.
   let ring: Exchange[] = [];
   let next = 0;
@@ -96,7 +87,7 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
   }
 
   return {
-    begin(path, method, rawHeaders) {
+    begin(path: string, method: string, rawHeaders: readonly string[]): Exchange {
       const exchange: Exchange = { ...unrecorded(), path, method, rawHeaders, atMs: clock.wallMs(), era };
       const replaced = ring[next % recordedMax];
       if (replaced !== undefined) chars -= replaced.bodyText.length;
@@ -104,7 +95,7 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
       next += 1;
       return exchange;
     },
-    body(exchange, text) {
+    body(exchange: Exchange, text: string): void {
       const recorded = text.length > recordedBodyChars ? text.slice(0, recordedBodyChars) : text;
       if (exchange.era === era && chars + recorded.length <= recordedCharsMax) {
         exchange.bodyText = recorded;
@@ -112,25 +103,29 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
       }
       record(exchange);
     },
-    end(exchange, how) {
+    end(exchange: Exchange, how: 'finished' | 'aborted'): void {
       exchange.endedMs = clock.wallMs();
       exchange.aborted = how === 'aborted' && exchange.endedByUs === 'no';
       record(exchange);
       onEnded?.(shown(exchange));
     },
-    list(sinceMs) {
+    /** Oldest first; those that came after `sinceMs`. */
+    list(sinceMs: number): RecordedRequest[] {
       return inOrder()
         .filter((exchange) => exchange.atMs > sinceMs)
         .map(shown);
     },
-    when(matches) {
+    /**
+     * Resolves with the first request that `matches`, recorded already or to come; looked at when it begins and ends.
+     */
+    when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest> {
       for (const exchange of inOrder()) {
         const request = shown(exchange);
         if (matches(request)) return Promise.resolve(request);
       }
       return new Promise((resolve) => waiters.push({ matches, resolve }));
     },
-    clear() {
+    clear(): void {
       ring = [];
       next = 0;
       chars = 0;

@@ -1,20 +1,16 @@
 import type { PageFetcher } from '../net/page-fetch.ts';
-import type { RobotsRules } from '../net/page-robots.ts';
 
 /** Files of a site other than its pages. Neither rejects. */
-export interface SiteFileReader {
-  robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
-  /** A file such as a sitemap; null when it cannot be had. Of larger ones the first `bytesMax`. */
-  file(tenant: string, url: string, bytesMax: number, signal: AbortSignal): Promise<Uint8Array | null>;
-}
+export type SiteFileReader = ReturnType<typeof createSiteFiles>;
 
 const fileTimeoutMs = 20_000;
 const fileDelayMs = 0;
 
-export function createSiteFiles(fetcher: PageFetcher): SiteFileReader {
+export function createSiteFiles(fetcher: PageFetcher) {
   return {
     robots: fetcher.robots,
-    async file(tenant, url, bytesMax, signal) {
+    /** A file such as a sitemap; null when it cannot be had. Of larger ones the first `bytesMax`. */
+    async file(tenant: string, url: string, bytesMax: number, signal: AbortSignal): Promise<Uint8Array | null> {
       const fetched = await fetcher.fetch({
         tenant,
         url,

@@ -5,18 +5,10 @@ import type { Settings } from './litellm-settings.ts';
 import type { Notes } from './notes.ts';
 import { uniqueName } from './unique-name.ts';
 
-export interface ImportedProviders {
-  /** By name, as `providers:` holds them. */
-  providers: Record<string, JsonObject>;
-  nameOf(deployment: Deployment): string;
-}
+export type ImportedProviders = ReturnType<typeof importProviders>;
 
 /** One provider for all deployments with the same address and key. */
-export function importProviders(
-  deployments: readonly Deployment[],
-  { timeouts }: Settings,
-  notes: Notes,
-): ImportedProviders {
+export function importProviders(deployments: readonly Deployment[], { timeouts }: Settings, notes: Notes) {
   const groups = new Map<string, Deployment[]>();
   for (const deployment of deployments) {
     const same = JSON.stringify(deployment.provider);
@@ -38,7 +30,11 @@ export function importProviders(
       ...(Object.keys(timeouts).length > 0 && { timeouts: { ...timeouts } }),
     };
   }
-  return { providers, nameOf: ({ provider }) => knownEntry(names, JSON.stringify(provider)) };
+  return {
+    /** By name, as `providers:` holds them. */
+    providers,
+    nameOf: ({ provider }: Deployment): string => knownEntry(names, JSON.stringify(provider)),
+  };
 }
 
 /** A rate belongs to a key here, and to a model there: both are the same where the key serves one model. */

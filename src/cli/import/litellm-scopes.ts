@@ -21,18 +21,10 @@ export interface Scope {
 }
 
 /** Budgets above keys. Each finds null where there is none. */
-export interface Scopes {
-  organization(id: unknown): Scope | null;
-  /** A row of `LiteLLM_BudgetTable`, without what is empty in it. */
-  budget(id: unknown): JsonObject;
-  /** Scopes between a key and its team: its project, its user as a member of the team, its tags. */
-  ofKey(key: JsonObject): Scope[];
-  /** Says which limits belong to several holders now, or to none. */
-  noteHolders(): void;
-}
+export type Scopes = ReturnType<typeof readScopes>;
 
 /** Reads organizations, projects, members of teams and tags, with their rows of `LiteLLM_BudgetTable`. */
-export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes: Notes): Scopes {
+export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes: Notes) {
   const all = new Map<string, Scope>();
   const budgets = new Map(tables.LiteLLM_BudgetTable.map((row) => [row.budget_id, filled(row)]));
   const add = (table: LiteLlmTable, id: string, label: string, row: JsonObject, budget: JsonObject) => {
@@ -76,9 +68,11 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
 
   const find = (table: LiteLlmTable, id: unknown) => all.get(`${table}/${id}`) ?? null;
   return {
-    organization: (id) => find('LiteLLM_OrganizationTable', id),
+    organization: (id: unknown): Scope | null => find('LiteLLM_OrganizationTable', id),
+    /** A row of `LiteLLM_BudgetTable`, without what is empty in it. */
     budget: budgetOf,
-    ofKey({ project_id: project, team_id: team, user_id: user, metadata }) {
+    /** Scopes between a key and its team: its project, its user as a member of the team, its tags. */
+    ofKey({ project_id: project, team_id: team, user_id: user, metadata }: JsonObject): Scope[] {
       const tags = new Set(listOfTexts(objectIn(metadata).tags));
       return [
         find('LiteLLM_ProjectTable', project),
@@ -86,7 +80,8 @@ export function readScopes({ tables }: LiteLlmRows, groups: AccessGroups, notes:
         ...[...tags].map((tag) => find('LiteLLM_TagTable', tag)),
       ].filter((scope) => scope !== null);
     },
-    noteHolders() {
+    /** Says which limits belong to several holders now, or to none. */
+    noteHolders(): void {
       const unused = new Map<string, number>();
       for (const { path, limits, holders } of all.values()) {
         const [table] = path as [LiteLlmTable];

@@ -14,13 +14,7 @@ import { wavHeader } from './wav.ts';
 import { plainConversion } from './wav-stream.ts';
 
 /** The processes that convert and decode audio, shared in turn by all tenants. */
-export interface SharedTranscoder {
-  /** Tenant of the jobs. */
-  of(tenant: string): Transcoder;
-  /** Why this conversion cannot be made on this machine (501, naming what to install); null: it can. */
-  refusal(conversion: Conversion): Failure | null;
-  close(): Promise<void>;
-}
+export type SharedTranscoder = ReturnType<typeof createTranscoder>;
 
 /** Converts and decodes audio: wav, pcm and flac made of them in this process, everything else through ffmpeg. */
 export interface Transcoder {
@@ -61,7 +55,7 @@ const defaults: TranscoderLimits = {
   decodedSecondsMax: 6 * 3600,
 };
 
-export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
+export function createTranscoder(options: TranscoderOptions) {
   const limits: TranscoderLimits = { ...defaults, ...options };
   const spawn = options.spawn ?? nodeSpawn;
   const slots = { piped: createSlots(limits.streams), none: createSlots(limits.files) };
@@ -145,10 +139,12 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
   });
 
   return {
-    of: (tenant) => transcoderOf(jobsOf(tenant)),
-    refusal: (conversion) =>
+    /** Tenant of the jobs. */
+    of: (tenant: string): Transcoder => transcoderOf(jobsOf(tenant)),
+    /** Why this conversion cannot be made on this machine (501, naming what to install); null: it can. */
+    refusal: (conversion: Conversion): Failure | null =>
       builtInConversion(conversion) !== null || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
-    async close() {
+    async close(): Promise<void> {
       closing.abort(new FailureError({ kind: 'overloaded', message: 'The gateway is shutting down.' }));
       const ends = [...running].map((process) => {
         process.kill();

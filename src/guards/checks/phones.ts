@@ -7,12 +7,7 @@ import {
 } from 'libphonenumber-js/min';
 
 /** Finds phone numbers by the numbering plans of all countries, as Google's libphonenumber has them. */
-export interface PhoneNumbers {
-  /** The end of the number that begins there; -1: none does. */
-  end(text: string, start: number): number;
-  /** Digits of the shortest one without a country code. */
-  least: number;
-}
+export type PhoneNumbers = ReturnType<typeof phoneNumbers>;
 
 /** With `+` or `00`. The separators are those that people write. */
 const international = /(?:\+|00)\d(?:[ .\-/()\u00a0]{0,2}\d){6,16}/y;
@@ -38,15 +33,17 @@ const national = [
 const cutsMax = 2;
 
 /** `countries`: those whose numbers count in every valid form, also as digits alone. */
-export function phoneNumbers(countries: readonly string[] = []): PhoneNumbers {
+export function phoneNumbers(countries: readonly string[] = []) {
   const plans = countries.map((country) => planOf(country as CountryCode));
   const isDomestic = (written: string) => {
     const { length } = written.replace(/\D/g, '');
     return plans.some((plan) => length >= plan.least && length <= plan.most && isValid(written, plan.country));
   };
   return {
+    /** Digits of the shortest one without a country code. */
     least: Math.min(9, ...plans.map(({ least }) => least)),
-    end(text, start) {
+    /** The end of the number that begins there; -1: none does. */
+    end(text: string, start: number): number {
       const abroad = endOf(international, text, start, isPossible);
       if (abroad !== -1) return abroad;
       const domesticEnd = plans.length === 0 ? -1 : endOf(domestic, text, start, isDomestic);

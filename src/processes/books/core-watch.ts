@@ -1,8 +1,5 @@
 /** Whether this thread uses up its core. Call `look` once a second. */
-export interface CoreWatch {
-  look(): void;
-  trouble(): string | null;
-}
+export type CoreWatch = ReturnType<typeof createCoreWatch>;
 
 const overload = 'The process that keeps the books uses its whole core, so more workers answer no more.';
 /** Share of its core from which the process of the books holds up the workers. */
@@ -18,18 +15,18 @@ export function createCoreWatch(
   warn: (message: string) => void,
   cpuMs: () => number = threadCpuMs,
   nowMs: () => number = () => performance.now(),
-): CoreWatch {
+) {
   let before = { cpuMs: cpuMs(), nowMs: nowMs() };
   let busyLooks = 0;
   return {
-    look() {
+    look(): void {
       const now = { cpuMs: cpuMs(), nowMs: nowMs() };
       const share = (now.cpuMs - before.cpuMs) / (now.nowMs - before.nowMs);
       before = now;
       busyLooks = share >= busyShare ? busyLooks + 1 : 0;
       if (busyLooks === busyLooksMin) warn(overload);
     },
-    trouble: () => (busyLooks >= busyLooksMin ? overload : null),
+    trouble: (): string | null => (busyLooks >= busyLooksMin ? overload : null),
   };
 }
 

@@ -16,11 +16,7 @@ export interface FaultSources {
   body: ArrivedBody;
 }
 
-export interface FaultChoice {
-  take(sources: FaultSources): ParsedFaultSpec;
-  /** Starts every random row again. */
-  clear(): void;
-}
+export type FaultChoice = ReturnType<typeof createFaultChoice>;
 
 const modelPrefix = 'mock/';
 const seedsMax = 1_000;
@@ -35,7 +31,7 @@ interface Row {
  * Which spec a request gets: the script's next, else the `x-mock` header's, else the one in a model name `mock/<spec>`,
  * else the server's own. Exactly one of them counts; they are never mixed.
  */
-export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: Clock): FaultChoice {
+export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: Clock) {
   // One row per seed, so that requests of one test do not move another's.
   const rows = new Map<number, Row>();
 
@@ -84,6 +80,7 @@ export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: 
       if (spec === healthy) return healthyChoice;
       return { ok: true, spec: isConditional(spec) ? picked(spec, sources.body) : spec };
     },
+    /** Starts every random row again. */
     clear(): void {
       rows.clear();
     },

@@ -6,13 +6,7 @@ import { type FaultSpec, parseFaultSpec } from './fault-spec.ts';
  * with a count (`3x status=503`) or `always ` (it is never consumed). Lists of models, which gateways look at whenever they
  * like, consume nothing of `*`.
  */
-export interface Script {
-  /** Replaces the named queues. Returns the fault of the first bad entry without changing anything, or null. */
-  set(queues: Readonly<Record<string, readonly string[]>>): string | null;
-  /** The spec for this request; null when no queue has one. */
-  take(path: string, credential: string): FaultSpec | null;
-  clear(): void;
-}
+export type Script = ReturnType<typeof createScript>;
 
 interface Entry {
   spec: FaultSpec;
@@ -22,7 +16,7 @@ interface Entry {
 const scriptQueuesMax = 1_000;
 const scriptEntriesMax = 10_000;
 
-export function createScript(): Script {
+export function createScript() {
   const queues = new Map<string, Entry[]>();
 
   function first(name: string): FaultSpec | null {
@@ -36,7 +30,8 @@ export function createScript(): Script {
   }
 
   return {
-    set(given) {
+    /** Replaces the named queues. Returns the fault of the first bad entry without changing anything, or null. */
+    set(given: Readonly<Record<string, readonly string[]>>): string | null {
       const read = new Map<string, Entry[]>();
       for (const [name, sources] of Object.entries(given)) {
         if (sources.length > scriptEntriesMax) return `Queue '${name}' has more than ${scriptEntriesMax} entries.`;
@@ -55,7 +50,8 @@ export function createScript(): Script {
       }
       return null;
     },
-    take(path, credential) {
+    /** The spec for this request; null when no queue has one. */
+    take(path: string, credential: string): FaultSpec | null {
       if (queues.size === 0) return null;
       const named = first(`${path} ${credential}`) ?? first(path);
       if (named !== null) return named;
@@ -63,7 +59,7 @@ export function createScript(): Script {
       const isCounted = Number.isFinite(queues.get('*')?.[0]?.left);
       return isCounted && path.endsWith('/models') ? null : first('*');
     },
-    clear() {
+    clear(): void {
       queues.clear();
     },
   };

@@ -5,19 +5,7 @@ import type { ExtractOrder, ExtractOutcome } from './extract-order.ts';
 import { ExtractThread, workerCpuMs } from './extract-thread.ts';
 
 /** Threads that read pages; each is killed when a page takes too long in it. */
-export interface ExtractPool {
-  /**
-   * Never rejects. `timeoutMs` counts from the call: a page that has waited so long for a thread is `busy`, and one that
-   * is not read by then is `late`. Tenants with waiting pages get threads in turn.
-   */
-  extract(
-    tenant: string,
-    order: Omit<ExtractOrder, 'id'>,
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<ExtractOutcome>;
-  close(): Promise<void>;
-}
+export type ExtractPool = ReturnType<typeof createExtractPool>;
 
 export interface ExtractPoolOptions {
   /** Concurrent threads; more where pages hold theirs for long, up to twice as many and one. */
@@ -34,7 +22,7 @@ export interface ExtractPoolOptions {
 const waitingMax = 512;
 const waitingBytesMax = 128 * 1024 * 1024;
 
-export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
+export function createExtractPool(options: ExtractPoolOptions) {
   const { threads: threadsMax, killMs, cpuMsOf = workerCpuMs, onTrouble } = options;
   const threads = new Set<ExtractThread>();
   /** Each has its turn, and takes the next thread that is ready. */
@@ -108,7 +96,16 @@ export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
   }
 
   return {
-    async extract(tenant, order, timeoutMs, signal) {
+    /**
+     * Never rejects. `timeoutMs` counts from the call: a page that has waited so long for a thread is `busy`, and one
+     * that is not read by then is `late`. Tenants with waiting pages get threads in turn.
+     */
+    async extract(
+      tenant: string,
+      order: Omit<ExtractOrder, 'id'>,
+      timeoutMs: number,
+      signal: AbortSignal,
+    ): Promise<ExtractOutcome> {
       const stopped = AbortSignal.any([signal, closing.signal]);
       if (stopped.aborted) return nobody;
       const endMs = performance.now() + timeoutMs;
@@ -128,7 +125,7 @@ export function createExtractPool(options: ExtractPoolOptions): ExtractPool {
         turn?.giveBack();
       }
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await Promise.all([...threads].map((thread) => thread.close()));
     },

@@ -1,14 +1,6 @@
 import zlib from 'node:zlib';
 
-export interface Decompressor {
-  /** 'full' asks to hold further input back until `drained`. */
-  write(chunk: Buffer): 'ready' | 'full';
-  end(): void;
-  pause(): void;
-  resume(): void;
-  /** Nothing is reported any more. Idempotent. */
-  destroy(): void;
-}
+export type Decompressor = ReturnType<typeof createDecompressor>;
 
 /** After `ended` or `failed` nothing more is called. */
 export interface DecompressorSink {
@@ -42,7 +34,7 @@ export function unpackerOf(encoding: Encoding) {
 }
 
 /** Gives out at most `bytesMax` in all: a kilobyte can unfold to a megabyte. */
-export function createDecompressor(encoding: Encoding, bytesMax: number, sink: DecompressorSink): Decompressor {
+export function createDecompressor(encoding: Encoding, bytesMax: number, sink: DecompressorSink) {
   const stream = unpackerOf(encoding);
   let outBytes = 0;
   let over = false;
@@ -71,17 +63,19 @@ export function createDecompressor(encoding: Encoding, bytesMax: number, sink: D
   stream.on('error', () => fail(`the ${encoding} answer cannot be decompressed`));
 
   return {
-    write: (chunk) => (over || stream.write(chunk) ? 'ready' : 'full'),
-    end() {
+    /** 'full' asks to hold further input back until `drained`. */
+    write: (chunk: Buffer): 'ready' | 'full' => (over || stream.write(chunk) ? 'ready' : 'full'),
+    end(): void {
       if (!over) stream.end();
     },
-    pause() {
+    pause(): void {
       stream.pause();
     },
-    resume() {
+    resume(): void {
       stream.resume();
     },
-    destroy() {
+    /** Nothing is reported any more. Idempotent. */
+    destroy(): void {
       over = true;
       stream.destroy();
     },

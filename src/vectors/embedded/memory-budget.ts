@@ -24,25 +24,14 @@ const indexShare = 7 / 8;
 const rowShare = 1 / 64;
 
 /** The memory that all collections of a thread share; those used least recently give theirs back when it is short. */
-export interface MemoryBudget {
-  /** `now`: the collection's row as of now. */
-  memoryOf(
-    points: PointTable,
-    row: CollectionRow,
-    vectors: OpenCollection['vectors'],
-    now: () => CollectionRow,
-    images: Pick<IndexImages, 'open'>,
-  ): CollectionMemory;
-  /** Bytes that indexes may take without another giving its own back. */
-  readonly bytesFree: number;
-}
+export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
 
 export function createMemoryBudget(options: {
   bytesMax: number;
   passCores?: PassCores | undefined;
   report(message: string): void;
   watch: RowWatch;
-}): MemoryBudget {
+}) {
   const { watch } = options;
   const indexes = new IndexMemory(Math.floor(options.bytesMax * indexShare), options);
   const columnBytesMax = Math.floor(options.bytesMax * (1 - indexShare - rowShare));
@@ -62,7 +51,14 @@ export function createMemoryBudget(options: {
   }
 
   return {
-    memoryOf(points, { cid, spec, points: atFirst }, vectors, now, images) {
+    /** `now`: the collection's row as of now. */
+    memoryOf(
+      points: PointTable,
+      { cid, spec, points: atFirst }: CollectionRow,
+      vectors: OpenCollection['vectors'],
+      now: () => CollectionRow,
+      images: Pick<IndexImages, 'open'>,
+    ): CollectionMemory {
       const count = () => now().points;
       let checked = atFirst <= checkedPointsMax;
       /** Logged for one key of each collection: callers decide how many keys there are. */
@@ -126,7 +122,8 @@ export function createMemoryBudget(options: {
         },
       });
     },
-    get bytesFree() {
+    /** Bytes that indexes may take without another giving its own back. */
+    get bytesFree(): number {
       return indexes.bytesFree;
     },
   };

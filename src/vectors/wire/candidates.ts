@@ -13,12 +13,7 @@ import type { VectorRequest } from './vector-request.ts';
 const textCharsMax = 8_000_000;
 
 /** Points that a query found, for a rerank model to say their order. */
-export interface Candidates {
-  /** Texts of the points that have one, in the order in which they were found. */
-  texts: readonly string[];
-  /** The answer's `result`. `ranked`: of `texts`; points without a rank come last, as they were found. */
-  inOrder(ranked: readonly RankedText[]): unknown;
-}
+export type Candidates = Awaited<ReturnType<typeof findCandidates>>;
 
 /** Rejects with a FailureError: the store's, or a 400 for too much text. */
 export async function findCandidates(
@@ -26,7 +21,7 @@ export async function findCandidates(
   tenant: string,
   { collection, query, form }: Extract<VectorRequest, { kind: 'query' }>,
   { textKey, top }: Rerank,
-): Promise<Candidates> {
+) {
   const { payload } = query.want;
   const want = { ...query.want, payload: withKey(payload, textKey.text) };
   const [points = []] = await store.query(tenant, collection, [{ ...query, want }]);
@@ -51,8 +46,10 @@ export async function findCandidates(
     return { ...shownScored(point), score, original_score: shortestFloat(point.score) };
   };
   return {
+    /** Texts of the points that have one, in the order in which they were found. */
     texts,
-    inOrder(ranked) {
+    /** The answer's `result`. `ranked`: of `texts`; points without a rank come last, as they were found. */
+    inOrder(ranked: readonly RankedText[]): unknown {
       const best = [...ranked].sort((a, b) => b.score - a.score);
       const ranks = best.flatMap(({ index, score }) => (worded[index] ? [{ point: worded[index], score }] : []));
       const first = new Set(ranks.map(({ point }) => point));
