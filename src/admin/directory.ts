@@ -2,9 +2,9 @@ import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../books/au
 import { type ChangedRows, changedRows } from '../books/auth/changed-rows.ts';
 import { declaredKeys } from '../books/auth/declared-keys.ts';
 import { blocksIn, type Declared, declaredKeyId, isBlock, keysInForce } from '../books/auth/key-directory.ts';
-import { accountsInForce, type ExtraBudget } from '../config/declared.ts';
+import { accountsInForce } from '../config/declared.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema/schema-plans.ts';
-import type { Config, DataRuleConfig, PartBudgetConfig } from '../config/schema.ts';
+import type { Config } from '../config/schema.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { AccountScope } from './account-scope.ts';
 import { refuse } from './operation.ts';
@@ -30,21 +30,7 @@ export interface Directory {
   accountsByPlan: ReadonlyMap<string, number>;
 }
 
-export interface KnownAccount {
-  id: string;
-  name: string;
-  plan: string;
-  status: AccountRow['status'];
-  /** Names of guards. */
-  guards: readonly string[];
-  /** Absent or null: none. */
-  extraBudget?: ExtraBudget | null;
-  /** By end user, tag and model. */
-  budgets?: readonly PartBudgetConfig[] | null;
-  /** Which providers may get its requests; absent or null: all. */
-  data?: DataRuleConfig | null;
-  /** Nano-USD ever added to its credit; absent or null: it has none. */
-  creditNano?: number | null;
+export interface KnownAccount extends Omit<AccountRow, 'createdMs'> {
   from: Origin;
   /** Null for an account of the file. */
   row: AccountRow | null;

@@ -24,19 +24,24 @@ export function extraAmounts({ usd, tokens, requests }: ExtraAmounts): ExtraAmou
   return { ...(usd && { usd }), ...(tokens && { tokens }), ...(requests && { requests }) };
 }
 
-/** An account as the configuration file states it. */
-export interface DeclaredAccount {
+/** An account that was made at run time. */
+export interface StoredAccount {
   id: string;
+  name: string;
   plan: string;
   status: 'active' | 'suspended';
   /** Names of guards. */
   guards: readonly string[];
   /** Absent or null: none. */
   extraBudget?: ExtraBudget | null;
-  /** Which providers may get its requests. Absent or null: all. */
-  data?: DataRuleConfig | null;
   /** By end user, tag and model. Absent or null: none. */
   budgets?: readonly PartBudgetConfig[] | null;
+  /** Which providers may get its requests. Absent or null: all. */
+  data?: DataRuleConfig | null;
+}
+
+/** An account as the configuration file states it. */
+export interface DeclaredAccount extends Omit<StoredAccount, 'name'> {
   /** Named only by the key of CULVERT_API_KEY: a stored account of that name keeps its stored settings. */
   from?: 'environment';
 }

@@ -1,6 +1,6 @@
 import * as yaml from 'yaml';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
-import { type ExtraBudget, extraAmounts } from './declared.ts';
+import { extraAmounts, type StoredAccount } from './declared.ts';
 import type { Env } from './environment.ts';
 import { type StoredFragment, tablePath } from './merge-stored.ts';
 import type { ConfigPath } from './problem.ts';
@@ -8,23 +8,7 @@ import { mayBeSecret } from './redact.ts';
 import { isMasked, maskReferences, restoreReferences } from './references.ts';
 import { accountsSchema } from './schema/schema-accounts.ts';
 import { plansSchema } from './schema/schema-plans.ts';
-import type { Config, DataRuleConfig, PartBudgetConfig } from './schema.ts';
-
-/** An account that was made at run time. */
-export interface StoredAccount {
-  id: string;
-  name: string;
-  plan: string;
-  status: 'active' | 'suspended';
-  /** Names of guards. */
-  guards: readonly string[];
-  /** Absent or null: none. */
-  extraBudget?: ExtraBudget | null;
-  /** By end user, tag and model. Absent or null: none. */
-  budgets?: readonly PartBudgetConfig[] | null;
-  /** Which providers may get its requests. Absent or null: all. */
-  data?: DataRuleConfig | null;
-}
+import type { Config } from './schema.ts';
 
 /** Settings made at run time, in addition to providers and models. Those of the file are not included. */
 export interface StoredSettings {

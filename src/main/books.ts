@@ -1,9 +1,7 @@
 import type { AccountStore } from '../books/auth/account-store.ts';
 import { type BooksTrouble, booksClosed, troubleOf } from '../books/metering/quota.ts';
-import type { RecordOrder } from '../books/metering/record-store.ts';
 import type { Config } from '../config/schema.ts';
 import { urlOf } from '../http/connections/listening.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import { withTakenAtStart } from '../processes/reloads.ts';
@@ -13,7 +11,7 @@ import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts
 import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { lookForDamage } from '../stores/sqlite/integrity.ts';
 import { openSecrets, type Secrets } from '../stores/storage-secrets.ts';
-import { openStores } from './stores.ts';
+import { openStores, type StoreOptions } from './stores.ts';
 
 /** Where everything is recorded. */
 export interface Books {
@@ -29,14 +27,7 @@ export interface Books {
   login(next: Config): void;
 }
 
-export interface BooksOptions {
-  config: Config;
-  clock: Clock;
-  onTrouble(message: string): void;
-  /** Present in a worker, whose primary holds the folder. */
-  seat?: Seat | undefined;
-  /** The records that the ledger writes for sinks. */
-  order?: RecordOrder | undefined;
+export interface BooksOptions extends Omit<StoreOptions, 'folder'> {
   /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;
 }

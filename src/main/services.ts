@@ -53,8 +53,9 @@ export interface ServicesParts
   callers: Callers;
   metrics: Pick<Metrics, 'searched' | 'cacheLookup' | 'cacheChecked'>;
   vectors: VectorEngine;
+  /** The proxies of the environment. */
   proxyOf: ProxyOf;
-  /** Its address on this machine, once the server listens. */
+  /** Its address on this machine, once the server listens: what nobody waits for begins then. */
   listening: Promise<string>;
   books: Books;
   storage: Storage;
@@ -68,7 +69,7 @@ export interface ServicesParts
   /** Resolver of names in callers' URLs. */
   resolve: ResolveAddresses;
   onTrouble(message: string): void;
-  /** Called with how each part is closed. */
+  /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;
 }
 

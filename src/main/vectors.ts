@@ -1,30 +1,23 @@
 import { Socket } from 'node:net';
 import type { Config } from '../config/schema.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import { type Seat, vectorsStream } from '../processes/worker-seat.ts';
+import { vectorsStream } from '../processes/worker-seat.ts';
 import type { Stores } from '../stores/opened-stores.ts';
-import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createRoute } from '../upstream/transport/network-route.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { QdrantWay } from '../vectors/qdrant/qdrant-connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/worker-pool.ts';
+import type { StoreOptions } from './stores.ts';
 
-export interface VectorsOptions {
-  config: Config;
-  folder: DataFolder;
-  /** Present in a worker: its primary has the embedded engine. */
-  seat?: Seat | undefined;
+/** A worker has a `seat`: its primary has the embedded engine. */
+export interface VectorsOptions extends Omit<StoreOptions, 'order'> {
   stores: Pick<Stores, 'vectorRegistry'>;
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
-  clock: Clock;
   /** When threads start whose shards keep indexes. */
   starts: 'now' | 'at-first-call';
   /** Bytes that were written, or (negative) removed. */
   onStored(bytes: number): void;
-  /** For the operator's log. */
-  onTrouble(message: string): void;
 }
 
 /**

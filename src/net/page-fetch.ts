@@ -1,6 +1,6 @@
 import { createTurns } from '../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
-import { guardedFetch, type KnownCopy, type LeadingPage } from './guarded-fetch.ts';
+import { type GuardedFetchOptions, guardedFetch } from './guarded-fetch.ts';
 import { HostBusy, type HostTurns } from './host-turns.ts';
 import { createRobotsCache, type PageFetched, type RobotsRules } from './page-robots.ts';
 
@@ -12,7 +12,7 @@ export interface PageFetcher {
   robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
 }
 
-export interface PageFetch {
+export interface PageFetch extends Pick<GuardedFetchOptions, 'known' | 'mayFollow' | 'leadsTo'> {
   /** Tenant whose turn it takes; '' for requests on behalf of all. */
   tenant: string;
   url: string;
@@ -25,10 +25,6 @@ export interface PageFetch {
   bytesMax: { page: number; pdf: number };
   /** Waiting included. */
   timeoutMs: number;
-  /** The same as in `guardedFetch`. */
-  known?: KnownCopy | null;
-  mayFollow?: ((url: URL) => Promise<boolean>) | null;
-  leadsTo?: ((page: LeadingPage) => Promise<URL | null>) | null;
   /** Least pause since the last beginning at this host; null: the caller keeps the pace. */
   delayMs: number | null;
   signal: AbortSignal;

@@ -1,6 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { every } from '../kernel/every.ts';
+import type { MeasuredRequest } from './metrics.ts';
 
 export type Log = Logger;
 
@@ -71,24 +72,14 @@ export function isoNow(): string {
 }
 
 /** Fields of one finished request in the log. */
-export interface LoggedRequest {
+export interface LoggedRequest extends Omit<MeasuredRequest, 'costUsd'> {
   requestId: string;
   account: string;
   keyId: string;
-  endpoint: string;
   alias: string;
   /** `provider/model`, or null when none answered. */
   target: string | null;
-  status: number;
-  /** `ok` or the failure's class. */
-  class: string;
   stream: boolean;
-  ms: number;
-  firstTokenMs: number | null;
-  inputTokens: number;
-  outputTokens: number;
-  /** Source of the usage: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
-  usageSource: string;
   /** End-user id of the request. */
   user: string | null;
 }

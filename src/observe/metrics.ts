@@ -4,6 +4,7 @@ import type { Counter, Registry } from 'prom-client';
 export interface MeasuredRequest {
   endpoint: string;
   status: number;
+  /** `ok` or the failure's class. */
   class: string;
   ms: number;
   firstTokenMs: number | null;

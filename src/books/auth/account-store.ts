@@ -1,4 +1,4 @@
-import type { StoredAccount } from '../../config/export-config.ts';
+import type { StoredAccount } from '../../config/declared.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Operator } from './operator.ts';
 
@@ -169,6 +169,7 @@ export interface KeyRow {
   /** At least one; more while a rotation's overlap lasts. */
   secrets: readonly KeySecret[];
   kind: 'user' | 'admin';
+  /** Null: never. */
   expiresMs: number | null;
   /** Globs; null: every model of the plan. */
   models: readonly string[] | null;

@@ -1,19 +1,12 @@
 import { keyNameForm } from '../../config/key-tags.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { AccountStore, Change, KeyRow, Stored } from './account-store.ts';
+import type { AccountStore, Change, KeyRow, KeySettings, Stored } from './account-store.ts';
 import { type MintedKey, mintKey } from './api-key.ts';
 import { type Declared, declaredKeyId } from './key-directory.ts';
 import { keyFacts } from './key-facts.ts';
 
-export interface KeyOrder {
+export interface KeyOrder extends Required<KeySettings> {
   account: string;
-  name: string;
-  expiresMs: number | null;
-  models: readonly string[] | null;
-  ips: readonly string[] | null;
-  limits: KeyRow['limits'];
-  guards: readonly string[];
-  tags: readonly string[];
   /** Id, prefix or `account/name` of a key of the same account whose vector data this one owns too; null: its own. */
   shareVectorsWith: string | null;
   /** Author, for the audit log. */

@@ -20,23 +20,13 @@ export function hashKey(secret: string): string {
 export const never = Number.POSITIVE_INFINITY;
 
 /** A key written in the configuration file, or in the environment. */
-export interface DeclaredKey {
+export interface DeclaredKey
+  extends Pick<KeyRow, 'account' | 'name' | 'expiresMs' | 'models' | 'ips' | 'guards' | 'tags'> {
   /** The store's word on a secret counts before that of a variable, which clients have for themselves too. Default: file. */
   from?: 'file' | 'environment';
   /** Hash of its secret; see `hashKey`. */
   hash: string;
-  account: string;
-  name: string;
-  /** Wall-clock ms; null: never. */
-  expiresMs: number | null;
-  models: readonly string[] | null;
-  /** Addresses and networks; null = any. */
-  ips: readonly string[] | null;
   limits: KeyLimitsConfig | null;
-  /** Names of guards, besides those of its account. */
-  guards: readonly string[];
-  /** Absent: none. */
-  tags?: readonly string[];
 }
 
 /** Contents of the configuration file. They take precedence over stored entries of the same name. */

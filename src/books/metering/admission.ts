@@ -78,9 +78,10 @@ export interface Claim {
   principal: Principal;
   admitted: Admitted;
   endpoint: string;
+  /** The model, or what is there in its place; '' for none. */
   alias: string;
   tier: string | null;
-  /** End user, for budgets within an account. */
+  /** The end user and tag that the body names, for budgets within an account; absent or null: none. */
   user?: string | null;
   tag?: string | null;
   /** Set by `reserve` where such budgets count it. */

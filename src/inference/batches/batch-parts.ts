@@ -1,15 +1,11 @@
-import type { BatchStore } from '../../books/metering/batch-store.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Lease } from '../../kernel/leased-jobs.ts';
-import type { Sealer } from '../../kernel/seal.ts';
 import type { Turns } from '../../kernel/sharing/turns.ts';
 import type { Batch } from './batch-facts.ts';
 import type { LineCalls } from './line-calls.ts';
-import type { StoredFiles } from './stored-files.ts';
+import type { StoredFiles, StoredFilesParts } from './stored-files.ts';
 import type { UpstreamClient } from './upstream/upstream-client.ts';
 
-export interface BatchParts {
-  store: BatchStore;
+export interface BatchParts extends Pick<StoredFilesParts, 'store' | 'sealer' | 'clock' | 'retentionMs' | 'onStored'> {
   files: StoredFiles;
   calls: LineCalls;
   /** Places for lines of all batches of this process, a tenant's share of them each. */
@@ -20,11 +16,6 @@ export interface BatchParts {
   charged(account: string, requestIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Resolves once the ledger has what this process has charged, or gives up writing it. */
   booked(): Promise<void>;
-  sealer: Sealer;
-  clock: Clock;
-  retentionMs(): number;
-  /** Counts what is kept for the account's storage. */
-  onStored(tenant: string, bytes: number): void;
   publicUrl(): string | undefined;
   /** Callers of this process who wait for an answer now. */
   waiting(): number;

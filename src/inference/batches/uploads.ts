@@ -1,14 +1,17 @@
 import type { BatchStore } from '../../books/metering/batch-store.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { RemovableFiles } from '../../kernel/file-store.ts';
 import type { JobWorker } from '../../kernel/leased-jobs.ts';
 import { OpenedOnce } from '../../kernel/opened-once.ts';
-import type { Sealer } from '../../kernel/seal.ts';
-import type { LeftOut } from '../../kernel/unopenable.ts';
 import type { FindUpload } from '../families/chat/inline-uploads.ts';
 import { contentsInFiles, contentsInRows } from './file-contents.ts';
 import { createResumableFiles, type ResumableFiles } from './resumable-files.ts';
-import { createStoredFiles, type StoredFile, type StoredFiles, UnreadableFile } from './stored-files.ts';
+import {
+  createStoredFiles,
+  type StoredFile,
+  type StoredFiles,
+  type StoredFilesParts,
+  UnreadableFile,
+} from './stored-files.ts';
 
 /** Files and batches, in tables that are opened when they are first asked for. */
 export interface StoredBatches {
@@ -17,16 +20,11 @@ export interface StoredBatches {
   mayHaveBatches(): boolean;
 }
 
-export interface UploadsParts {
+export interface UploadsParts
+  extends Pick<StoredFilesParts, 'sealer' | 'clock' | 'leftOut' | 'retentionMs' | 'onStored'> {
   stores: StoredBatches;
   /** Where contents are; null: in rows. */
   bucket: RemovableFiles | null;
-  sealer: Sealer;
-  clock: Clock;
-  leftOut: LeftOut;
-  retentionMs(): number;
-  /** Counts what is kept for the account's storage. */
-  onStored(tenant: string, bytes: number): void;
 }
 
 export interface OpenUploads {

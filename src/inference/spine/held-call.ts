@@ -41,15 +41,7 @@ export interface ChargedCall {
 }
 
 /** Maximum cost of a call, and the names under which the ledger keeps it. */
-export interface Charge {
-  endpoint: string;
-  /** The model, or what is there in its place; '' for none. */
-  alias: string;
-  tier: string | null;
-  costMilli: number;
-  /** The end user and tag that the body names; absent or null: none. */
-  user?: string | null;
-  tag?: string | null;
+export interface Charge extends Pick<Claim, 'endpoint' | 'alias' | 'tier' | 'costMilli' | 'user' | 'tag'> {
   /** Tokens; 0 if absent. */
   inputTokensEstimate?: number;
 }

@@ -1,19 +1,10 @@
 import { callerIdOf, type Principal } from '../../books/auth/principal.ts';
-import type {
-  NewStoreFile,
-  StoreBatchRow,
-  StoreFileRow,
-  VectorStoreRows,
-} from '../../books/metering/vector-store-rows.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import type { NewStoreFile, StoreBatchRow, StoreFileRow } from '../../books/metering/vector-store-rows.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
-import type { Sealer } from '../../kernel/seal.ts';
 import type { LeftOut } from '../../kernel/unopenable.ts';
 import { fileNotFound } from '../batches/batches.ts';
-import type { StoredFiles } from '../batches/stored-files.ts';
-import type { Passages } from './passages.ts';
 import { type ReadingParts, readIntoStore } from './read-into-store.ts';
 import {
   type Chunking,
@@ -27,12 +18,7 @@ import {
 import { createStoreReads, type StoreReads } from './store-reads.ts';
 
 export interface VectorStoresParts extends ReadingParts {
-  rows: VectorStoreRows;
   worker: JobWorker;
-  files(): Promise<StoredFiles>;
-  passages: Passages;
-  sealer: Sealer;
-  clock: Clock;
   leftOut: LeftOut;
   /** Files that a store may have. */
   filesMax(): number;

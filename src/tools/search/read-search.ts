@@ -2,22 +2,11 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import type { ToolFields } from '../tool-fields.ts';
-import { type SearchSource, searchSources, type TimeRange, timeRanges } from './search-engine.ts';
+import { type SearchQuery, type SearchSource, searchSources, type TimeRange, timeRanges } from './search-engine.ts';
 
 /** A checked request to `search`. */
-export interface SearchOptions {
-  query: string;
-  limit: number;
-  offset: number;
+export interface SearchOptions extends Omit<SearchQuery, 'source' | 'nowMs'> {
   sources: readonly SearchSource[];
-  /** Two letters, upper case. */
-  country: string | null;
-  /** Two letters, lower case. */
-  lang: string | null;
-  timeRange: TimeRange | null;
-  /** Host names in lower case. */
-  includeDomains: readonly string[];
-  excludeDomains: readonly string[];
   /** The name of an engine of the configuration; null: in order of priority. */
   provider: string | null;
   /** For everything, pages included. */
