@@ -6,17 +6,15 @@ import type { JsonObject } from '../kernel/json.ts';
 import { offLoopBodyBytes } from '../kernel/limits.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { CommandFailed } from './command-failed.ts';
+import type { LocalFlags } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { loadHere, readConfig } from './read-config.ts';
 import { errorIn, errorTextCharsMax, reach, serverUrl } from './running-server.ts';
 
 /** Options of every command that works over the admin API. */
-export interface AdminFlags {
+export interface AdminFlags extends LocalFlags {
   url?: string | undefined;
-  config?: string | undefined;
-  json?: boolean | undefined;
-  quiet?: boolean | undefined;
 }
 
 export type AdminQuery = Readonly<Record<string, string | number | undefined>>;

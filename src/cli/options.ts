@@ -20,6 +20,13 @@ export const keyOption = [
   'API key (better in CULVERT_API_KEY, because the process list shows this option)',
 ] as const;
 
+/** Values of the options of commands that work here, without a server. */
+export interface LocalFlags {
+  config?: string | undefined;
+  json?: boolean | undefined;
+  quiet?: boolean | undefined;
+}
+
 /** Options of commands that work here, without a server. */
 export const localOptions = [configOption, jsonOption, quietOption] as const;
 /** Options of commands that ask the running server as its callers do. */

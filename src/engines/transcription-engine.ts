@@ -1,3 +1,6 @@
+import type { TranscriptWord } from '../formats/neutral/transcript.ts';
+import type { TimedText } from './audio/subtitles.ts';
+
 /** An order to an engine to transcribe. */
 export interface TranscriptionInput {
   /** Tenant whose turn it takes. */
@@ -17,20 +20,12 @@ export interface TranscriptionInput {
 }
 
 /** Some seconds of a transcript. Times in seconds from the beginning of the file, rising over segments. */
-export interface TranscribedSegment {
-  startS: number;
-  endS: number;
+export interface TranscribedSegment extends TimedText {
   /** Text that follows the segment before: with a blank in front when the language separates words. */
   text: string;
-  words: readonly TranscribedWord[] | null;
+  words: readonly TranscriptWord[] | null;
   /** ISO 639-1, or null when the engine does not know. */
   language: string | null;
-}
-
-export interface TranscribedWord {
-  word: string;
-  startS: number;
-  endS: number;
 }
 
 /** A model in this process, or in a child of it, that writes down speech. Holds no state of a request; may be shared. */

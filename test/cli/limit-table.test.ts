@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitTable } from '../../src/cli/commands/people/windows.ts';
+import { type LimitRow, limitTable } from '../../src/cli/commands/people/windows.ts';
 
-const limit = (
-  measure: 'requests' | 'units' | 'tokens' | 'usd',
-  window: string,
-  used: number,
-  allowed: number | null,
-) => ({
+const limit = (measure: LimitRow['measure'], window: LimitRow['window'], used: number, allowed: number | null) => ({
   window,
   measure,
   calendar: null,

@@ -42,6 +42,7 @@ const withLinkSchema = z.object({
 
 /** For pages that show it. */
 export type InvitationReply = z.output<typeof invitationSchema>;
+export type WithLinkReply = z.output<typeof withLinkSchema>;
 
 const newSchema = z.strictObject({
   role: z.enum(roles).describe('What the invited person may do (docs/dashboard.md).'),

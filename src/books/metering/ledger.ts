@@ -110,14 +110,10 @@ export interface RepricedRow {
   unpriced: number;
 }
 
-export interface CacheUseQuery {
-  /** Null: all accounts; []: none. */
-  accounts: readonly string[] | null;
+/** `toMs` itself is not in, and the hours are not rounded. Requests that were pruned do not count. */
+export interface CacheUseQuery extends RepricedQuery {
   /** Absent: all models. */
   model?: string;
-  /** Wall-clock ms of arrival; `toMs` itself is not in. Requests that were pruned do not count. */
-  fromMs: number;
-  toMs: number;
 }
 
 export interface CacheUses {
@@ -192,16 +188,11 @@ export type UsageGroup = 'hour' | 'day' | 'model' | 'account' | 'endpoint' | 'us
 /** Filter of the sums. An absent member lets everything through. */
 export type UsageFilter = Pick<RequestFilter, 'key' | 'keys' | 'alias' | 'provider' | 'endpoint' | 'user' | 'tag'>;
 
-export interface UsageQuery {
-  /** Null: all accounts; []: none. */
-  accounts: readonly string[] | null;
+export interface UsageQuery extends RepricedQuery {
   where: UsageFilter;
   groupBy: UsageGroup;
   /** Each group's parts, such as the models of a day; null: none. It differs from `groupBy`. */
   splitBy: UsageGroup | null;
-  /** Wall-clock ms, whole hours: from is rounded down, to up. */
-  fromMs: number;
-  toMs: number;
   /** The range is taken to the ms, from single requests: for a few hours of which they are kept. */
   exact?: true;
   /** Days of a time zone, for groups by day; absent: those of UTC. */

@@ -1,3 +1,5 @@
+import type { Listed } from './batch-store.ts';
+
 /**
  * The port of kept responses and conversations: one row per (tenant, id), and one per item of a conversation. Its
  * store, over both databases, is in stores/answers. What callers wrote and models answered is encrypted before it comes
@@ -88,13 +90,9 @@ export interface ItemRow {
   item: Uint8Array;
 }
 
-export interface ItemQuery {
-  tenant: string;
+/** The item `after` may have been removed. */
+export interface ItemQuery extends Omit<Listed, 'nowMs'> {
   conversation: string;
-  order: 'asc' | 'desc';
-  /** Id of the item behind which the page begins, which may have been removed; null: the first page. */
-  after: string | null;
-  limit: number;
   /** One item alone; null: all. */
   id: string | null;
 }

@@ -3,19 +3,14 @@ import type { Config } from '../../config/schema.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { type BackupSize, sizeInWords, writeBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
+import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 
-export interface BackupFlags {
-  config?: string;
-  json?: boolean;
-  quiet?: boolean;
-}
-
 /** `culvert backup`: everything that the stores and the data folder hold, while servers run. */
-export async function backup(file: string, flags: BackupFlags, parts: CliParts): Promise<number> {
+export async function backup(file: string, flags: LocalFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
   if (existsSync(file) && !isGzip(file))
     throw new CommandFailed(`${file} exists and is not a backup, so it was left as it is. Name another file.`);

@@ -6,18 +6,16 @@ import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
 import { OlderSchema } from '../../stores/migration.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported-by-qdrant.ts';
+import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { whileWaiting } from '../progress.ts';
 import { loadHere, shownSource } from '../read-config.ts';
 import type { LiveReport } from './check-live.ts';
 
-export interface CheckFlags {
-  config?: string | undefined;
+export interface CheckFlags extends LocalFlags {
   live?: boolean;
   schema?: boolean;
-  json?: boolean;
-  quiet?: boolean;
 }
 
 interface Counts {

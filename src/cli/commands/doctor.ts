@@ -19,17 +19,15 @@ import { clockFinding, nodeFinding, processesFinding } from '../doctor/machine.t
 import { liveFindings, localFindings, providerFindings } from '../doctor/providers.ts';
 import { portFinding, serverFinding } from '../doctor/serving.ts';
 import { damageFindings, schemaFinding, storeFindings } from '../doctor/stores.ts';
+import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { createProgress, type Progress } from '../progress.ts';
 import { loadHere, shownSource } from '../read-config.ts';
 import { aligned } from '../table.ts';
 
-export interface DoctorFlags {
-  config?: string;
+export interface DoctorFlags extends LocalFlags {
   live?: boolean;
-  json?: boolean;
-  quiet?: boolean;
 }
 
 /** `culvert doctor`: looks at everything a start needs, changes nothing. 1 when something would keep it from serving. */

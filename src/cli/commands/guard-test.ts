@@ -1,3 +1,4 @@
+import type { GuardTestReply } from '../../admin/guard-tests.ts';
 import { type Score, scoreOf, type TriedText } from '../../guards/score.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { overAdmin } from '../admin-entries.ts';
@@ -32,22 +33,6 @@ interface Line {
   content: Record<string, unknown>;
 }
 
-interface Result {
-  request_id: string | null;
-  verdict: string;
-  found: string[];
-  unscanned: number;
-  right: boolean | null;
-  missed: string[];
-  extra: string[];
-}
-
-interface Reply {
-  not_tried: string[];
-  results: Result[];
-  kept: { requests: number; tried: number; note: string | null } | null;
-}
-
 async function testGuards(file: string | undefined, flags: TestFlags, parts: CliParts): Promise<number> {
   if (file === undefined && flags.from === undefined) throw new CommandFailed('Name a file, or --from such as 7d.', 2);
   const lines = file === undefined ? [] : linesOf(file);
@@ -73,11 +58,16 @@ const batchCases = 500;
 const batchChars = 400_000;
 
 /** All lines in calls of bounded size, and then the kept requests. */
-async function ask(admin: AdminClient, lines: readonly Line[], { guard, from }: TestFlags): Promise<Reply> {
-  const results: Result[] = [];
-  const replies: Reply[] = [];
+async function ask(
+  admin: AdminClient,
+  lines: readonly Line[],
+  { guard, from }: TestFlags,
+): Promise<Pick<GuardTestReply, 'not_tried' | 'results' | 'kept'>> {
+  const results: GuardTestReply['results'] = [];
+  const replies: GuardTestReply[] = [];
   const guards = guard?.flatMap((names) => names.split(','));
-  const send = (body: object) => admin.request('POST', '/guards/test', { body: { guards, ...body } }) as Promise<Reply>;
+  const send = (body: object) =>
+    admin.request('POST', '/guards/test', { body: { guards, ...body } }) as Promise<GuardTestReply>;
   for (let at = 0; at < lines.length; ) {
     const batch: Line[] = [];
     let chars = 0;
@@ -130,8 +120,8 @@ function objectIn(written: string, line: number): Record<string, unknown> {
 
 function printScore(
   { kinds, precision, recall, judged, right, verdicts }: Score,
-  rows: readonly (Result & { line: number | null })[],
-  stored: Reply['kept'],
+  rows: readonly (GuardTestReply['results'][number] & { line: number | null })[],
+  stored: GuardTestReply['kept'],
   shown: readonly Line[],
 ): void {
   const share = (value: number | null) => (value === null ? '' : `${(value * 100).toFixed(1)} %`);

@@ -1,15 +1,13 @@
 import type { SchemaState } from '../../stores/migration.ts';
+import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { table } from '../table.ts';
 
-export interface MigrateFlags {
-  config?: string;
+export interface MigrateFlags extends LocalFlags {
   check?: boolean;
-  json?: boolean;
-  quiet?: boolean;
 }
 
 /**

@@ -6,6 +6,7 @@ import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
 import { partOf, writeFolderFiles } from '../../stores/sqlite/folder-files.ts';
 import { readBackupFile, sizeInWords, verifyBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
+import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
@@ -15,11 +16,8 @@ import { databaseNames, dataIn, localNames, pageNames, replaceData } from '../re
 /** Parts of a backup that are elsewhere with PostgreSQL. */
 const inPostgres: readonly unknown[] = ['pages', 'crawls', 'responses', 'batches'];
 
-export interface RestoreFlags {
-  config?: string;
+export interface RestoreFlags extends LocalFlags {
   yes?: boolean;
-  json?: boolean;
-  quiet?: boolean;
 }
 
 type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;

@@ -1,3 +1,5 @@
+import type { TranscriptWord } from '../../formats/neutral/transcript.ts';
+import type { TimedText } from '../audio/subtitles.ts';
 import { type EngineLoad, loadOptions, type Tensor, type Transformers } from './load-transformers.ts';
 
 export interface TranscribeOrder {
@@ -15,11 +17,8 @@ export interface TranscribedWindow {
   segments: WindowSegment[];
 }
 
-export interface WindowSegment {
-  startS: number;
-  endS: number;
-  text: string;
-  words: { word: string; startS: number; endS: number }[] | null;
+export interface WindowSegment extends TimedText {
+  words: TranscriptWord[] | null;
 }
 
 /** Transcript of one window of audio. */

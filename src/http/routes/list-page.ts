@@ -1,13 +1,10 @@
+import type { Listed } from '../../books/metering/batch-store.ts';
 import { allRead, type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 
 /** A page of a list as OpenAI asks for it: `limit`, `order` (newest first by default), `after`. */
-export interface ListPage {
-  limit: number;
-  order: 'asc' | 'desc';
-  after: string | null;
-}
+export type ListPage = Pick<Listed, 'limit' | 'order' | 'after'>;
 
 /** The page that a query asks for; its `after` may be any text. A failure names the parameter. */
 export function pageIn(query: URLSearchParams, bounds = { limit: 20, limitMax: 100 }): ListPage | Failure {

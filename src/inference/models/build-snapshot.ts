@@ -25,6 +25,7 @@ export const simulatorName = 'sim';
 export interface SnapshotSources {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
+  /** Servers on this machine that the operator has confirmed. */
   locals: readonly LocalServer[];
   known: KnownModelStore;
   /** Absent or null: prices are those of the configuration alone. */
@@ -34,7 +35,7 @@ export interface SnapshotSources {
   /** Address of the simulator; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
-  /** Over requests and answers. Default: none. */
+  /** Over requests and answers, besides those of the configuration. Default: none. */
   steps?: readonly ScopedStep[];
   /** The plans in force at any later time. Default: those of the file. */
   plans?: () => PlanBook;

@@ -1,10 +1,8 @@
-import type { Config } from '../../config/schema.ts';
 import { embeddingRank, givesDimensions } from '../../formats/providers/embedding-models.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
 import type { Target } from '../../routing/target.ts';
-import type { KnownModels } from './alias.ts';
-import type { ConfiguredProvider } from './connections.ts';
+import type { ModelTableParts } from './alias.ts';
 
 /** The embedding models that the contract promises (api.md §2.5): always there, whichever provider answers. */
 export const contractEmbeddings: readonly string[] = (
@@ -24,12 +22,7 @@ export type EmbeddingSource =
   /** No provider has one. */
   | { kind: 'none' };
 
-export interface EmbeddingSourceParts {
-  models: Config['models'];
-  providers: ReadonlyMap<string, ConfiguredProvider>;
-  known: KnownModels;
-  unheard: readonly string[];
-}
+export type EmbeddingSourceParts = Pick<ModelTableParts, 'models' | 'providers' | 'known' | 'unheard'>;
 
 /**
  * The first alias of the configuration that gives vectors of that size, or else the first provider with such a model.

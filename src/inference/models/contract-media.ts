@@ -1,10 +1,8 @@
-import type { Config } from '../../config/schema.ts';
 import { engineProvider } from '../../engines/embedding-engine.ts';
 import { imageModelFacts } from '../../formats/media/images/format.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
-import type { KnownModels } from './alias.ts';
-import type { ConfiguredProvider } from './connections.ts';
+import type { EmbeddingSourceParts } from './contract-embeddings.ts';
 
 /** Media other than text and vectors. */
 export type MediaType = 'speech' | 'transcription' | 'image';
@@ -42,11 +40,7 @@ export type MediaSource =
 
 export type MediaSources = Readonly<Record<MediaType, MediaSource>>;
 
-export interface MediaSourceParts {
-  models: Config['models'];
-  providers: ReadonlyMap<string, ConfiguredProvider>;
-  known: KnownModels;
-  unheard: readonly string[];
+export interface MediaSourceParts extends EmbeddingSourceParts {
   /** The best comes first. Absent: none. */
   speechEngines?: ReadonlyMap<string, unknown>;
   transcriptionEngines?: ReadonlyMap<string, unknown>;

@@ -8,8 +8,7 @@ import { every } from '../../kernel/every.ts';
 import { oneAfterTheOther } from '../../kernel/sharing/one-after-the-other.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
-import type { OutVariants } from './alias.ts';
-import { buildSnapshot } from './build-snapshot.ts';
+import { buildSnapshot, type SnapshotSources } from './build-snapshot.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { createKnownModels, createModelRefresh, type KnownModelParts } from './known-models.ts';
 import { createPrices, type SavedPrices } from './prices.ts';
@@ -26,11 +25,7 @@ export interface RunningSimulator {
 /** How often it is looked whether the price list is due for an update. */
 const updateLookMs = 3_600_000;
 
-export interface SnapshotParts {
-  config: Config;
-  env: Readonly<Record<string, string | undefined>>;
-  /** Servers on this machine that the operator has confirmed. */
-  locals: readonly LocalServer[];
+export interface SnapshotParts extends Pick<SnapshotSources, 'config' | 'env' | 'locals' | 'out' | 'steps'> {
   /** Lists of models of an earlier process. */
   models: Pick<KnownModelParts, 'recall' | 'keep'>;
   prices: SavedPrices;
@@ -39,10 +34,6 @@ export interface SnapshotParts {
   /** Starts the upstream that answers where nothing is configured. */
   startSimulator(): Promise<RunningSimulator>;
   plans(): PlanBook;
-  /** Live. Absent: all variants take part. */
-  out?: OutVariants | undefined;
-  /** Over requests and answers, besides those of the configuration. Default: none. */
-  steps?: readonly ScopedStep[];
   /** Steps of a configuration, such as its guards. Default: none. */
   stepsOf?(config: Config): Promise<readonly ScopedStep[]>;
   transport: Transport;

@@ -2,15 +2,13 @@ import { FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { ScreenshotOptions } from '../page-renderer.ts';
 import { ToolFields } from '../tool-fields.ts';
-import { type AttributeSelector, type JsonOptions, type ScrapeFormat, scrapeFormats } from './scraped-page.ts';
-
-/** The wanted parts of a page: formats, and their options. */
-export interface FormatOptions {
-  formats: readonly ScrapeFormat[];
-  screenshot?: ScreenshotOptions;
-  attributes?: readonly AttributeSelector[];
-  json?: JsonOptions;
-}
+import {
+  type AttributeSelector,
+  type FormatOptions,
+  type JsonOptions,
+  type ScrapeFormat,
+  scrapeFormats,
+} from './scraped-page.ts';
 
 const listMax = 20;
 /** CSS pixels of a window's side. */

@@ -1,4 +1,3 @@
-import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
 import type { PageFetched } from '../../net/page-robots.ts';
@@ -7,25 +6,19 @@ import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import type { Rendered } from '../page-renderer.ts';
-import type { PageStore } from '../page-store.ts';
 import { type Came, extractPage } from './extract-fetched-page.ts';
 import { needsBrowser } from './needs-browser.ts';
-import { type CachedPage, createPageCache } from './page-cache.ts';
+import { type CachedPage, createPageCache, type PageCacheParts } from './page-cache.ts';
 import { left, refusalOf } from './page-failures.ts';
 import type { Rendering, RenderWay } from './rendering.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
-export interface PageReaderParts {
+export interface PageReaderParts extends PageCacheParts {
   fetcher: PageFetcher;
   pool: ExtractPool;
   rendering: Rendering;
-  /** Null: nothing is kept. */
-  store: PageStore | null;
-  clock: Clock;
   /** `tools.scrape.max_bytes`, in force. */
   bytesMax(): number;
-  /** For the operator's log: a store that does not answer costs no scrape. */
-  onTrouble(message: string): void;
 }
 
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8';

@@ -33,9 +33,17 @@ export interface JsonOptions {
   schema: JsonObject | null;
 }
 
-/** How a page is to be read, checked; times in ms. */
-export interface ScrapeOptions {
+/** The wanted parts of a page: formats, and their options. */
+export interface FormatOptions {
   formats: readonly ScrapeFormat[];
+  /** Absent: the window. */
+  screenshot?: ScreenshotOptions;
+  attributes?: readonly AttributeSelector[];
+  json?: JsonOptions;
+}
+
+/** How a page is to be read, checked; times in ms. */
+export interface ScrapeOptions extends FormatOptions {
   onlyMainContent: boolean;
   /** CSS selectors; null: none. */
   includeTags: readonly string[] | null;
@@ -43,12 +51,6 @@ export interface ScrapeOptions {
   /** Pause in the browser after the page has loaded; above 0 it is rendered. */
   waitForMs: number;
   render: 'auto' | 'never' | 'always';
-  /** Options of the format `screenshot`; absent: the window. */
-  screenshot?: ScreenshotOptions;
-  /** Options of the format `attributes`. */
-  attributes?: readonly AttributeSelector[];
-  /** Options of the format `json`. */
-  json?: JsonOptions;
   /** Sent to the page; only names that a page may get. */
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;

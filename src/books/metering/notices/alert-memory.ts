@@ -18,9 +18,10 @@ export interface AlertMemory {
   deliver(): Promise<void>;
 }
 
-interface AlertMemoryParts {
+export interface AlertMemoryParts {
+  /** Sends a report that could not be queued. */
   send: SendToReceiver;
-  /** Replicas with the same secret make the same ids. */
+  /** For ids of such reports, which replicas with the same secret share. */
   signer: Pick<Signer, 'sign'>;
   clock: Clock;
   onTrouble(message: string): void;

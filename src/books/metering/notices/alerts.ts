@@ -1,10 +1,7 @@
-import type { Clock } from '../../../kernel/clock.ts';
-import type { Signer } from '../../../kernel/sign.ts';
-import { createAlertMemory } from './alert-memory.ts';
+import { type AlertMemoryParts, createAlertMemory } from './alert-memory.ts';
 import { alertNotice } from './alert-message.ts';
 import type { AlertRow, AlertStore } from './alert-store.ts';
 import { nextAlerts, type SeenAlert } from './next-alerts.ts';
-import type { SendToReceiver } from './notice-delivery.ts';
 
 export interface AlertSettings {
   /** Names of the receivers. While it is empty, nothing is checked. */
@@ -20,18 +17,12 @@ export interface AlertSettings {
  */
 export type Alerts = ReturnType<typeof createAlerts>;
 
-export interface AlertParts {
+export interface AlertParts extends AlertMemoryParts {
   store: AlertStore;
   look(): Promise<readonly SeenAlert[]>;
   settings(): AlertSettings;
-  clock: Clock;
-  /** Sends a report that could not be queued. */
-  send: SendToReceiver;
-  /** For ids of such reports, which replicas with the same secret share. */
-  signer: Pick<Signer, 'sign'>;
   /** Notices were queued. */
   onQueued(): void;
-  onTrouble(message: string): void;
 }
 
 /** A problem that this many looks did not find is over: other processes may see what this one does not. */

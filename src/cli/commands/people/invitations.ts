@@ -1,3 +1,4 @@
+import type { WithLinkReply } from '../../../admin/entries/invitations.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { calls, lists } from '../../admin-entries.ts';
 import type { CommandBody } from '../../command-table.ts';
@@ -14,18 +15,10 @@ interface InvitationFlags {
   expires?: string;
 }
 
-interface Invited {
-  path: string;
-  role: string;
-  expires: string;
-  email: string | null;
-  mail: { sent: boolean; reason: string | null } | null;
-}
-
 export const invitations: CommandBody = {
   example: 'culvert invitations list',
   commands: {
-    create: calls<Invited, InvitationFlags>({
+    create: calls<WithLinkReply, InvitationFlags>({
       description: 'print a link that works once and gives its user the role',
       options: [
         ['--role <role>', 'the role of the operator', { choices: roles, needed: true }],

@@ -1,20 +1,11 @@
 import type { KeyWindows } from '../../../admin/entries/key-windows.ts';
+import type { WindowReply } from '../../../admin/entries/windows.ts';
 import { type AdminClient, AdminRefused } from '../../admin-client.ts';
 import { shownTime } from '../../rows.ts';
 import { table } from '../../table.ts';
 
 /** One limit of an account, or of a key where its plan counts by key, as `/accounts/{id}/windows` gives it. */
-export interface LimitRow {
-  window: string;
-  measure: 'requests' | 'units' | 'tokens' | 'usd';
-  calendar: { period: string; time_zone: string } | null;
-  tier: string | null;
-  used: number;
-  limit: number | null;
-  soft: number | null;
-  remaining: number | null;
-  frees_at: string | null;
-}
+export type LimitRow = Omit<WindowReply, 'frees'>;
 
 /** Every limit of an account: requests and tokens of the minute, and units, tokens and USD of the windows. */
 export interface AccountLimits {

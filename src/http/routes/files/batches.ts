@@ -1,9 +1,7 @@
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
-import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
-import type { StoredFiles } from '../../../inference/batches/stored-files.ts';
-import type { Services } from '../../../inference/endpoints/services.ts';
+import { batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
 import { checkedMetadata, metadataSchema } from '../../../inference/families/responses/conversation-fields.ts';
 import { type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
@@ -11,12 +9,10 @@ import { begunOnce } from '../../begun-once.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed, listOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
+import type { MessageBatchesParts } from './message-batches.ts';
 import { expiryOf } from './openai-file.ts';
 
-export interface BatchesRouteParts {
-  services: Services;
-  files(): Promise<StoredFiles>;
-  batches(): Promise<Batches>;
+export interface BatchesRouteParts extends MessageBatchesParts {
   /** Endpoints that the lines of a batch may be sent to. */
   endpoints: readonly string[];
 }

@@ -3,25 +3,20 @@ import { callerIdOf } from '../../../books/auth/principal.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { uploadOfUri } from '../../../formats/dialects/named-objects.ts';
 import { type Batch, succeededSoFar } from '../../../inference/batches/batch-facts.ts';
-import { type Batches, batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
+import { batchNotFound, fileNotFound } from '../../../inference/batches/batches.ts';
 import { geminiEmbeddingsPath, geminiLinesPath } from '../../../inference/batches/line-endpoints.ts';
 import type { StoredFile, StoredFiles } from '../../../inference/batches/stored-files.ts';
 import { resultsPurpose } from '../../../inference/batches/write-results.ts';
-import type { Services } from '../../../inference/endpoints/services.ts';
 import { type Failure, invalid, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { withHold } from '../../with-hold.ts';
-import { held } from '../files/message-batches.ts';
+import { held, type MessageBatchesParts } from '../files/message-batches.ts';
 import { wholeOf } from '../list-page.ts';
 import { answerWith, type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { fileNameOf, googleVersions, pageTokenIn } from './resource-names.ts';
 
-export interface GoogleBatchesParts {
-  services: Services;
-  files(): Promise<StoredFiles>;
-  batches(): Promise<Batches>;
-}
+export type GoogleBatchesParts = MessageBatchesParts;
 
 const windowMs = 24 * 3_600_000;
 const place: StoredPlace = { endpoint: 'batches', dialect: gemini };

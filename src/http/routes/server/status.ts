@@ -1,20 +1,15 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import type { Services } from '../../../inference/endpoints/services.ts';
 import { identityHeaders } from '../../delivery.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { writeFrontPage } from './front-page.ts';
+import type { HealthParts } from './health.ts';
 
-export interface StatusParts {
-  services: Services;
+export interface StatusParts extends HealthParts {
   /** Culvert's own. */
   version: string;
   /** Whether there is a dashboard, for browsers that ask for `/`. */
   dashboard: boolean;
-  /** The server is shutting down. */
-  draining(): boolean;
-  /** Why the stores cannot be used, in words; null when they work. */
-  storeTrouble(): string | null;
 }
 
 /** Whether this process lives and can serve. It needs no key, so it shows nothing of models, keys or providers. */

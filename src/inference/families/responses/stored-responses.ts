@@ -1,3 +1,4 @@
+import type { Listed } from '../../../books/metering/batch-store.ts';
 import type { FoundResponse, ResponseStore } from '../../../books/metering/response-store.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { FailureError } from '../../../kernel/failure.ts';
@@ -66,10 +67,7 @@ export interface StoredConversation {
   metadata: JsonObject;
 }
 
-export interface ItemPage {
-  order: 'asc' | 'desc';
-  after: string | null;
-  limit: number;
+export interface ItemPage extends Pick<Listed, 'order' | 'after' | 'limit'> {
   /** One item alone. */
   id?: string;
 }

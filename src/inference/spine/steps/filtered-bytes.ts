@@ -9,7 +9,7 @@ import { FilteredStream, filteredJson } from './filtered-text.ts';
 import { headersOfRefusal } from './refused-answer.ts';
 import { throughFilter, throughFilterAsSubtitles } from './through-filter.ts';
 
-interface Begun {
+export interface Begun {
   form: AnswerForm;
   headers: HeaderList;
   status: number | undefined;

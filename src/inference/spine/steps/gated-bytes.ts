@@ -1,21 +1,15 @@
 import { isFailure } from '../../../kernel/failure.ts';
 import type { AnswerJudge, JudgedText } from '../../models/steps.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Refusal, Sink } from '../sink.ts';
-import { FilteredBytes } from './filtered-bytes.ts';
+import { type Begun, FilteredBytes } from './filtered-bytes.ts';
 import { collecting, replacing } from './gated-events.ts';
 import { headersOfRefusal } from './refused-answer.ts';
-
-interface Begun {
-  form: AnswerForm;
-  headers: HeaderList;
-  status: number | undefined;
-}
 
 /** A sink before another, which holds an answer of texts until someone else has judged all of it. */
 export class GatedBytes implements Sink {
   readonly #next: Sink;
   readonly #judge: AnswerJudge['of'];
-  #start: Begun | null = null;
+  #start: Omit<Begun, 'type'> | null = null;
   readonly #held: Buffer[] = [];
   #passing: Promise<void> = Promise.resolve();
   #refusal: Refusal | null = null;
@@ -49,7 +43,7 @@ export class GatedBytes implements Sink {
     this.#passing = this.#pass(this.#start);
   }
 
-  async #pass({ form, headers, status }: Begun): Promise<void> {
+  async #pass({ form, headers, status }: Omit<Begun, 'type'>): Promise<void> {
     const send = (sink: Sink) => {
       sink.start(form, headers, status);
       for (const bytes of this.#held) sink.chunk(bytes);

@@ -1,25 +1,19 @@
 import type { SparseVector, VectorValue } from '../../point.ts';
-import type { RowWatch } from '../row-watch.ts';
 import { ranked } from './exact-score.ts';
 import type { FieldIndex } from './field-index.ts';
+import type { MultiOptions } from './multi-index.ts';
 import { createPostings } from './postings.ts';
 import { eachInSteps, partsInSteps, type Steps, scannedPerStep } from './resumable-steps.ts';
 import { createSlotMap } from './slot-map.ts';
 import { sparseDot, weighed } from './sparse-score.ts';
 import { createTopK } from './top-k.ts';
-import type { Ranked, RowPart } from './vector-index.ts';
+import type { Ranked } from './vector-index.ts';
 
 /** Up to here the rows are read for each search: many small collections take no memory. */
 export const scannedSparseMax = 256;
 
-export interface SparseOptions {
+export interface SparseOptions extends Pick<MultiOptions, 'rows'> {
   modifier: 'none' | 'idf';
-  rows: {
-    count(): number;
-    value(slot: number): VectorValue | null;
-    each(visit: (slot: number, value: VectorValue) => void, part?: RowPart): number | null;
-    watch: RowWatch;
-  };
   /** Bytes that it may take; beyond them it reads rows. Asked when it is made and whenever it has grown much. */
   room(bytes: number): boolean;
   /** Called once when it does not fit. */
