@@ -1,13 +1,6 @@
 import type { Clock } from './clock.ts';
 import { every } from './every.ts';
 
-/**
- * Waits for others without counting the time in which our own loop did not turn: an answer that came in time must not
- * count as late because nobody here could read it. `loopLagMaxMs` bounds what our loop may add to a wait; others that
- * count in real time rely on it.
- */
-export type LoopClock = ReturnType<typeof createLoopClock>;
-
 /** When a wait began: by the loop's own time, and by the clock. */
 export interface LoopInstant {
   turnedMs: number;
@@ -21,7 +14,11 @@ const tickMs = 20;
 /** Time between two ticks above this does not count: the loop was busy. */
 const turnMaxMs = 2 * tickMs;
 
-/** Runs until `stop`, without holding the process. */
+/**
+ * Waits for others without counting the time in which our own loop did not turn: an answer that came in time must not
+ * count as late because nobody here could read it. `loopLagMaxMs` bounds what our loop may add to a wait; others that
+ * count in real time rely on it. Runs until `stop`, without holding the process.
+ */
 export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>) {
   let turnedMs = 0;
   let tickedMs = clock.monotonicMs();

@@ -8,11 +8,9 @@ import { environmentProxies } from '../upstream/transport/proxy.ts';
 import type { VectorRegistry } from '../vectors/registry.ts';
 import type { VectorOperator } from '../vectors/vector-operator.ts';
 
-/** Vector data in the CLI's own process, opened when a command first asks for it. */
-export type LocalVectors = ReturnType<typeof openLocalVectors>;
-
 type Close = () => Promise<void>;
 
+/** Vector data in the CLI's own process, opened when a command first asks for it. */
 export function openLocalVectors(config: Config) {
   const closes: Close[] = [];
   let opened: Promise<VectorOperator> | null = null;

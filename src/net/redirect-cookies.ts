@@ -1,6 +1,3 @@
-/** Cookies that a site sets on the way to one page: many sites redirect until they come back. */
-export type RedirectCookies = ReturnType<typeof createRedirectCookies>;
-
 interface Held {
   value: string;
   /** The host that set it. */
@@ -14,7 +11,10 @@ interface Held {
 const cookiesMax = 50;
 const charsMax = 8_192;
 
-/** Makes an empty jar for one fetch, which nothing outlives. */
+/**
+ * Cookies that a site sets on the way to one page: many sites redirect until they come back. Makes an empty jar for one
+ * fetch, which nothing outlives.
+ */
 export function createRedirectCookies() {
   const held = new Map<string, Held>();
   return {

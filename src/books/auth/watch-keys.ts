@@ -3,8 +3,6 @@ import type { AccountStore, Stored } from './account-store.ts';
 /** Changes by the CLI or another server take effect within a second (design §17), this look included. */
 export const keyPollIntervalMs = 750;
 
-export type KeyWatch = ReturnType<typeof watchKeys>;
-
 /**
  * Calls `take` with the store's contents whenever they have changed, for the key ring and the plan book. While the
  * store cannot be read, it calls nothing, so both stay as they were: refusing everybody would turn a passing fault of

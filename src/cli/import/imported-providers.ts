@@ -5,8 +5,6 @@ import type { Settings } from './litellm-settings.ts';
 import type { Notes } from './notes.ts';
 import { uniqueName } from './unique-name.ts';
 
-export type ImportedProviders = ReturnType<typeof importProviders>;
-
 /** One provider for all deployments with the same address and key. */
 export function importProviders(deployments: readonly Deployment[], { timeouts }: Settings, notes: Notes) {
   const groups = new Map<string, Deployment[]>();

@@ -1,9 +1,6 @@
 import { type EventLoopUtilization, performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Room on the loop of this process for work that nobody waits for. */
-export type LoopRoom = ReturnType<typeof createLoopRoom>;
-
 /** Share of the time since the last look. */
 const busyShareMax = 0.4;
 const lookIntervalMs = 20;
@@ -11,7 +8,10 @@ const restMs = 10;
 /** A loop that is busy works at so few as fast as at many, and a caller who comes waits for these alone. */
 const atOnceMaxBusy = 6;
 
-/** `waiting`: callers of this process who wait for an answer now. */
+/**
+ * Room on the loop of this process for work that nobody waits for. `waiting`: callers of this process who wait for an
+ * answer now.
+ */
 export function createLoopRoom(waiting: () => number) {
   let last: EventLoopUtilization = performance.eventLoopUtilization();
   let lastMs = performance.now();

@@ -12,14 +12,12 @@ import type { Alias, AliasCache, ModelTableParts } from './alias.ts';
 import { embeddingEngineTarget, plainAlias, soundEngineTarget } from './engine-target.ts';
 import { targetOf } from './target-of.ts';
 
-/** Makes aliases from the configuration and the providers' lists. */
-export type AliasMaker = ReturnType<typeof createAliasMaker>;
-
 type AliasParts = Pick<
   ModelTableParts,
   'models' | 'providers' | 'known' | 'prices' | 'engines' | 'speechEngines' | 'transcriptionEngines' | 'nowS'
 >;
 
+/** Makes aliases from the configuration and the providers' lists. */
 export function createAliasMaker(parts: AliasParts) {
   const knownByTarget = new Map<string, DiscoveredModel>();
   for (const [provider, models] of parts.known)

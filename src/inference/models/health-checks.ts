@@ -18,8 +18,6 @@ export interface HealthCheckParts {
   health: Health;
 }
 
-export type HealthChecks = ReturnType<typeof createHealthChecks>;
-
 /**
  * Active health checks: a GET below the base URL of each provider with `health: { path, interval }`. One that fails
  * takes the provider's targets out until the next passes; meant for servers of one's own, which cost nothing to ask.

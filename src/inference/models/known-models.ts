@@ -112,8 +112,6 @@ export interface ModelRefreshParts {
   onError(error: unknown): void;
 }
 
-export type ModelRefresh = ReturnType<typeof createModelRefresh>;
-
 /** Keeps the lists of models fresh: hourly, and soon again, ever less often, those that were never heard. */
 export function createModelRefresh(parts: ModelRefreshParts) {
   const reported = new Map<string, string>();

@@ -1,6 +1,3 @@
-/** Whether this thread uses up its core. Call `look` once a second. */
-export type CoreWatch = ReturnType<typeof createCoreWatch>;
-
 const overload = 'The process that keeps the books uses its whole core, so more workers answer no more.';
 /** Share of its core from which the process of the books holds up the workers. */
 const busyShare = 0.9;
@@ -8,8 +5,9 @@ const busyShare = 0.9;
 const busyLooksMin = 5;
 
 /**
- * Looks at processor time, since on a crowded machine a thread that waits for its turn also seems busy. `cpuMs` and
- * `nowMs` only rise. `warn` is called once each time that the trouble begins.
+ * Whether this thread uses up its core. Call `look` once a second. Looks at processor time, since on a crowded machine
+ * a thread that waits for its turn also seems busy. `cpuMs` and `nowMs` only rise. `warn` is called once each time that
+ * the trouble begins.
  */
 export function createCoreWatch(
   warn: (message: string) => void,

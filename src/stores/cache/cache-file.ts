@@ -33,17 +33,14 @@ export interface WrittenEntry extends EntryPlace {
   entry: Omit<CacheEntry, 'body'> & { body: Uint8Array };
 }
 
-/** The one writer of a `cache.db`, which blocks: its thread calls it. */
-export type CacheFile = ReturnType<typeof openCacheFile>;
-
 interface Row extends EntryPlace {
   id: number;
   bytes: number;
 }
 
 /**
- * Opens or creates the file. A file that is damaged, or that has gone, is made anew and empty: its content is a copy.
- * `onRemade` gets why.
+ * The one writer of a `cache.db`, which blocks: its thread calls it. Opens or creates the file. A file that is damaged,
+ * or that has gone, is made anew and empty: its content is a copy. `onRemade` gets why.
  */
 export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why: string) => void) {
   // Another thread does not begin with the same number.

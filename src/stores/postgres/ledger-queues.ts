@@ -224,9 +224,6 @@ export class OpenQueue {
   }
 }
 
-/** Bounded by the caller: every close here was a reservation that the caller admitted. */
-export type CloseQueue = ReturnType<typeof createCloseQueue>;
-
 export interface CloseObserver {
   onOutcome(error: unknown): void;
   /** Closes that will not be written, and why. */
@@ -240,7 +237,10 @@ interface WaitingClose {
 
 type WriteEvents = (events: readonly UsageEvent[]) => Promise<void>;
 
-/** One batch at a time, in order. `write` writes all of its events or none, and a repeat changes nothing. */
+/**
+ * Bounded by the caller: every close here was a reservation that the caller admitted. One batch at a time, in order.
+ * `write` writes all of its events or none, and a repeat changes nothing.
+ */
 export function createCloseQueue(write: WriteEvents, clock: Clock, observer: CloseObserver) {
   let queue: WaitingClose[] = [];
   let running = false;

@@ -268,11 +268,9 @@ const addRepricing = bulkInsert<RepricingRow>(
   onConflictAdd('repricing', repricingKey, repricingSums),
 );
 
-/** Traffic of settled requests that this process has not written to the table yet. */
-export type TrafficBook = ReturnType<typeof createTrafficBook>;
-
 const minutesMax = 1_000;
 
+/** Traffic of settled requests that this process has not written to the table yet. */
 export function createTrafficBook(connections: Pick<Connections, 'transaction'>) {
   const sums = [
     drawnInto(new minutes.TrafficSums(), addTraffic, minutes.trafficKey),

@@ -125,8 +125,6 @@ async function* piecesOf(file: string, path: string): AsyncGenerator<FilePiece> 
   if (at === 0) yield { file, at, bytes: new Uint8Array(0) };
 }
 
-export type FolderWriter = ReturnType<typeof writeFolderFiles>;
-
 /** Makes files of their pieces, below `path` and for its owner's eyes. */
 export function writeFolderFiles(path: string) {
   let name = '';

@@ -6,10 +6,7 @@ import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 import { storageLooks, storedBytesOf } from '../storage-sizes.ts';
 import { isSmallDatabase } from './database.ts';
 
-/** How much accounts keep in the databases of a data folder. */
-export type StorageSizes = ReturnType<typeof createStorageSizes>;
-
-/** Large databases are read in a thread. */
+/** How much accounts keep in the databases of a data folder. Large databases are read in a thread. */
 export function createStorageSizes(path: string) {
   const thread = createWorkThread(new URL('./file-worker.ts', import.meta.url), 'thread of storage sizes');
   return {

@@ -17,9 +17,6 @@ export interface StoredBytes {
   bytes: number;
 }
 
-/** Data that accounts keep, as far as it is known without asking the stores. */
-export type StorageCounts = ReturnType<typeof createStorageCounts>;
-
 export interface StorageCountsParts {
   /** Reads from the stores what everybody keeps at `nowMs`. May reject: then the earlier numbers stay. */
   measure(nowMs: number): Promise<readonly StoredBytes[]>;
@@ -29,6 +26,7 @@ export interface StorageCountsParts {
 /** Measuring takes at most one part in so many of the time. */
 const measureShare = 20;
 
+/** Data that accounts keep, as far as it is known without asking the stores. */
 export function createStorageCounts({ measure, clock }: StorageCountsParts) {
   let measured = new Map<string, Map<StoredKind, number>>();
   let measuredMs = Number.NEGATIVE_INFINITY;

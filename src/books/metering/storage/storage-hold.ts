@@ -13,10 +13,10 @@ export interface StorageHold {
   release(): void;
 }
 
-/** Bytes that are arriving for accounts, by all their holds together. */
-export type StorageHolds = ReturnType<typeof createStorageHolds>;
-
-/** `allowed`: bytes of the account's plan. `elsewhere`: holds of other processes; null: there are none. */
+/**
+ * Bytes that are arriving for accounts, by all their holds together. `allowed`: bytes of the account's plan.
+ * `elsewhere`: holds of other processes; null: there are none.
+ */
 export function createStorageHolds(allowed: (account: string) => number | null, elsewhere: Elsewhere | null) {
   const held = new Map<string, number>();
   const nameOf = (account: string) => `storage of ${account}`;
