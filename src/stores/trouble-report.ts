@@ -3,10 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 /** However often trouble comes and goes, or changes its words, the log gets no more than a few lines a minute. */
 const quietMs = 10_000;
 
-export interface TroubleReport {
-  /** Called whenever it may have changed, and now and then. */
-  look(): void;
-}
+export type TroubleReport = ReturnType<typeof createTroubleReport>;
 
 /**
  * Logs when `trouble` begins, when it becomes another one and when it is over. Trouble that refuses every request must
@@ -18,12 +15,13 @@ export function createTroubleReport(options: {
   words: { begins(trouble: string): string; over: string };
   report: (message: string, level?: 'info') => void;
   clock: Pick<Clock, 'monotonicMs'>;
-}): TroubleReport {
+}) {
   const { trouble, words, report, clock } = options;
   let reported: string | null = null;
   let reportedMs = Number.NEGATIVE_INFINITY;
   return {
-    look() {
+    /** Called whenever it may have changed, and now and then. */
+    look(): void {
       const now = trouble();
       if (now === reported) return;
       if (now === null) {

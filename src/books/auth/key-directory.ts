@@ -255,15 +255,13 @@ export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): strin
 }
 
 /** Whether a key may be used from an address. Unknown addresses may not use a bound key. */
-interface AddressGate {
-  lets(address: string | null): boolean;
-}
+type AddressGate = ReturnType<typeof createAddressGate>;
 
 /** Built at the first question: most keys of a directory are not used before it is built anew. */
-function createAddressGate(networks: readonly string[]): AddressGate {
+function createAddressGate(networks: readonly string[]) {
   let set: ReturnType<typeof createNetworkSet> | null = null;
   return {
-    lets(address) {
+    lets(address: string | null): boolean {
       set ??= createNetworkSet(networks);
       return set.has(address);
     },

@@ -8,7 +8,22 @@ const turnMs = 3;
  * the least time so far. Calls of one tenant begin in the order in which they came. While nobody waits, a call begins at
  * once.
  */
-export type WorkTurns = ReturnType<typeof createWorkTurns>;
+export interface WorkTurns {
+  /** Begins a new call: null when it may work now, otherwise resolves when its turn has come. */
+  begin(tenant: string): Promise<void> | null;
+  /** The same for a call that has begun: null too while the turn is its tenant's and lasts. */
+  goOn(tenant: string): Promise<void> | null;
+  /** The turn that is running has lasted long enough: work in steps suspends, or yields. */
+  isOver(): boolean;
+  /** Resolves in the tenant's next turn. Until then no other call of the tenant begins. */
+  suspend(tenant: string): Promise<void>;
+  /** Resolves after calls of the tenant that wait, and those of others. */
+  yield(tenant: string): Promise<void>;
+  /** Whether a call of this tenant is suspended: what it reads must stay as it is. */
+  isSuspended(tenant: string): boolean;
+  /** Resolves when nobody waits. */
+  drained(): Promise<void>;
+}
 
 interface Tenant {
   readonly name: string;
@@ -19,7 +34,7 @@ interface Tenant {
   isSuspended: boolean;
 }
 
-export function createWorkTurns(clock: Pick<Clock, 'monotonicMs'>) {
+export function createWorkTurns(clock: Pick<Clock, 'monotonicMs'>): WorkTurns {
   /** Tenants that have waited or worked since the thread was idle. */
   const tenants = new Map<string, Tenant>();
   /** Tenants that wait. */
@@ -112,27 +127,20 @@ export function createWorkTurns(clock: Pick<Clock, 'monotonicMs'>) {
   }
 
   return {
-    /** Begins a new call: null when it may work now, otherwise resolves when its turn has come. */
     begin,
-    /** The same for a call that has begun: null too while the turn is its tenant's and lasts. */
-    goOn(name: string): Promise<void> | null {
+    goOn(name) {
       const isIts = current?.name === name && !current.isSuspended && endMs !== null && clock.monotonicMs() < endMs;
       return isIts ? null : begin(name);
     },
-    /** The turn that is running has lasted long enough: work in steps suspends, or yields. */
-    isOver: (): boolean => endMs === null || clock.monotonicMs() >= endMs,
-    /** Resolves in the tenant's next turn. Until then no other call of the tenant begins. */
-    suspend(name: string): Promise<void> {
+    isOver: () => endMs === null || clock.monotonicMs() >= endMs,
+    suspend(name) {
       const tenant = tenantOf(name);
       tenant.isSuspended = true;
       return wait(tenant, 'first');
     },
-    /** Resolves after calls of the tenant that wait, and those of others. */
-    yield: (name: string): Promise<void> => wait(tenantOf(name), 'last'),
-    /** Whether a call of this tenant is suspended: what it reads must stay as it is. */
-    isSuspended: (name: string): boolean => tenants.get(name)?.isSuspended ?? false,
-    /** Resolves when nobody waits. */
-    drained(): Promise<void> {
+    yield: (name) => wait(tenantOf(name), 'last'),
+    isSuspended: (name) => tenants.get(name)?.isSuspended ?? false,
+    drained() {
       if (lines.size === 0) return Promise.resolve();
       return new Promise((resolve) => whenDrained.push(resolve));
     },

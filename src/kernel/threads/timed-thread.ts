@@ -6,11 +6,7 @@ import { createWorkThread, type WorkThreadOptions } from './work-thread.ts';
  * A thread that does one thing at a time. It is ended with what takes too long, and after a minute without anything.
  * Loading its code is no work: an order that comes meanwhile may get null, while the thread loads on for the next.
  */
-export interface TimedThread {
-  /** One after the other. Null: it took too long, or the thread was lost, is closed or has not loaded in time. */
-  run<T>(order: object, transfer?: ArrayBuffer[]): Promise<T | null>;
-  close(): Promise<void>;
-}
+export type TimedThread = ReturnType<typeof createTimedThread>;
 
 /** The thread's code posts a message without an `id` when it has loaded. */
 export interface TimedThreadOptions extends Pick<WorkThreadOptions, 'resourceLimits'> {
@@ -31,7 +27,7 @@ const usualLoadMaxMs = 120_000;
 const loadPauses = { firstMs: 1_000, maxMs: 60_000 };
 
 /** `entry` is the thread's own file: it answers as a `WorkThread` does. `name` is for messages. */
-export function createTimedThread(entry: URL, name: string, options: TimedThreadOptions): TimedThread {
+export function createTimedThread(entry: URL, name: string, options: TimedThreadOptions) {
   const { workMaxMs, startMaxMs = workMaxMs, loadWaitMs = startMaxMs, loadMaxMs, ...limits } = options;
   const thread = createWorkThread(entry, name, { ...limits, onMessage, onLost });
   let timer: NodeJS.Timeout | undefined;
@@ -78,6 +74,7 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
   }
 
   return {
+    /** One after the other. Null: it took too long, or the thread was lost, is closed or has not loaded in time. */
     async run<T>(order: object, transfer: ArrayBuffer[] = []): Promise<T | null> {
       if (!isLoaded && !(await load())) return null;
       rearm(startMaxMs, thread.kill);
@@ -85,7 +82,7 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
       if (isLoaded) rearm(idleMs, thread.letGo);
       return result;
     },
-    async close() {
+    async close(): Promise<void> {
       closed = true;
       await thread.close();
       clearTimeout(timer);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientConfig, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { createPatience, type Patience, patiently, seedWaitMaxMs } from '../patience.ts';
+import { createPatience, patiently, seedWaitMaxMs } from '../patience.ts';
 
 /** SQL that every connection prepares once, under its name. */
 export interface Statement {
@@ -341,17 +341,11 @@ function isDefect(error: unknown): boolean {
 }
 
 /** Patience with PostgreSQL: on whichever connection it answers, all who wait for it know. */
-export interface AnswerWatch {
-  patience: Patience;
-  /** Asks whether it answers at all: for a request that waits. */
-  probe(): void;
-  /** For requests that wait for a read: `quota-unavailable` when PostgreSQL is silent. */
-  inTime<T>(read: Promise<T>): Promise<T>;
-}
+export type AnswerWatch = ReturnType<typeof createAnswerWatch>;
 
 const probeStatement: Statement = { name: 'probe', text: 'SELECT 1', answerMaxMs: 1_000 };
 
-export function createAnswerWatch(database: Pick<Database, 'onAnswer' | 'keys'>, clock: Clock): AnswerWatch {
+export function createAnswerWatch(database: Pick<Database, 'onAnswer' | 'keys'>, clock: Clock) {
   const patience = createPatience(clock);
   database.onAnswer(patience.answered);
   let probing = false;
@@ -369,8 +363,10 @@ export function createAnswerWatch(database: Pick<Database, 'onAnswer' | 'keys'>,
 
   return {
     patience,
+    /** Asks whether it answers at all: for a request that waits. */
     probe,
-    inTime: (read) =>
+    /** For requests that wait for a read: `quota-unavailable` when PostgreSQL is silent. */
+    inTime: <T>(read: Promise<T>): Promise<T> =>
       unavailable(
         patiently(patience, read, { onSlow: probe, silence: () => new Error('silence'), maxMs: seedWaitMaxMs }),
       ),

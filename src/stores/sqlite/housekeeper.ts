@@ -48,10 +48,7 @@ export function createHousekeeper(file: string): Housekeeper {
 }
 
 /** Moves a write-ahead log into its database in another thread, so that no commit on the loop ever does. */
-export interface LateCheckpoint {
-  /** Call it after each commit. `bytes`: of large values in it. */
-  wrote(bytes?: number): void;
-}
+export type LateCheckpoint = ReturnType<typeof createLateCheckpoint>;
 
 /** A row may be a megabyte: the log is moved before it grows far beyond this. */
 const walCheckpointBytes = 16 * 1024 * 1024;
@@ -61,17 +58,14 @@ const measuredBytes = 1024 * 1024;
 const commitBytes = 32 * 1024;
 
 /** For a connection opened with `checkpoint`; `onFailed` is called for a failed checkpoint. */
-export function createLateCheckpoint(
-  database: Database,
-  housekeeper: Housekeeper,
-  onFailed: (error: unknown) => void,
-): LateCheckpoint {
+export function createLateCheckpoint(database: Database, housekeeper: Housekeeper, onFailed: (error: unknown) => void) {
   database.exec('PRAGMA wal_autocheckpoint = 0');
   const measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   const frameBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size) + 24;
   let unmeasured = 0;
   return {
-    wrote(bytes = 0) {
+    /** Call it after each commit. `bytes`: of large values in it. */
+    wrote(bytes = 0): void {
       unmeasured += bytes + commitBytes;
       if (unmeasured < measuredBytes) return;
       unmeasured = 0;

@@ -6,15 +6,7 @@ import type { CrawlJobName, CrawlWork } from './crawl-worker.ts';
  * Work of crawls that strangers' patterns and files decide the length of, in threads that are killed and begun anew.
  * They go round the tenants that wait; one tenant has one of them at a time.
  */
-export interface CrawlThreads {
-  /** Null: it took too long, or more memory than it may. Rejects (503) when too many wait. */
-  ask<Name extends CrawlJobName>(
-    tenant: string,
-    job: Name,
-    input: CrawlWork[Name]['input'],
-  ): Promise<CrawlWork[Name]['answer'] | null>;
-  close(): Promise<void>;
-}
+export type CrawlThreads = ReturnType<typeof createCrawlThreads>;
 
 /** From the moment when a thread begins it. Orders of crawls take some ms. */
 const workMaxDefaultMs = 2_000;
@@ -25,7 +17,7 @@ const heapMaxMb = 128;
 /** Each belongs to a page that is being read, or to a call; those are bounded elsewhere, and lower. */
 const waitingMax = 4_096;
 
-export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}): CrawlThreads {
+export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}) {
   const entry = new URL('./crawl-worker.ts', import.meta.url);
   const resourceLimits = { maxOldGenerationSizeMb: heapMaxMb };
   const idle = Array.from({ length: threadsMax }, () =>
@@ -34,7 +26,12 @@ export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}): Crawl
   const all = [...idle];
   const turns = createTurns({ name: 'Patterns and sitemaps of crawls', places: threadsMax, waitingMax });
   return {
-    ask: (tenant, job, input) =>
+    /** Null: it took too long, or more memory than it may. Rejects (503) when too many wait. */
+    ask: <Name extends CrawlJobName>(
+      tenant: string,
+      job: Name,
+      input: CrawlWork[Name]['input'],
+    ): Promise<CrawlWork[Name]['answer'] | null> =>
       turns.run(tenant, null, async () => {
         const thread = idle.pop()!;
         try {
@@ -43,7 +40,7 @@ export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}): Crawl
           idle.push(thread);
         }
       }),
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(all.map((thread) => thread.close()));
     },
   };

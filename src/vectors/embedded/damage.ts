@@ -3,19 +3,13 @@ import type { CollectionRow } from './collection-row.ts';
 import { overloaded, storageTrouble } from './storage-trouble.ts';
 
 /** Which collections of a shard cannot be trusted: each is refused until the next start, the others are served. */
-export interface Damage {
-  /** Runs what touches one collection; what shows that its rows are damaged refuses it from then on. */
-  guard<T>(row: Pick<CollectionRow, 'cid' | 'spec'>, run: () => T): T;
-  /** Runs what touches the tables of names. */
-  guardTable<T>(run: () => T): T;
-  note(cid: number): void;
-  has(cid: number): boolean;
-}
+export type Damage = ReturnType<typeof createDamage>;
 
-export function createDamage(report: (message: string) => void): Damage {
+export function createDamage(report: (message: string) => void) {
   const damaged = new Set<number>();
   return {
-    guard({ cid, spec }, run) {
+    /** Runs what touches one collection; what shows that its rows are damaged refuses it from then on. */
+    guard<T>({ cid, spec }: Pick<CollectionRow, 'cid' | 'spec'>, run: () => T): T {
       if (damaged.has(cid)) throw refusal(spec.name);
       try {
         return run();
@@ -30,7 +24,8 @@ export function createDamage(report: (message: string) => void): Damage {
         throw refusal(spec.name);
       }
     },
-    guardTable(run) {
+    /** Runs what touches the tables of names. */
+    guardTable<T>(run: () => T): T {
       try {
         return run();
       } catch (error) {
@@ -41,8 +36,8 @@ export function createDamage(report: (message: string) => void): Damage {
         );
       }
     },
-    note: (cid) => damaged.add(cid),
-    has: (cid) => damaged.has(cid),
+    note: (cid: number): void => void damaged.add(cid),
+    has: (cid: number): boolean => damaged.has(cid),
   };
 }
 

@@ -21,13 +21,7 @@ const unscored = 1;
 export type RunQueries = (queries: readonly PointQuery[]) => Promise<readonly ScoredPoint[][]>;
 
 /** Queries of one call with an order by a payload key in them, which Qdrant has no index for. */
-export interface OrderQueries {
-  /** The answer to a query that Qdrant cannot rank. */
-  answer(query: PointQuery): Promise<ScoredPoint[]>;
-  answerGroups(query: GroupQuery): Promise<PointGroup[]>;
-  /** One that Qdrant can rank, with the points that other prefetches find in their place. */
-  withoutOrders<Query extends Searched>(query: Query): Promise<Query>;
-}
+export type OrderQueries = ReturnType<typeof orderQueries>;
 
 type OrderTarget = Extract<Target, { kind: 'order-by' }>;
 
@@ -36,7 +30,7 @@ export function isRankedHere({ target, prefetch = [] }: Searched): boolean {
   return target.kind === 'order-by' || (target.kind === 'fusion' && prefetch.some(isRankedHere));
 }
 
-export function orderQueries(reading: Reading, partition: Partition, run: RunQueries): OrderQueries {
+export function orderQueries(reading: Reading, partition: Partition, run: RunQueries) {
   let named = 0;
 
   function rankHere(query: Searched, outer: readonly Filter[], limit: number): Promise<RankedHere> {
@@ -112,14 +106,17 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
   }
 
   return {
-    async answer(query) {
+    /** The answer to a query that Qdrant cannot rank. */
+    async answer(query: PointQuery): Promise<ScoredPoint[]> {
       const { offset, limit, want } = query;
       const ranked = await rankHere(query, [], offset + limit);
       const points = await withPoints(reading, partition, ranked.slice(offset), want);
       return points.map(({ entry, point }) => ({ ...point, ...scoreOf(entry) }));
     },
-    answerGroups: (query) => groupRanked(reading, partition, query, (limit) => rankHere(query, [], limit)),
-    withoutOrders: (query) => replaced(query, []),
+    answerGroups: (query: GroupQuery): Promise<PointGroup[]> =>
+      groupRanked(reading, partition, query, (limit) => rankHere(query, [], limit)),
+    /** One that Qdrant can rank, with the points that other prefetches find in their place. */
+    withoutOrders: <Query extends Searched>(query: Query): Promise<Query> => replaced(query, []),
   };
 }
 

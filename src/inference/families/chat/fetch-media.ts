@@ -9,15 +9,7 @@ import { type Fetched, guardedFetch } from '../../../net/guarded-fetch.ts';
 import { type FetchedBytes, InlineMedia } from './inline-media.ts';
 
 /** Fetches what callers name by URL, for targets that take it inline only. */
-export interface MediaFetcher {
-  /** All of it or the first failure: a 400 that names the part, or a 503. `timeoutMs` is for all together. */
-  fetch(
-    needed: readonly MediaUrl[],
-    owner: MediaOwner,
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<FetchedBytes | Failure>;
-}
+export type MediaFetcher = ReturnType<typeof createMediaFetcher>;
 
 /** Whose turn it takes, and the room that what came takes. */
 export interface MediaOwner {
@@ -36,10 +28,16 @@ const runningMax = 64;
 const timeoutMaxMs = 15_000;
 
 /** `rules` are those in force. Every hop calls `resolve` again. */
-export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): MediaFetcher {
+export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }) {
   const running = createTurns({ name: 'Pictures to fetch', places: runningMax, waitingMax: 0, tenantWaitingMax: 0 });
   return {
-    async fetch(needed, { tenant, held }, timeoutMs, signal) {
+    /** All of it or the first failure: a 400 that names the part, or a 503. `timeoutMs` is for all together. */
+    async fetch(
+      needed: readonly MediaUrl[],
+      { tenant, held }: MediaOwner,
+      timeoutMs: number,
+      signal: AbortSignal,
+    ): Promise<FetchedBytes | Failure> {
       const different = [...new Map(needed.map((one) => [one.url, one])).values()];
       const last = different[urlsMax];
       if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);

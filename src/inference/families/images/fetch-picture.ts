@@ -4,10 +4,7 @@ import { guardedFetch } from '../../../net/guarded-fetch.ts';
 import { type CheckedPicture, checkedPicture, type PictureForm } from './image-codec.ts';
 
 /** Fetches pictures that upstreams made and named by URL. */
-export interface PictureFetcher {
-  /** `upstreamHost`: the upstream's own host and port, where it may be private, since the operator wrote it. */
-  fetch(url: string, order: PictureOrder): Promise<CheckedPicture | Fault>;
-}
+export type PictureFetcher = ReturnType<typeof createPictureFetcher>;
 
 export interface PictureOrder {
   upstreamHost: string | null;
@@ -21,9 +18,10 @@ const bytesMax = 48 * 1024 * 1024;
 const timeoutMaxMs = 60_000;
 
 /** `rules` are those in force. Every hop calls `resolve` again. */
-export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): PictureFetcher {
+export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }) {
   return {
-    async fetch(url, { upstreamHost, as, timeoutMs, signal }) {
+    /** `upstreamHost`: the upstream's own host and port, where it may be private, since the operator wrote it. */
+    async fetch(url: string, { upstreamHost, as, timeoutMs, signal }: PictureOrder): Promise<CheckedPicture | Fault> {
       const { ports, allow_private: allowed } = parts.rules();
       const guard = createFetchGuard(
         { ports, allow_private: upstreamHost === null ? allowed : [...allowed, upstreamHost] },

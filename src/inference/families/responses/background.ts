@@ -17,7 +17,22 @@ import type { ResponsesServices } from './services.ts';
 import { saltOfId } from './stored-responses.ts';
 
 /** Responses that run without their callers. */
-export type BackgroundRuns = ReturnType<typeof createBackgroundRuns>;
+export interface BackgroundRuns {
+  /**
+   * Keeps a response as queued and runs it when its tenant's turn comes. Its place among the running requests of its key
+   * is held until it has ended. Throws a FailureError when it is refused.
+   */
+  begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
+  /** One that runs in this process. */
+  find(tenant: string, id: string): BackgroundRun | null;
+  /**
+   * The response as it is after the cancelling. Throws a FailureError for one that is no background response, or not
+   * there (null).
+   */
+  cancel(tenant: string, id: string): Promise<JsonObject | null>;
+  /** Stops all, each kept as failed. */
+  close(): Promise<void>;
+}
 
 /** Runs at once in this process, and those that wait, whose bodies are in memory. */
 const runsMax = 64;
@@ -30,7 +45,7 @@ const writeRetryMs = 1_000;
 /** When the server stops; the next process knows of those without an end that they run no more. */
 const stopTriesMax = 3;
 
-export function createBackgroundRuns(services: ResponsesServices) {
+export function createBackgroundRuns(services: ResponsesServices): BackgroundRuns {
   const { responses, clock, onTrouble } = services;
   const endpoint = responsesEndpoint(services);
   const turns = createTurns({ name: 'Background responses', places: runsMax, waitingMax, waitingBytesMax });
@@ -120,18 +135,9 @@ export function createBackgroundRuns(services: ResponsesServices) {
   }
 
   return {
-    /**
-     * Keeps a response as queued and runs it when its tenant's turn comes. Its place among the running requests of its
-     * key is held until it has ended. Throws a FailureError when it is refused.
-     */
     begin,
-    /** One that runs in this process. */
-    find: (tenant: string, id: string): BackgroundRun | null => runs.get(keyOf(tenant, id))?.run ?? null,
-    /**
-     * The response as it is after the cancelling. Throws a FailureError for one that is no background response, or not
-     * there (null).
-     */
-    async cancel(tenant: string, id: string): Promise<JsonObject | null> {
+    find: (tenant, id) => runs.get(keyOf(tenant, id))?.run ?? null,
+    async cancel(tenant, id) {
       const stored = await responses.find(tenant, id);
       if (stored === null) return null;
       if (stored.response.background !== true) throw new FailureError(notInBackground);
@@ -147,8 +153,7 @@ export function createBackgroundRuns(services: ResponsesServices) {
       }
       return (await responses.find(tenant, id))?.response ?? null;
     },
-    /** Stops all, each kept as failed. */
-    async close(): Promise<void> {
+    async close() {
       stopLooking?.();
       triesMax = stopTriesMax;
       const all = [...runs.values()];

@@ -10,16 +10,7 @@ export type StoredItem = JsonObject & { id: string };
 type What = 'input' | 'answer' | 'events' | 'metadata' | 'item';
 
 /** Seals and opens the parts of rows that callers wrote and models answered. */
-export interface SealedRows {
-  /** Seals a text as it is, anything else as its JSON. */
-  seal(value: unknown, tenant: string, id: string, what: What): Buffer;
-  /** Throws for what another secret sealed: nothing else can be wrong with a row of ours. */
-  text(sealed: Uint8Array, tenant: string, id: string, what: What): string;
-  /** The JSON in it. Throws as `text` does. */
-  open<T>(sealed: Uint8Array, tenant: string, id: string, what: What): T;
-  items(tenant: string, conversation: string, items: readonly StoredItem[]): Promise<ItemRow[]>;
-  item(tenant: string, conversation: string, row: ItemRow): StoredItem;
-}
+export type SealedRows = ReturnType<typeof sealedRows>;
 
 const atOnce = 250;
 
@@ -33,23 +24,27 @@ export async function inTurns<From, To>(all: readonly From[], work: (one: From) 
   return results;
 }
 
-export function sealedRows(sealer: Sealer): SealedRows {
-  const rows: SealedRows = {
-    seal: (value, tenant, id, what) =>
+export function sealedRows(sealer: Sealer) {
+  const rows = {
+    /** Seals a text as it is, anything else as its JSON. */
+    seal: (value: unknown, tenant: string, id: string, what: What): Buffer =>
       sealer.seal(
         Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
         partContext(tenant, id, what),
       ),
-    text(sealed, tenant, id, what) {
+    /** Throws for what another secret sealed: nothing else can be wrong with a row of ours. */
+    text(sealed: Uint8Array, tenant: string, id: string, what: What): string {
       const plain = sealer.open(sealed, partContext(tenant, id, what));
       if (plain === null) throw new Unopenable(`The ${what} of '${id}'`);
       return plain.toString('utf8');
     },
-    open: <T>(sealed: Uint8Array, tenant: string, id: string, what: What) =>
+    /** The JSON in it. Throws as `text` does. */
+    open: <T>(sealed: Uint8Array, tenant: string, id: string, what: What): T =>
       JSON.parse(rows.text(sealed, tenant, id, what)) as T,
-    items: (tenant, conversation, items) =>
+    items: (tenant: string, conversation: string, items: readonly StoredItem[]): Promise<ItemRow[]> =>
       inTurns(items, (one) => ({ id: one.id, item: rows.seal(one, tenant, `${conversation} ${one.id}`, 'item') })),
-    item: (tenant, conversation, { id, item }) => rows.open(item, tenant, `${conversation} ${id}`, 'item'),
+    item: (tenant: string, conversation: string, { id, item }: ItemRow): StoredItem =>
+      rows.open(item, tenant, `${conversation} ${id}`, 'item'),
   };
   return rows;
 }

@@ -15,25 +15,9 @@ const batchWorkMs = 60_000;
 const longMax = 2;
 
 /** The queries of calls, in the turns of their tenants, so that no call keeps the thread from those of others. */
-export interface QueryBatches {
-  /**
-   * `one` begins a query. Between its steps no other call of the tenant runs; others come in between the queries of a
-   * long batch. Rejects with an error of `one`, or a FailureError: 400 for a batch that takes too long.
-   */
-  run<Query, Found>(
-    tenant: string,
-    queries: readonly Query[],
-    one: (query: Query, budget: AnswerBudget) => Steps<Found>,
-  ): Promise<readonly Found[]>;
-  /** Queries that have not ended are refused (503) at their next step. */
-  close(): void;
-}
+export type QueryBatches = ReturnType<typeof createQueryBatches>;
 
-export function createQueryBatches(
-  clock: Pick<Clock, 'monotonicMs'>,
-  bounds: CallBounds,
-  turns: WorkTurns,
-): QueryBatches {
+export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: CallBounds, turns: WorkTurns) {
   let closed = false;
   /** Tenants whose long batch is under way. */
   const running = new Set<string>();
@@ -133,13 +117,22 @@ export function createQueryBatches(
   }
 
   return {
-    async run(tenant, queries, one) {
+    /**
+     * `one` begins a query. Between its steps no other call of the tenant runs; others come in between the queries of a
+     * long batch. Rejects with an error of `one`, or a FailureError: 400 for a batch that takes too long.
+     */
+    async run<Query, Found>(
+      tenant: string,
+      queries: readonly Query[],
+      one: (query: Query, budget: AnswerBudget) => Steps<Found>,
+    ): Promise<readonly Found[]> {
       const waits = turns.goOn(tenant);
       if (waits !== null) await waits;
       const found = await inOneGo(tenant, queries, one);
       return found ?? long(tenant, () => inTurns(tenant, queries, one));
     },
-    close() {
+    /** Queries that have not ended are refused (503) at their next step. */
+    close(): void {
       closed = true;
     },
   };
