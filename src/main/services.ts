@@ -1,3 +1,4 @@
+import type { KeyRing } from '../books/auth/key-ring.ts';
 import type { CacheStore } from '../books/metering/cache-store.ts';
 import { createGiveBack } from '../books/metering/give-back.ts';
 import type { Notices } from '../books/metering/notices/notices.ts';
@@ -21,8 +22,16 @@ import { createTokenCounter } from '../inference/families/chat/token-counter.ts'
 import { createEmbeddingCodec } from '../inference/families/embeddings/embedding-codec.ts';
 import { createPictureFetcher } from '../inference/families/images/fetch-picture.ts';
 import { createImageCodec } from '../inference/families/images/image-codec.ts';
+import { createMcpCalls } from '../inference/families/mcp/calls-for-models.ts';
+import { createPageFetch } from '../inference/families/pages/fetch-page.ts';
+import { openTools, type Tools, type ToolsOptions } from '../inference/families/pages/open-tools.ts';
+import { createPageModel } from '../inference/families/pages/page-model.ts';
 import { createStoredResponses } from '../inference/families/responses/stored-responses.ts';
+import { createWebSearch } from '../inference/families/search/web-search.ts';
 import { createVoiceLists } from '../inference/families/speech/voice-lists.ts';
+import { type VectorEndpoint, vectorEndpoint } from '../inference/families/vectors/endpoint.ts';
+import { createFileSearch, type StoreUsed } from '../inference/families/vectors/search-files.ts';
+import type { ServerToolPorts } from '../inference/server-tools/tool-ports.ts';
 import { RefusedFormats } from '../inference/spine/attempts/refused-formats.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import type { SpineServices } from '../inference/spine/services.ts';
@@ -36,6 +45,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { createRetryBudget } from '../routing/rolling-counts.ts';
 import { boundedPages } from '../stores/bounded-pages.ts';
 import { accountOfTenant } from '../stores/storage-sizes.ts';
+import type { PageModel } from '../tools/page-model.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { VectorEngine } from '../vectors/vector-engine.ts';
 import type { Books } from './books.ts';
@@ -43,7 +53,6 @@ import type { Callers } from './callers.ts';
 import { openBucketFolder } from './files.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { type OpenedMcp, openMcp } from './mcp.ts';
-import { type BaseServices, openServerTools, type ServerTools } from './server-tools.ts';
 import type { Storage } from './storage.ts';
 
 export interface ServicesParts
@@ -217,4 +226,46 @@ function openStoring({
         book.keep(accountOfTenant(tenant), 'responses', bytes, write, (written) => (written === false ? 0 : bytes)),
     }),
   };
+}
+
+/** Services of requests without the tools of this server. */
+type BaseServices = Omit<Services, 'serverTools'>;
+
+interface ServerTools {
+  web: Tools;
+  /** Writes of pages. */
+  pageModel: PageModel;
+  vectorCalls: VectorEndpoint;
+  /** Run tools for models. */
+  ports: ServerToolPorts;
+}
+
+/** The web tools, and what runs tools for models. */
+function openServerTools(
+  base: BaseServices,
+  parts: Omit<ToolsOptions, 'services' | 'model'> & {
+    ring: Pick<KeyRing, 'principalOf'>;
+    vectors: VectorEngine;
+    mcp: Pick<OpenedMcp, 'guarded' | 'upstream'>;
+    storeUsed: StoreUsed;
+  },
+): ServerTools {
+  const { ring, vectors, mcp, storeUsed } = parts;
+  // A question about a page names no tools.
+  const pageModel = createPageModel({ ...base, serverTools: { ports: null } }, ring);
+  const web = openTools({ ...parts, services: base, model: pageModel });
+  const vectorCalls = vectorEndpoint(base, vectors);
+  const { search, reader } = web;
+  const ports: ServerToolPorts = {
+    // The pages that callers have read are searched where the operator says so alone.
+    has: (kind) =>
+      kind !== 'web_search' ||
+      base.snapshots.current.config.tools.search.providers.length > 0 ||
+      search.engines().some(({ driver }) => driver !== null),
+    searchWeb: createWebSearch(base, search),
+    searchFiles: createFileSearch(base, vectorCalls, storeUsed),
+    fetchPage: createPageFetch(base, reader),
+    openMcp: createMcpCalls({ services: base, ...mcp }),
+  };
+  return { web, pageModel, vectorCalls, ports };
 }

@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { bucketsOf, callMilliIn, scopesOf } from '../books/metering/counter-scope.ts';
 import type { Counters } from '../books/metering/counters.ts';
 import { MemoryCounters } from '../books/metering/memory-counters.ts';
 import type { RecordOrder } from '../books/metering/record-store.ts';
 import { crashedEvent } from '../books/metering/settlement.ts';
 import { booksWithOpen, createLocalOnLoss } from '../books/metering/state-loss.ts';
+import { note } from '../cli/print.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { factsOf } from '../kernel/failure-facts.ts';
 import { workerApart } from '../kernel/leased-jobs.ts';
 import { namingLate, openEmbeddedBooks } from '../processes/books/embedded-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
@@ -25,7 +29,7 @@ import { later, type Stores } from '../stores/opened-stores.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
 import { placeOf } from '../stores/postgres/database.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
-import { openPostgres, postgresStorageSizes, readBooksId } from '../stores/postgres/open.ts';
+import { mayPass, openPostgres, postgresStorageSizes, readBooksId, whyUnusable } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
 import {
   createPostgresAccountStore,
@@ -44,7 +48,6 @@ import { createStorageSizes } from '../stores/sqlite/storage-sizes.ts';
 import * as sqlite from '../stores/sqlite/stores.ts';
 import { lateVectorStores } from '../stores/vectors/late-vector-stores.ts';
 import { createVectorRegistry } from '../stores/vectors/vector-registry.ts';
-import { createPatient, toLogAndStderr } from './patient-start.ts';
 
 export interface StoreOptions {
   config: Config;
@@ -264,3 +267,45 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
 
 /** Every click in the dashboard waits for its session. */
 const sessionAnswerMaxMs = 1_000;
+
+/** Tries a step of a start again while PostgreSQL may only just be coming up, or is slow. */
+type Patient = <T>(step: () => Promise<T>) => Promise<T>;
+
+/** A step is begun again until then: a start that comes before its database need not be ordered behind it. */
+const waitMaxMs = 60_000;
+const retryMs = 1_000;
+
+/** `place`: the database in messages. The first wait of a start is in the log, and on stderr. */
+function createPatient(place: string, onTrouble: (message: string) => void): Patient {
+  let isAnnounced = false;
+  return async (step) => {
+    const untilMs = performance.now() + waitMaxMs;
+    for (;;) {
+      try {
+        return await step();
+      } catch (error) {
+        const why = whyWait(error, place);
+        if (why === null) throw error;
+        if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
+        const message = `${why} Culvert waits for it, at most ${waitMaxMs / 1_000} s.`;
+        if (!isAnnounced) toLogAndStderr(onTrouble)(message);
+        isAnnounced = true;
+        await pause(retryMs);
+      }
+    }
+  };
+}
+
+/** Into the log and on stderr, which people at a terminal read. */
+function toLogAndStderr(onTrouble: (message: string) => void): (message: string) => void {
+  return (message) => {
+    onTrouble(message);
+    note(message);
+  };
+}
+
+/** Null: waiting does not help, or it is a defect. */
+function whyWait(error: unknown, place: string): string | null {
+  if (!(error instanceof FailureError)) return whyUnusable(error, place);
+  return error.failure.kind === 'quota-unavailable' ? factsOf(error.failure, 0).message : null;
+}

@@ -3,11 +3,11 @@ import { costMilliOf } from '../../books/metering/settlement.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { PromptMessage } from '../models/prompted-body.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import type { TargetChoice } from '../models/steps.ts';
 import { costHeaders } from './answer.ts';
 import type { ServeServices } from './answer-cache.ts';
 import { askAgain } from './ask-again.ts';
 import { runAttempts } from './attempts/run-attempts.ts';
-import { withChosen } from './chosen-targets.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { holdCall, newProgress } from './held-call.ts';
 import type { Job } from './job.ts';
@@ -279,4 +279,22 @@ export function jobOf(
     atEnd: [],
     progress: newProgress(calls),
   };
+}
+
+/** A plan with the targets that steps choose, in their order. */
+async function withChosen<P extends Plan>(
+  chooses: (targets: readonly string[]) => Promise<TargetChoice>,
+  plan: P,
+): Promise<P | Failure> {
+  const { targets } = plan.query;
+  const names = targets.map(({ target }) => `${target.provider}/${target.model}`);
+  const chosen = await chooses([...new Set(names)]);
+  if (chosen === null) return plan;
+  if (isFailure(chosen)) return chosen;
+  // Each is tried after all targets before it.
+  const ordered = chosen.flatMap((name, rank) =>
+    targets.filter((_, at) => names[at] === name).map((candidate) => ({ ...candidate, rank })),
+  );
+  const { prefer: _, ...query } = plan.query;
+  return { ...plan, query: { ...query, targets: ordered } };
 }

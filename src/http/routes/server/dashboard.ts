@@ -1,7 +1,6 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { Dashboard } from '../../dashboard/create-dashboard.ts';
 import type { Exchange, Route } from '../../exchange.ts';
-import { scimRoutes } from './scim.ts';
 
 /** The dashboard's files and its sessions; `dashboard` is loaded with the first request. */
 export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
@@ -54,4 +53,20 @@ export function dashboardRoutes(dashboard: () => Promise<Dashboard>): Route[] {
     session('POST', 'saml/acs', fromSaml, ({ saml }, exchange) => saml.consume(exchange)),
     session('GET', 'saml/metadata', metadata, ({ saml }, exchange) => saml.metadata(exchange)),
   ];
+}
+
+/** SCIM 2.0 for directories such as Entra ID and Okta; `door` is loaded with the first request. */
+function scimRoutes(door: (exchange: Exchange) => Promise<void>): Route[] {
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+  return methods.map((method) => ({
+    method,
+    path: '/scim/v2/*',
+    // Its token is that of dashboard.scim.
+    auth: 'session',
+    quota: 'none',
+    endpoint: 'scim',
+    summary: 'SCIM 2.0: a directory provisions operators',
+    dialect: openAiChat,
+    handle: door,
+  }));
 }

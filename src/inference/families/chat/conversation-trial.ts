@@ -1,24 +1,33 @@
-import type { AnswerHead, CallerDialect, CallerDialectId, UpstreamDialect } from '../../../formats/dialects/dialect.ts';
+import type {
+  AnswerHead,
+  CallerDialect,
+  CallerDialectId,
+  PassingReader,
+  UpstreamDialect,
+  WholeGatherer,
+} from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { MediaUrl } from '../../../formats/neutral/media-urls.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import type { ServerTurn } from '../../../formats/neutral/server-turn.ts';
 import type { ThinkTags } from '../../../formats/neutral/tagged-thoughts.ts';
+import type { Usage } from '../../../formats/neutral/usage.ts';
 import { bareName } from '../../../formats/providers/model-facts.ts';
 import type { Provider } from '../../../formats/providers/provider.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { dialectFor } from '../../../routing/capability.ts';
 import type { Target } from '../../../routing/target.ts';
-import { isEventStream } from '../../../upstream/transport/sse-reader.ts';
+import { createSplitter, isEventStream } from '../../../upstream/transport/sse-reader.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';
 import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../../spine/answer.ts';
-import type { AnswerReader } from '../../spine/answer-reader.ts';
+import { type AnswerReader, tooLargeEvent } from '../../spine/answer-reader.ts';
 import { Attempt } from '../../spine/attempts/attempt.ts';
 import type { Trial } from '../../spine/attempts/trial.ts';
 import type { AttemptParts, Job, PreparedBody } from '../../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../../spine/pass-through.ts';
-import type { AttemptSink, Chunk, Client } from '../../spine/sink.ts';
+import type { AttemptSink, Bytes, Chunk, Client } from '../../spine/sink.ts';
 import { type AnswerPlace, type AnswerStep, type KeepingSteps, throughSteps } from '../../spine/steps/after.ts';
 import type {
   ConversationBody,
@@ -29,7 +38,6 @@ import type {
 } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, TaggedSource, WholeSource } from './converted-answer.ts';
 import type { RequestMedia } from './fetch-media.ts';
-import { GatheredStream } from './gathered-stream.ts';
 import { storingPassedBytes } from './passed-answers.ts';
 import { ProofTrial, proofBytesMax, proofMarks, thoughtWords, withoutProofs } from './refused-proofs.ts';
 
@@ -259,4 +267,62 @@ function readerFor(
     onGiven,
     callersToolNames,
   });
+}
+
+/** A whole answer that came as a stream of its caller's own format: the provider's own, with the ids that it gave. */
+class GatheredStream implements AnswerReader {
+  contentEvents = 0;
+  readonly malformedLines = 0;
+  done = false;
+  fault: Fault | null = null;
+  readonly #reader: PassingReader;
+  readonly #gatherer: WholeGatherer;
+  readonly #splitter: ReturnType<typeof createSplitter>;
+  readonly #whole: PassedWhole;
+
+  constructor(dialect: CallerDialect & UpstreamDialect, gatherer: WholeGatherer, options: PassingOptions) {
+    this.#reader = dialect.readInPassing();
+    this.#gatherer = gatherer;
+    this.#splitter = createSplitter(options.contentType ?? '', dialect);
+    this.#whole = new PassedWhole(dialect, options);
+  }
+
+  get usage(): Usage | null {
+    return this.#whole.usage ?? this.#reader.seen.usage;
+  }
+
+  get outputTokensSeen(): number {
+    return this.#reader.seen.outputTokensSeen;
+  }
+
+  push(chunk: Buffer): null {
+    if (this.fault !== null || this.done) return null;
+    for (const event of this.#splitter.push(chunk)) this.#step(event);
+    if (this.#splitter.tooLarge) this.fault ??= tooLargeEvent();
+    return null;
+  }
+
+  finish(): Bytes | null {
+    if (this.fault === null && !this.done) for (const event of this.#splitter.end()) this.#step(event);
+    if (this.fault !== null) return null;
+    const whole = this.#gatherer.whole();
+    if (whole === null) {
+      this.fault = fault('truncated', 'ended the stream before its terminal event');
+      return null;
+    }
+    this.#whole.push(Buffer.from(JSON.stringify(whole)));
+    const out = this.#whole.finish();
+    this.fault = this.#whole.fault;
+    this.contentEvents = Math.max(this.contentEvents, this.#whole.contentEvents);
+    return out;
+  }
+
+  #step(event: { event: string; data: string }): void {
+    if (this.fault !== null || this.done) return;
+    const { content, fault: found } = this.#reader.step(event);
+    this.fault = found;
+    if (content) this.contentEvents++;
+    this.#gatherer.step(event);
+    this.done = this.#reader.seen.terminal;
+  }
 }
