@@ -40,38 +40,7 @@ const rampRequestsMin = 3;
  * Health of every upstream, shared by all requests of the process; it survives configuration reloads. All times are
  * monotonic ms, given by the caller.
  */
-export interface Health {
-  /** One lane a credential, in the target's order; made at first sight. */
-  lanes(target: Target): readonly Lane[];
-  /** An attempt is about to be dispatched. `probe` when it tests an open lane; `attempt` is the probe's owner. */
-  began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe';
-  /** First content after `firstTokenMs`. */
-  firstToken(lane: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void;
-  /** Exactly once for each `began`. */
-  ended(lane: Lane, attempt: object, end: LaneEnd, nowMs: number): void;
-  /**
-   * An answer has stopped after its first content for far longer than usual: it counts as failed before any timeout.
-   * `repeated`: as in `LaneEnd`.
-   */
-  stalled(lane: Lane, attempt: object, seen: { tenant: string; repeated: boolean }, nowMs: number): void;
-  /** Requests are in flight, and nothing was heard of any for longer than usual. */
-  fellSilent(lane: Lane, nowMs: number): void;
-  /** An active health check, or a list of models, of the target's provider; a failed check opens it for `forMs`. */
-  checked(target: Target, outcome: 'passed' | 'failed', forMs: number, nowMs: number): void;
-  /** Lanes at rest that are due a look by a cheap call; each is being looked at until its `ended` is called. */
-  dueLooks(nowMs: number): RestLook[];
-  /** After a reload: forgets what none of these targets names. What is known of one in another use stays with it. */
-  retain(targets: Iterable<Target>): void;
-  /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
-  status(targets: readonly Target[], nowMs: number): ModelStatus;
-  snapshot(nowMs: number): HealthSnapshot;
-  /** The state of every known lane, for hints to other processes. */
-  states(): Iterable<LaneState>;
-  /** Made at first sight. */
-  stateOf(targetId: string, credentialId: string): LaneState;
-  /** The wall-clock time of a monotonic one, for people. */
-  wallMs(monotonicMs: number): number;
-}
+export type Health = Pick<LiveHealth, keyof LiveHealth>;
 
 export interface LaneEnd {
   class: OutcomeClass;
@@ -104,7 +73,7 @@ export function createHealth({ clock }: { clock: Clock }): Health {
   return new LiveHealth(clock);
 }
 
-class LiveHealth implements Health {
+class LiveHealth {
   readonly #clock: Clock;
   readonly #states = new Map<string, LaneState>();
   /** Ids of targets with states. Of 10,000 targets few were tried: the others are passed over. */
@@ -116,6 +85,7 @@ class LiveHealth implements Health {
     this.#clock = clock;
   }
 
+  /** One lane a credential, in the target's order; made at first sight. */
   lanes(target: Target): readonly Lane[] {
     let view = this.#views.get(target);
     if (view === undefined) {
@@ -130,6 +100,7 @@ class LiveHealth implements Health {
     return view;
   }
 
+  /** An attempt is about to be dispatched. `probe` when it tests an open lane; `attempt` is the probe's owner. */
   began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe' {
     const { state } = lane;
     state.inFlight++;
@@ -145,6 +116,7 @@ class LiveHealth implements Health {
     return 'probe';
   }
 
+  /** First content after `firstTokenMs`. */
   firstToken({ state }: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void {
     state.awaiting--;
     state.respondedAtMs = nowMs;
@@ -155,6 +127,7 @@ class LiveHealth implements Health {
       state.breaker = afterEvent(state.breaker, { type: 'probe-spoke' }, nowMs);
   }
 
+  /** Exactly once for each `began`. */
   ended({ state }: Lane, attempt: object, end: LaneEnd, nowMs: number): void {
     state.inFlight--;
     if (end.content === 'none') {
@@ -170,6 +143,10 @@ class LiveHealth implements Health {
     else endedNeutrally(state, end, effect.rest, isProbeOwner, nowMs);
   }
 
+  /**
+   * An answer has stopped after its first content for far longer than usual: it counts as failed before any timeout.
+   * `repeated`: as in `LaneEnd`.
+   */
   stalled({ state }: Lane, attempt: object, seen: { tenant: string; repeated: boolean }, nowMs: number): void {
     if (!seen.repeated) state.share.failed(seen.tenant, nowMs);
     broke(state, seen, nowMs);
@@ -180,6 +157,7 @@ class LiveHealth implements Health {
       state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
   }
 
+  /** Requests are in flight, and nothing was heard of any for longer than usual. */
   fellSilent({ state }: Lane, nowMs: number): void {
     state.breaker = afterEvent(
       state.breaker,
@@ -188,6 +166,7 @@ class LiveHealth implements Health {
     );
   }
 
+  /** An active health check, or a list of models, of the target's provider; a failed check opens it for `forMs`. */
   checked(target: Target, outcome: 'passed' | 'failed', forMs: number, nowMs: number): void {
     if (outcome === 'failed') {
       for (const { state } of this.lanes(target))
@@ -201,6 +180,7 @@ class LiveHealth implements Health {
     }
   }
 
+  /** Lanes at rest that are due a look by a cheap call; each is being looked at until its `ended` is called. */
   dueLooks(nowMs: number): RestLook[] {
     const looks: RestLook[] = [];
     for (const state of this.#states.values()) {
@@ -212,6 +192,7 @@ class LiveHealth implements Health {
     return looks;
   }
 
+  /** After a reload: forgets what none of these targets names. What is known of one in another use stays with it. */
   retain(targets: Iterable<Target>): void {
     const tried = new Set([...this.#tried].flatMap((id) => [id, targetIdIn(id)]));
     const current = new Set<string>();
@@ -226,6 +207,7 @@ class LiveHealth implements Health {
     this.#forgetUnused();
   }
 
+  /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
   status(targets: readonly Target[], nowMs: number): ModelStatus {
     const anyTried = targets.some(({ id }) => this.#tried.has(id));
     if (!anyTried && targets.some(({ credentials }) => credentials.length > 0)) return 'healthy';
@@ -236,14 +218,17 @@ class LiveHealth implements Health {
     return snapshotOf(this.#states.values(), nowMs);
   }
 
+  /** The state of every known lane, for hints to other processes. */
   states(): Iterable<LaneState> {
     return this.#states.values();
   }
 
+  /** The wall-clock time of a monotonic one, for people. */
   wallMs(monotonicMs: number): number {
     return monotonicMs + this.#clock.wallMs() - this.#clock.monotonicMs();
   }
 
+  /** Made at first sight. */
   stateOf(targetId: string, credentialId: string): LaneState {
     const id = laneId(targetId, credentialId);
     let state = this.#states.get(id);

@@ -23,29 +23,7 @@ export interface Session {
 }
 
 /** Sessions of the dashboard, over their store. Store errors are FailureErrors. */
-export interface Sessions {
-  /** `secret` is the cookie's, and kept nowhere. */
-  open(proof: Proof, from: SessionOrigin): Promise<{ secret: string; session: Session } | Failure>;
-  /**
-   * Null: there is none, it has ended, or its key or operator is gone. `address` is checked for keys that are bound to
-   * addresses.
-   */
-  find(secret: string, address: () => string | null): Promise<Session | null>;
-  /** Ends the one with this secret, if there is one. */
-  end(secret: string): Promise<void>;
-  /** Sessions that are not over, newest first. */
-  list(): Promise<readonly KnownSession[]>;
-  /** False when there is none. */
-  endById(id: string): Promise<boolean>;
-  /** Credential that a login link gives; null: there is no admin key. */
-  adminCredential(): string | null;
-  /** A login that works once, for the holder of this credential. */
-  issueToken(credential: string): Promise<{ token: string; endsMs: number }>;
-  /** Null: it never was, was used, or is over. */
-  redeemToken(token: string): Promise<Proof | null>;
-  /** False when this assertion of this issuer has logged a browser in before, at any replica. */
-  useAssertion(assertion: { issuer: string; id: string; endsMs: number }): Promise<boolean>;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 /** A session of a row, with its present key or operator. */
 export type KnownSession = Omit<SessionRow, 'hash' | 'credential' | 'operator'> & { who: Opened };
@@ -81,7 +59,7 @@ export function createSessions(parts: {
   ring: Pick<KeyRing, 'opens' | 'operator' | 'adminHash'>;
   clock: Clock;
   rules(): SessionRules;
-}): Sessions {
+}) {
   const { store, ring, clock, rules } = parts;
 
   function endOf(row: SessionRow): number {
@@ -114,7 +92,11 @@ export function createSessions(parts: {
   }
 
   return {
-    async open(proof, { address, agent }) {
+    /** `secret` is the cookie's, and kept nowhere. */
+    async open(
+      proof: Proof,
+      { address, agent }: SessionOrigin,
+    ): Promise<{ secret: string; session: Session } | Failure> {
       const { login } = proof;
       const credential = 'credential' in proof ? proof.credential : null;
       const operator = 'operator' in proof ? proof.operator : null;
@@ -137,7 +119,11 @@ export function createSessions(parts: {
       await (await store()).open(row, sessionsMax);
       return { secret, session: sessionOf(row, secret, who) };
     },
-    async find(secret, address) {
+    /**
+     * Null: there is none, it has ended, or its key or operator is gone. `address` is checked for keys that are bound
+     * to addresses.
+     */
+    async find(secret: string, address: () => string | null): Promise<Session | null> {
       const row = await rowOf(secret);
       const who = row === null ? null : whoOf(row, address);
       if (row === null || who === null) return null;
@@ -149,11 +135,13 @@ export function createSessions(parts: {
       }
       return sessionOf(row, secret, who);
     },
-    async end(secret) {
+    /** Ends the one with this secret, if there is one. */
+    async end(secret: string): Promise<void> {
       const row = await rowOf(secret);
       if (row !== null) await (await store()).end(row.id);
     },
-    async list() {
+    /** Sessions that are not over, newest first. */
+    async list(): Promise<readonly KnownSession[]> {
       const rows = await (await store()).list();
       return rows.flatMap((row) => {
         const { hash: _hash, credential: _credential, operator: _operator, ...rest } = row;
@@ -161,22 +149,27 @@ export function createSessions(parts: {
         return who === null ? [] : [{ ...rest, endsMs: endOf(row), who }];
       });
     },
-    async endById(id) {
+    /** False when there is none. */
+    async endById(id: string): Promise<boolean> {
       return (await store()).end(id);
     },
-    adminCredential: () => ring.adminHash(),
-    async issueToken(credential) {
+    /** Credential that a login link gives; null: there is no admin key. */
+    adminCredential: (): string | null => ring.adminHash(),
+    /** A login that works once, for the holder of this credential. */
+    async issueToken(credential: string): Promise<{ token: string; endsMs: number }> {
       const token = randomBytes(secretBytes).toString('base64url');
       const endsMs = clock.wallMs() + loginTokenMs;
       await (await store()).issueToken({ hash: hashKey(token), credential, endsMs });
       return { token, endsMs };
     },
-    async redeemToken(token) {
+    /** Null: it never was, was used, or is over. */
+    async redeemToken(token: string): Promise<Proof | null> {
       if (!secretPattern.test(token)) return null;
       const row = await (await store()).redeemToken(hashKey(token), clock.wallMs());
       return row === null ? null : { login: 'token', credential: row.credential };
     },
-    useAssertion: async ({ issuer, id, endsMs }) =>
+    /** False when this assertion of this issuer has logged a browser in before, at any replica. */
+    useAssertion: async ({ issuer, id, endsMs }: { issuer: string; id: string; endsMs: number }): Promise<boolean> =>
       (await store()).useAssertion(hashKey(`${issuer}\n${id}`), endsMs, clock.wallMs()),
   };
 }

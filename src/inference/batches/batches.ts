@@ -9,19 +9,7 @@ import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';
 
 /** The batches of all tenants: what may be asked of them, and the work at those that this process has leased. */
-export interface Batches {
-  /** Rejects with a FailureError when the tenant has too many. */
-  create(owner: BatchOwner, batch: NewBatchRequest): Promise<Batch>;
-  find(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
-  list(listed: Omit<ListedBatches, 'nowMs'>): Promise<Batch[]>;
-  /** Returns its state after that; null when there is none. */
-  cancel(tenant: string, format: BatchFormat, id: string): Promise<Batch | null>;
-  /** Only of one that has ended. */
-  remove(tenant: string, id: string): Promise<void>;
-  start(): Promise<void>;
-  /** Lines under way get a moment; batches go to the process that comes next. */
-  stop(): Promise<void>;
-}
+export type Batches = ReturnType<typeof createBatches>;
 
 export interface BatchOwner {
   tenant: string;
@@ -70,7 +58,7 @@ const begun = {
 
 const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'genbatch_' };
 
-export function createBatches(parts: BatchesParts): Batches {
+export function createBatches(parts: BatchesParts) {
   const { store, worker, clock, sealer, onTrouble } = parts;
   const leased = new LeasedJobs<BatchRow>({
     store,
@@ -95,7 +83,11 @@ export function createBatches(parts: BatchesParts): Batches {
 
   return {
     find,
-    async create(owner, { format, endpoint, inputFile, windowMs, ...facts }) {
+    /** Rejects with a FailureError when the tenant has too many. */
+    async create(
+      owner: BatchOwner,
+      { format, endpoint, inputFile, windowMs, ...facts }: NewBatchRequest,
+    ): Promise<Batch> {
       const createdMs = clock.wallMs();
       const id = newSortedId(idPrefix[format], createdMs);
       const caller = parts.callers.noteOf(owner.keyId);
@@ -114,15 +106,18 @@ export function createBatches(parts: BatchesParts): Batches {
       // It runs: a look that failed would make its caller begin another one.
       return openBatch(sealer, { ...row, ...begun });
     },
-    list: (listed) => listedBatches(parts, listed),
-    async cancel(tenant, format, id) {
+    list: (listed: Omit<ListedBatches, 'nowMs'>): Promise<Batch[]> => listedBatches(parts, listed),
+    /** Returns its state after that; null when there is none. */
+    async cancel(tenant: string, format: BatchFormat, id: string): Promise<Batch | null> {
       if ((await find(tenant, format, id)) === null) return null;
       await store.cancel(tenant, id, clock.wallMs());
       return find(tenant, format, id);
     },
-    remove: (tenant, id) => store.removeBatch(tenant, id),
-    start: () => leased.begin(intervals, () => prune(parts)),
-    async stop() {
+    /** Only of one that has ended. */
+    remove: (tenant: string, id: string): Promise<void> => store.removeBatch(tenant, id),
+    start: (): Promise<void> => leased.begin(intervals, () => prune(parts)),
+    /** Lines under way get a moment; batches go to the process that comes next. */
+    async stop(): Promise<void> {
       await leased.stop();
       await leased.release();
     },

@@ -13,23 +13,9 @@ import {
 } from './stored-files.ts';
 
 /** Files that come in several requests, each behind the bytes that are kept. Nobody else finds them before their end. */
-export interface ResumableFiles {
-  /** Begins one without any bytes. What is never finished goes with a later sweep. */
-  begin(tenant: string, file: Omit<NewFile, 'hold'>): Promise<StoredFile>;
-  /** One that was begun, with the bytes that are kept; null: the tenant has none. */
-  find(tenant: string, id: string): Promise<StoredFile | null>;
-  /**
-   * Keeps `content` behind what is kept, and resolves to all bytes. Rejects as `content` does: whole chunks that came
-   * before stay. Another append to the same file is refused with a FailureError.
-   */
-  append(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number>;
-  /** Makes it a file as all others. */
-  finish(file: StoredFile): Promise<void>;
-  /** Removes it with its bytes. Refused with a FailureError while they come. */
-  cancel(file: StoredFile): Promise<void>;
-}
+export type ResumableFiles = ReturnType<typeof createResumableFiles>;
 
-export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
+export function createResumableFiles(parts: StoredFilesParts) {
   const { store, contents, sealer, clock, onStored } = parts;
   /** Ids of files that this process appends to. */
   const busy = new Set<string>();
@@ -72,16 +58,22 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
   }
 
   return {
-    async begin(tenant, file) {
+    /** Begins one without any bytes. What is never finished goes with a later sweep. */
+    async begin(tenant: string, file: Omit<NewFile, 'hold'>): Promise<StoredFile> {
       const row = newRow(parts, tenant, file, clock.wallMs());
       await store.putFile(row);
       return openedRow(sealer, row);
     },
-    async find(tenant, id) {
+    /** One that was begun, with the bytes that are kept; null: the tenant has none. */
+    async find(tenant: string, id: string): Promise<StoredFile | null> {
       const row = await store.findUnfinished(tenant, id);
       return row === null ? null : openedRow(sealer, { ...row, bytes: await storedBytesOf(row) });
     },
-    async append(file, content, hold) {
+    /**
+     * Keeps `content` behind what is kept, and resolves to all bytes. Rejects as `content` does: whole chunks that came
+     * before stay. Another append to the same file is refused with a FailureError.
+     */
+    async append(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
       refuseBusy(file.id);
       busy.add(file.id);
       try {
@@ -90,8 +82,10 @@ export function createResumableFiles(parts: StoredFilesParts): ResumableFiles {
         busy.delete(file.id);
       }
     },
-    finish: ({ id }) => store.completeFile(id),
-    async cancel({ id, tenant, bytes }) {
+    /** Makes it a file as all others. */
+    finish: ({ id }: StoredFile): Promise<void> => store.completeFile(id),
+    /** Removes it with its bytes. Refused with a FailureError while they come. */
+    async cancel({ id, tenant, bytes }: StoredFile): Promise<void> {
       // What came behind the removal would stay for ever.
       refuseBusy(id);
       await contents.remove(id, Math.ceil(bytes / chunkBytes));

@@ -7,16 +7,10 @@ const payloadCharsMax = 4_096;
 const rowBytes = 128;
 
 /** Ids and payloads of one collection's points that searches have read from the disk, until they change. */
-export interface ReadRows {
-  row(slot: number): PointRow;
-  /** The slot has got another row, or none. */
-  forget(slot: number): void;
-  clear(): void;
-  close(): void;
-}
+export type ReadRows = ReturnType<typeof createReadRows>;
 
 /** `read`: from the disk, checked; its errors are thrown. */
-export function createReadRows(room: SharedRoom, read: (slot: number) => PointRow): ReadRows {
+export function createReadRows(room: SharedRoom, read: (slot: number) => PointRow) {
   /** The oldest first. */
   const rows = new Map<number, PointRow>();
 
@@ -32,8 +26,8 @@ export function createReadRows(room: SharedRoom, read: (slot: number) => PointRo
     room.took(bytesOf(row));
   }
 
-  const readRows: ReadRows = {
-    row(slot) {
+  const readRows = {
+    row(slot: number): PointRow {
       room.used(readRows);
       const known = rows.get(slot);
       if (known !== undefined) return known;
@@ -41,17 +35,18 @@ export function createReadRows(room: SharedRoom, read: (slot: number) => PointRo
       keep(slot, row);
       return row;
     },
-    forget(slot) {
+    /** The slot has got another row, or none. */
+    forget(slot: number): void {
       const row = rows.get(slot);
       if (row === undefined) return;
       rows.delete(slot);
       room.gave(bytesOf(row));
     },
-    clear() {
+    clear(): void {
       for (const row of rows.values()) room.gave(bytesOf(row));
       rows.clear();
     },
-    close: () => room.closed(readRows),
+    close: (): void => room.closed(readRows),
   };
   return readRows;
 }
