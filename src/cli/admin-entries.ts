@@ -44,9 +44,7 @@ export function lists<Flags = unknown>(entry: ListEntry<Flags>): CommandEntry {
   });
 }
 
-interface CallEntry<Reply, Flags> {
-  description: string;
-  example: string;
+interface CallEntry<Reply, Flags> extends Pick<ListEntry<Flags>, 'description' | 'example' | 'options' | 'query'> {
   /** Each is a `{name}` of the path, from the first on. */
   arguments?: readonly ArgumentEntry[];
   /** The id that the first of them names. Default: as it is. */
@@ -55,8 +53,6 @@ interface CallEntry<Reply, Flags> {
   check?(admin: AdminClient, flags: Flags, ...names: string[]): Promise<void>;
   /** The method, and the path below `/admin/v1`. */
   call: `${AdminMethod} /${string}`;
-  options?: readonly OptionEntry[];
-  query?(flags: Flags): AdminQuery;
   /** Default: no body. `given`: the arguments; one that may come several times is a list. */
   body?(flags: Flags, ...given: string[]): unknown;
   /** The reply for people, a line each; programs get it as JSON. `id`: as `idOf` gives it. */

@@ -7,6 +7,7 @@ import type { Refusal } from '../books/metering/refusal.ts';
 import type { CallerDialect, StreamWire } from '../formats/dialects/dialect.ts';
 import type { JsonSchema } from '../formats/neutral/described-check.ts';
 import type { Ending } from '../inference/families/realtime/realtime-session.ts';
+import type { ChargedCall } from '../inference/spine/held-call.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { ErrorContext, Failure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
@@ -14,17 +15,13 @@ import type { Trace } from '../kernel/trace.ts';
 import type { CallNews } from '../tools/mcp/call-news.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
-export interface Exchange {
+export interface Exchange extends Readonly<Pick<ChargedCall, 'requestId' | 'clientRequestId' | 'atMs' | 'startedMs'>> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** The caller that waits, and where its answer goes. */
   readonly client: Delivery;
   /** Its body, where it did not come over the wire; null: it is still to be read from `request`. */
   givenBody: Buffer | null;
-  /** Ours: `req_…`. */
-  readonly requestId: string;
-  /** The caller's x-request-id when it is a sane one. */
-  readonly clientRequestId: string | null;
   /** `server.public_url`, the beginning of links in errors. */
   readonly publicUrl: string | undefined;
   /** Path without the query; what the router matched and auth was decided on. */
@@ -33,9 +30,6 @@ export interface Exchange {
   readonly search: string;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly route: Route | null;
-  /** Wall-clock and monotonic ms of arrival. */
-  readonly atMs: number;
-  readonly startedMs: number;
   /** Set before `handle` on every route with `auth: 'key'`. */
   principal: Principal | null;
   /** Set before `handle` on every route with `auth: 'admin'`. */

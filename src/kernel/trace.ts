@@ -49,19 +49,32 @@ export interface TracedContent {
   output: string;
 }
 
+/** Facts of one call of a model that trace, route record and ledger all keep. */
+export interface AttemptFacts {
+  /** Its name in the configuration. */
+  provider: string;
+  model: string;
+  credential: string;
+  /** HTTP status; null: none came. */
+  status: number | null;
+  /** Ms from dispatch to its end, and to first content (null: none came). */
+  ms: number;
+  firstTokenMs: number | null;
+  costUsd: number | null;
+  /** Words of its fault, without secrets; null: it had none. */
+  message: string | null;
+}
+
 /** Result of one call of a model, at a provider or in this process. */
-export interface TracedAttempt {
+export interface TracedAttempt extends AttemptFacts {
   /** Identifies it to `passOn`. */
   part: object;
   /** Endpoint as the ledger names it: `chat`, `embeddings`… */
   endpoint: string;
-  /** Its name in the configuration, and its type in the catalog. */
-  provider: string;
+  /** The provider's type in the catalog. */
   type: string;
   /** Scheme, host and port; null: it runs in this process. */
   origin: string | null;
-  credential: string;
-  model: string;
   /** The answer's own name for its model, and why it ended; null: it did not say. */
   answeredAs: string | null;
   finishReason: string | null;
@@ -70,16 +83,10 @@ export interface TracedAttempt {
   /** Why it ran next to another one; null: it did not. */
   hedge: string | null;
   startedMs: number;
-  ms: number;
-  firstTokenMs: number | null;
-  /** HTTP status; null: none came. */
-  status: number | null;
-  /** `ok` or the fault's class, and its words, without secrets. */
+  /** `ok` or the fault's class. */
   class: string;
-  message: string | null;
   usage: TracedUsage | null;
   usageSource: string;
-  costUsd: number | null;
 }
 
 export interface TracedUsage {

@@ -2,6 +2,7 @@ import type { Loss } from '../formats/neutral/loss.ts';
 import type { OutcomeClass, TooLong } from '../formats/neutral/outcome.ts';
 import type { RequestNeeds } from '../formats/neutral/request.ts';
 import type { Usage, UsageSource } from '../formats/neutral/usage.ts';
+import type { AttemptFacts } from '../kernel/trace.ts';
 import type { Lane } from './lane.ts';
 import type { Preference } from './prefer.ts';
 import type { Credential, Target } from './target.ts';
@@ -169,23 +170,14 @@ export interface Verdict {
 }
 
 /** One attempt in the ledger. */
-export type AttemptRecord = {
+export type AttemptRecord = AttemptFacts & {
   target: string;
-  provider: string;
-  model: string;
-  credential: string;
   class: OutcomeClass;
-  status: number | null;
   /** Ms from the request's arrival to its dispatch: attempts may run in parallel. */
   startMs: number;
-  /** Ms from dispatch to its end, and to first content (null: none came). */
-  ms: number;
-  firstTokenMs: number | null;
   bytes: number;
   usage: Usage | null;
   usageSource: UsageSource;
-  costUsd: number | null;
-  message: string | null;
 };
 
 /** The explanation of one request, kept with its usage event. */

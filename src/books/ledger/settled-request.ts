@@ -1,4 +1,5 @@
 import type { Usage } from '../../formats/neutral/usage.ts';
+import type { AttemptFacts } from '../../kernel/trace.ts';
 
 /** Price that the caller pays in the end. */
 export interface Charge {
@@ -43,6 +44,7 @@ export interface SettledFacts {
     requestId: string;
     principal: { account: string; keyId: string; tenant: string; run?: { keyId: string } };
     endpoint: string;
+    /** The model, or what is there in its place; '' for none. */
     alias: string;
     tier: string | null;
     /** See `Counted` in metering/counter-scope.ts. */
@@ -58,21 +60,13 @@ export interface UsageRoute {
   [key: string]: unknown;
 }
 
-export interface UsageAttempt {
+export interface UsageAttempt extends AttemptFacts {
   /** `provider/model`; no provider's name holds a slash. */
   target: string;
-  provider: string;
-  model: string;
-  credential: string;
   class: string;
-  status: number | null;
   /** After the request's arrival; null in records of a version that did not keep it. */
   startMs: number | null;
-  ms: number;
-  firstTokenMs: number | null;
   bytes: number;
   usage: Usage | null;
   usageSource: string;
-  costUsd: number | null;
-  message: string | null;
 }

@@ -72,23 +72,15 @@ export interface Admitted {
   release(): void;
 }
 
-/** Request to a plan. `atMs` is wall-clock time of arrival. */
-export interface Claim {
-  requestId: string;
+/** Request to a plan. `reserve` sets `furtherScopes` where budgets within an account count it. */
+export interface Claim extends Omit<SettledFacts['claim'], 'principal'> {
   principal: Principal;
   admitted: Admitted;
-  endpoint: string;
-  /** The model, or what is there in its place; '' for none. */
-  alias: string;
-  tier: string | null;
   /** The end user and tag that the body names, for budgets within an account; absent or null: none. */
   user?: string | null;
   tag?: string | null;
-  /** Set by `reserve` where such budgets count it. */
-  furtherScopes?: string;
   costMilli: number;
   inputTokensEstimate: number;
-  atMs: number;
 }
 
 /** Quota held for a running request; settlement ends it. */

@@ -68,15 +68,20 @@ export interface BatchStore extends JobStore<BatchRow> {
   close(): Promise<void>;
 }
 
-export interface FileRow {
+/** A row that a tenant has. */
+export interface TenantRow {
   id: string;
   tenant: string;
+  createdMs: number;
+  /** Sealed. */
+  facts: Uint8Array;
+}
+
+/** `facts`: its name. */
+export interface FileRow extends TenantRow {
   purpose: string;
   bytes: number;
-  createdMs: number;
   expiresMs: number;
-  /** Sealed: its name. */
-  facts: Uint8Array;
 }
 
 export interface Listed {
@@ -100,9 +105,7 @@ export interface ListedBatches extends Listed {
 /** The vendor whose API it came by. */
 export type BatchFormat = 'openai' | 'anthropic' | 'gemini';
 
-export interface NewBatch {
-  id: string;
-  tenant: string;
+export interface NewBatch extends TenantRow {
   account: string;
   /** Owner of the quota that pays. */
   keyId: string;
@@ -110,11 +113,8 @@ export interface NewBatch {
   /** The path that its lines are for. */
   endpoint: string;
   inputFile: string;
-  createdMs: number;
   /** Time after which lines without an answer are not requested any more. */
   deadlineMs: number;
-  /** Sealed. */
-  facts: Uint8Array;
 }
 
 /** `failed`: its file cannot be read as a batch. */

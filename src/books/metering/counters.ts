@@ -91,12 +91,8 @@ export interface Hold {
 }
 
 /** Units held for a running request. */
-export interface Held {
+export interface Held extends Pick<Hold, 'requestId' | 'account' | 'scopes' | 'costMilli'> {
   kind: 'held';
-  requestId: string;
-  account: string;
-  scopes: readonly Scope[];
-  costMilli: number;
   /** Time of the bucket that has the units, ms since the epoch by the counters' clock. It goes into the ledger. */
   quotaMs: number;
   /** One for each of the hold's limits, in order. */
@@ -133,10 +129,7 @@ export interface Spent {
 }
 
 /** Amounts that a settled request gets back later, because what it paid for never came. The ledger has them already. */
-export interface Returned {
-  account: string;
-  scopes: readonly Scope[];
-  costMilli: number;
+export interface Returned extends Pick<Hold, 'account' | 'scopes' | 'costMilli'> {
   usdNano: number;
   /** Times of the buckets that have the units and the USD, as in the ledger. */
   quotaMs: number;

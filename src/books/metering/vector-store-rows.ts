@@ -1,4 +1,5 @@
 import type { JobStore, Lease } from '../../kernel/leased-jobs.ts';
+import type { TenantRow } from './batch-store.ts';
 
 /**
  * The port of vector stores (`/v1/vector_stores`), of the files in them and of the batches in which files came. The
@@ -43,34 +44,24 @@ export interface VectorStoreRows extends JobStore<StoreFileRow> {
   close(): Promise<void>;
 }
 
-export interface StoreRow {
-  id: string;
-  tenant: string;
+export interface StoreRow extends TenantRow {
   account: string;
   /** Owner of the quota that pays for its files. */
   keyId: string;
-  createdMs: number;
   activeMs: number;
   /** Null: never. */
   expiresMs: number | null;
-  /** Sealed. */
-  facts: Uint8Array;
 }
 
 export type StoreFileStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled';
 
-export interface NewStoreFile {
-  /** Id of this file in this store, and of its passages; those of later files are greater. */
-  id: string;
+/** `id`: of this file in this store, and of its passages; those of later files are greater. */
+export interface NewStoreFile extends TenantRow {
   store: string;
-  tenant: string;
   keyId: string;
   /** Id at `/v1/files`. */
   file: string;
   batch: string | null;
-  createdMs: number;
-  /** Sealed. */
-  facts: Uint8Array;
 }
 
 export interface StoreFileRow extends NewStoreFile {

@@ -19,7 +19,7 @@ export const results: CommandBody = {
   work: () => showResults,
 };
 
-interface ResultsFlags extends AdminFlags {
+export interface ResultsFlags extends AdminFlags {
   account?: string;
   from?: string;
   to?: string;

@@ -1,4 +1,4 @@
-import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
+import { type AdminClient, type AdminQuery, withAdmin } from '../admin-client.ts';
 import type { CommandBody } from '../command-table.ts';
 import { pastInstant } from '../instant-option.ts';
 import { adminOptions } from '../options.ts';
@@ -7,6 +7,7 @@ import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
 import { limitsOf, limitTable } from './people/windows.ts';
 import { recalculate } from './recalculate.ts';
+import type { ResultsFlags } from './results.ts';
 
 export const usage: CommandBody = {
   options: [
@@ -27,12 +28,8 @@ export const usage: CommandBody = {
   commands: { recalculate },
 };
 
-interface UsageFlags extends AdminFlags {
-  account?: string;
+interface UsageFlags extends ResultsFlags {
   groupBy: string;
-  from?: string;
-  to?: string;
-  csv?: boolean;
   focus?: boolean;
 }
 

@@ -1,4 +1,4 @@
-import type { StreamMark } from '../../formats/dialects/dialect.ts';
+import type { PassingFacts } from '../../formats/dialects/dialect.ts';
 import { isContent, type NeutralEvent, standsForContent } from '../../formats/neutral/event.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
@@ -11,7 +11,7 @@ import type { Bytes, Chunk } from './sink.ts';
  * a stream or whole. It takes pieces of any size; the attempt looks at the fields after each step. A stream ends
  * cleanly only if the upstream's end mark was seen.
  */
-export interface AnswerReader {
+export interface AnswerReader extends Readonly<Pick<PassingFacts, 'usage' | 'answeredAs' | 'finishReason' | 'mark'>> {
   /** Content of this chunk for the client; null when none (a whole answer shows all at `finish`). */
   push(chunk: Buffer): Chunk | null;
   /** The upstream's body ended. A stream's last bytes, or the whole answer; null when `fault` says it is none. */
@@ -22,17 +22,10 @@ export interface AnswerReader {
   readonly done: boolean;
   /** Set once the answer turned out to be an error, unreadable or cut. Earlier results of push are still good. */
   readonly fault: Fault | null;
-  /** The upstream's usage, or null. */
-  readonly usage: Usage | null;
   /** Lines of a converted stream that were skipped as unreadable. */
   readonly malformedLines: number;
   /** Rough count of output tokens that passed, for when the upstream never says; absent: none, as in sound. */
   readonly outputTokensSeen?: number;
-  /** Model that the answer names, and why it ended; null or absent: it has not said. */
-  readonly answeredAs?: string | null;
-  readonly finishReason?: string | null;
-  /** Place of the caller's stream, for dialects whose error frame must know. */
-  readonly mark?: StreamMark | undefined;
 }
 
 /** An answer that ends normally without content, and for which the provider counted nothing either. */

@@ -10,7 +10,9 @@ import type { HeaderList } from './sink.ts';
 
 /** Facts of an admitted call that its row in the ledger keeps. */
 export interface ChargedCall {
+  /** Ours: `req_…`. */
   requestId: string;
+  /** The caller's x-request-id when it is a sane one. */
   clientRequestId: string | null;
   principal: Principal;
   admitted: Admitted;

@@ -2,7 +2,6 @@ import type { Delivered } from '../../books/metering/admission.ts';
 import type { StreamMark, UpstreamDialect } from '../../formats/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../../formats/dialects/named-objects.ts';
-import type { Loss } from '../../formats/neutral/loss.ts';
 import type { Usage, UsageSource } from '../../formats/neutral/usage.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type {
@@ -11,7 +10,7 @@ import type {
   McpCallRecord,
   RouteAttempt,
   RouteQuery,
-  Verdict,
+  RouteRecord,
 } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { UpstreamUpload } from '../../upstream/transport/upstream-call.ts';
@@ -95,12 +94,10 @@ export interface Job<C = Bytes> {
 }
 
 /** Progress so far; settlement and the explanation read it whatever way the request ends. */
-export interface JobProgress {
+export interface JobProgress
+  extends Pick<RouteRecord, 'losses' | 'verdicts' | 'passThrough' | 'cacheAgeMs' | 'cacheSimilarity'> {
   attempts: AttemptRecord[];
-  losses: readonly Loss[];
   malformedLines: number;
-  verdicts: readonly Verdict[];
-  passThrough: boolean;
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: Exclude<Delivered, 'abandoned'>;
@@ -122,10 +119,6 @@ export interface JobProgress {
   besideUsd: number;
   /** USD that a kept answer saved; absent: it is no kept answer. */
   savedUsd?: number;
-  /** Age of the kept answer, ms; absent: it is none. */
-  cacheAgeMs?: number;
-  /** Similarity to the question that the kept answer was for; absent: it was this one. */
-  cacheSimilarity?: number;
   /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
   heldBack: (() => Promise<void>) | null;
   /** Headers with the limits of the caller's credential, of the refusal that is the caller's; absent: there is none. */

@@ -1,17 +1,10 @@
+import type { CallerRequest } from '../../formats/dialects/dialect.ts';
 import { noNeeds, type RequestNeeds } from '../../formats/neutral/request.ts';
 import type { Canonical } from '../models/steps.ts';
 
-export interface RequestFacts {
-  model: string;
-  /** It wants a stream. */
-  stream: boolean;
-  /** End-user id, for the ledger. */
-  user: string | null;
-  /** Tag for its sums, if its body may set one; null or absent: it does not. */
-  tag?: string | null;
+export interface RequestFacts extends Pick<CallerRequest, 'model' | 'stream' | 'user' | 'tag' | 'needs'> {
   /** The conversation or run that its body names, such as `prompt_cache_key`; null or absent: none. */
   session?: string | null;
-  needs: RequestNeeds;
 }
 
 /**

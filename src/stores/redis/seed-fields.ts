@@ -1,14 +1,10 @@
-import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
+import type { Counted } from '../../books/metering/counter-scope.ts';
+import type { BucketRow, Held, QuotaSeed, RecentCall, Scope } from '../../books/metering/counters.ts';
 import type { SpanName } from '../../books/metering/window.ts';
 import { hourMs, minuteMs, secondMs } from '../../kernel/clock.ts';
 
 /** A running request as Redis keeps it: its units, the instant at which they count, and the scopes that count it. */
-export interface OpenEntry {
-  requestId: string;
-  quotaMs: number;
-  costMilli: number;
-  scopes: readonly Scope[];
-}
+export type OpenEntry = Pick<Held, 'requestId' | 'quotaMs' | 'costMilli' | 'scopes'>;
 
 /** Reads `quotaMs|milli-units|scopes`. */
 export function readEntry(requestId: string, text: string): OpenEntry {
@@ -31,12 +27,7 @@ export interface SeedFacts {
   entries: readonly OpenEntry[];
   /** By the server's time. */
   nowMs: number;
-  scopesOf(counted: {
-    account: string;
-    tenant: string;
-    tier: string | null;
-    furtherScopes?: string | null;
-  }): readonly Scope[];
+  scopesOf(counted: Counted): readonly Scope[];
   callMilliIn(scope: Scope, account: string, call: RecentCall): number;
 }
 

@@ -1,6 +1,7 @@
 import type { JobStore, Lease } from '../../kernel/leased-jobs.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
+import type { CrawlOwner } from './crawl-ports.ts';
 
 /**
  * The port of crawls: jobs, their pages and their webhooks' messages. One process at a time works at a crawl, under a
@@ -60,13 +61,9 @@ export interface CrawlStore extends JobStore<Crawl> {
 const crawlStatuses = ['scraping', 'completed', 'failed', 'cancelled'] as const;
 export type CrawlStatus = (typeof crawlStatuses)[number];
 
-export interface NewCrawl {
+export interface NewCrawl extends CrawlOwner {
   /** `<kind>_…`; those of a kind sort by time. */
   id: string;
-  tenant: string;
-  account: string;
-  /** Owner of the quota that pays. */
-  keyId: string;
   url: string;
   options: CrawlOptions;
   createdMs: number;

@@ -170,15 +170,18 @@ export const keys: CommandBody = {
   },
 };
 
-interface KeyChangeFlags extends AdminFlags {
-  name?: string;
+interface KeyFlags extends AdminFlags {
   expires?: string;
-  models?: string[] | null;
-  ips?: string[] | null;
   limits?: Record<string, unknown>;
   guards?: string[];
   tags?: string[];
   data?: DataRulePatch | null;
+}
+
+interface KeyChangeFlags extends KeyFlags {
+  name?: string;
+  models?: string[] | null;
+  ips?: string[] | null;
 }
 
 /** `soft.budget.month=50,rpm=none` as the admin API merges it: `{soft: {budget: {month: 50}}, rpm: null}`. */
@@ -221,18 +224,13 @@ async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts):
   });
 }
 
-interface KeysCreateFlags extends AdminFlags {
+interface KeysCreateFlags extends KeyFlags {
   account: string;
   name: string;
   plan?: string;
-  expires?: string;
   models?: string[];
   ips?: string[];
-  limits?: Record<string, unknown>;
-  guards?: string[];
-  tags?: string[];
   shareVectorsWith?: string;
-  data?: DataRulePatch | null;
 }
 
 /**
