@@ -272,6 +272,8 @@ export class Choice implements Pickable {
   tried: Lane[] | null = null;
   /** Attempts without an answer. */
   tries = 0;
+  /** The time at which its last failure asked to be asked again, ms; an earlier one: it named none. */
+  awayUntilMs = 0;
   /** The rest of its hope after them, 0 to 1. */
   repeatHope = 1;
   /** Attempts that run. */

@@ -176,7 +176,10 @@ class LiveRoute implements Route {
   #failed({ choice, lane, target, probe }: LiveAttempt, end: AttemptEnd, nowMs: number): void {
     const { callerDialect, tenant } = this.#query;
     const effect = effects[end.class];
-    if (effect.health === 'failed') choice.blamed = true;
+    if (effect.health === 'failed') {
+      choice.blamed = true;
+      choice.awayUntilMs = nowMs + (end.retryAfterMs ?? 0);
+    }
     if (end.class === 'low_quality') this.#climbs = true;
     // This tenant's request fails where those of others are served: one look elsewhere is enough.
     if (end.class === 'transient' && lane.state.share.followsTenant(tenant, nowMs))
@@ -289,13 +292,18 @@ class LiveRoute implements Route {
   #attempt(choice: Choice, as: 'picked' | 'picked as the least bad', nowMs: number): RouteStep {
     if (!this.#hasBudget(nowMs)) return this.#exhausted('retry-budget', nowMs);
     // A wait that just ended was pause enough.
-    const delayMs = choice.tries === 0 || this.#waited === 'just now' ? 0 : this.#pauseMs();
+    const delayMs = choice.tries === 0 || this.#waited === 'just now' ? 0 : this.#pauseMs(choice, nowMs);
     return { kind: 'attempt', attempt: this.#begin(choice, choice.lane!, as, delayMs, nowMs), delayMs };
   }
 
-  /** Before a target is asked again: a random half to whole of the pause, so that requests do not come together. */
-  #pauseMs(): number {
-    return Math.round(backoffMs(++this.#repeats, repeatPauses) * (0.5 + this.#deps.random.next() / 2));
+  /**
+   * Before a target is asked again: a random half to whole of the pause, so that requests do not come together. It is
+   * after the wait that the target asked for, if that is short; a caller does not wait for longer ones.
+   */
+  #pauseMs({ awayUntilMs }: Choice, nowMs: number): number {
+    const leftMs = Math.max(0, awayUntilMs - nowMs);
+    const pauseMs = backoffMs(++this.#repeats, repeatPauses) * (0.5 + this.#deps.random.next() / 2);
+    return Math.round(leftMs > waitForTargetMaxMs ? pauseMs : leftMs + pauseMs);
   }
 
   /** The first attempt is free, and so is any other while some target answers. */

@@ -10,15 +10,19 @@ const valueCharsMax = 64;
 /** Headers of an answer that are looked at. */
 const namesMax = 100;
 
+/** Ms that `retry-after-ms`, or else Retry-After (seconds or an HTTP-date, RFC 9110 §10.2.3), asks to wait; null: none. */
+export function explicitWaitMs(headers: HeaderSource | null, wallMs: number): number | null {
+  if (headers === null) return null;
+  return millisecondsIn(headers.get('retry-after-ms')) ?? waitIn(headers.get('retry-after'), wallMs);
+}
+
 /**
  * Ms that an upstream asks us to wait, clamped to 1 s … 5 min; null when it says nothing readable. `wallMs` is
- * wall-clock time, `bodyMs` the wait that its body names. An explicit wait (`retry-after-ms`, then Retry-After: seconds
- * or an HTTP-date, RFC 9110 §10.2.3) goes before the body's, and that one before reset times. Among those, exhausted
- * limits count, or else all; the latest decides.
+ * wall-clock time, `bodyMs` the wait that its body names. An explicit wait goes before the body's, and that one before
+ * reset times. Among those, exhausted limits count, or else all; the latest decides.
  */
 export function retryAfterMs(headers: HeaderSource, wallMs: number, bodyMs: number | null = null): number | null {
-  const explicitMs = millisecondsIn(headers.get('retry-after-ms')) ?? waitIn(headers.get('retry-after'), wallMs);
-  const waitMs = explicitMs ?? bodyMs ?? latestResetMs(headers, wallMs);
+  const waitMs = explicitWaitMs(headers, wallMs) ?? bodyMs ?? latestResetMs(headers, wallMs);
   return waitMs === null ? null : coolingMs(waitMs);
 }
 

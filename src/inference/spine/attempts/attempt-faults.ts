@@ -8,7 +8,7 @@ import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { tooLongIn } from '../../../formats/providers/too-long-errors.ts';
 import { parsedJson } from '../../../kernel/json.ts';
 import { type ErrorBody, waitInBody } from '../../../routing/body-wait.ts';
-import { coolingMs, retryAfterMs } from '../../../routing/retry-after.ts';
+import { coolingMs, explicitWaitMs, retryAfterMs } from '../../../routing/retry-after.ts';
 import type { ExpiredTimer } from '../../../upstream/transport/timers.ts';
 import type { TransportError } from '../../../upstream/transport/transport-error.ts';
 import type { UpstreamHeaders } from '../../../upstream/transport/upstream-call.ts';
@@ -64,7 +64,7 @@ export function statusFault(
     ...shortErrorText(error ?? {}, connection),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
-    retryAfterMs: requestedWait(headers, error, nowMs),
+    retryAfterMs: faultClass === 'transient' ? explicitWaitMs(headers, nowMs) : requestedWait(headers, error, nowMs),
   };
 }
 
