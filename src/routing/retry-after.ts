@@ -76,6 +76,7 @@ function millisecondsIn(value: string | undefined): number | null {
 }
 
 const decimal = /^\d+(\.\d+)?$/;
+const decimals = /^\d+(\.\d+)?(, *\d+(\.\d+)?)*$/;
 /** Beyond these a plain number is not a wait but a date: epoch seconds, epoch ms. */
 const epochSecondsMin = 1e9;
 const epochMsMin = 1e12;
@@ -84,8 +85,9 @@ const epochMsMin = 1e12;
 export function waitIn(value: string | undefined, wallMs: number): number | null {
   const text = value?.trim();
   if (text === undefined || text === '' || text.length > valueCharsMax) return null;
-  if (decimal.test(text)) {
-    const number = Number(text);
+  // A proxy may add a header of the same name.
+  if (decimals.test(text)) {
+    const number = Math.max(...text.split(',').map(Number));
     if (number >= epochMsMin) return Math.max(0, number - wallMs);
     if (number >= epochSecondsMin) return Math.max(0, number * 1_000 - wallMs);
     return number * 1_000;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 import OpenAI from 'openai';
 import { listen, onRequest } from '../loopback-transport.ts';
 import { startGateway, testKey } from '../start-gateway.ts';
@@ -19,9 +20,9 @@ const chunkOf = (delta: object, finish_reason: string | null) =>
 const events = `${chunkOf({ role: 'assistant', content: 'Hé' }, null)}${chunkOf({ content: 'llo' }, null)}${chunkOf({}, 'stop')}data: [DONE]\n\n`;
 const refusal = JSON.stringify({ error: { message: 'temperature must be below 2', type: 'invalid_request_error' } });
 
-const answer = (head: string, body: string, more = 0) =>
-  `HTTP/1.1 ${head}\r\nContent-Length: ${Buffer.byteLength(body) + more}\r\n\r\n${body}`;
-const ok = (head: string, body: string) => answer(`200 OK\r\n${head}`, body);
+const answer = (head: string, body: string | Buffer, more = 0) =>
+  `${Buffer.from(`HTTP/1.1 ${head}\r\nContent-Length: ${Buffer.byteLength(body) + more}\r\n\r\n`).toString('latin1')}${Buffer.from(body).toString('latin1')}`;
+const ok = (head: string, body: string | Buffer) => answer(`200 OK\r\n${head}`, body);
 
 /** Answers by the first step of the path; `closes`: the connection ends behind it. */
 const servers: Record<string, { say(streamed: boolean): string; end?: 'closes' | 'resets' }> = {
@@ -33,6 +34,23 @@ const servers: Record<string, { say(streamed: boolean): string; end?: 'closes' |
   json: { say: (streamed) => ok('Content-Type: application/json', streamed ? events : completion) },
   whole: { say: (streamed) => ok(typeOf(streamed), completion) },
   'whole-text': { say: () => ok('Content-Type: text/plain', completion) },
+  'json-event': { say: (streamed) => ok('Content-Type: text/event-stream', streamed ? events : completion) },
+  continued: {
+    say: (streamed) =>
+      `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2)}${ok(typeOf(streamed), streamed ? events : completion)}`,
+  },
+  hinted: {
+    say: (streamed) =>
+      `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${ok(typeOf(streamed), streamed ? events : completion)}`,
+  },
+  headed: {
+    say: (streamed) => ok(`${typeOf(streamed)}\r\nX-Policy: ${'a'.repeat(60_000)}`, streamed ? events : completion),
+  },
+  deflated: {
+    say: (streamed) =>
+      ok(`${typeOf(streamed)}\r\nContent-Encoding: deflate`, deflateRawSync(streamed ? events : completion)),
+  },
+  'slow-twice': { say: () => answer('429 Slow\r\nRetry-After: 30\r\nRetry-After: 40', refusal) },
   'refused-event': {
     say: () => answer('400 Bad\r\nContent-Type: text/event-stream', `event: error\r\ndata: ${refusal}\n\n`),
   },
@@ -63,7 +81,7 @@ const url = await listen(context, (socket) =>
     const server = servers[name];
     if (server === undefined) return void socket.write(answer('404 Not Found', ''));
     requests.push(name);
-    socket.write(server.say(body.includes('"stream":true')), () => {
+    socket.write(server.say(body.includes('"stream":true')), 'latin1', () => {
       if (server.end === 'closes') socket.end();
       // Behind the bytes, or they would be lost.
       if (server.end === 'resets') setTimeout(() => socket.resetAndDestroy(), 30);
@@ -89,7 +107,21 @@ async function textOf(model: string, stream: boolean): Promise<string> {
   return text;
 }
 
-for (const name of ['bom', 'capitals', 'charset', 'uncoded', 'page', 'json', 'whole', 'whole-text'])
+for (const name of [
+  'bom',
+  'capitals',
+  'charset',
+  'uncoded',
+  'page',
+  'json',
+  'whole',
+  'whole-text',
+  'json-event',
+  'continued',
+  'hinted',
+  'headed',
+  'deflated',
+])
   test(`F12 an answer that the SDK could read is an answer: ${name}`, async () => {
     assert.equal(await textOf(name, false), 'Héllo');
     assert.equal(await textOf(name, true), 'Héllo');
@@ -122,6 +154,8 @@ test('a refusal that is cut in its body means what its head says', async () => {
   const limited = await refusalOf('cut-429');
   assert.deepEqual([limited.error.status, limited.attempts], [429, 1]);
   assert.ok(Number(limited.error.headers?.get('retry-after')) >= 39);
+  const twice = await refusalOf('slow-twice');
+  assert.ok(Number(twice.error.headers?.get('retry-after')) >= 39);
 });
 
 test('a redirect is not followed, and the refusal says what to change', async () => {

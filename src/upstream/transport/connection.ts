@@ -31,7 +31,8 @@ export interface ConnectionKeeper {
 /** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
 const keepAliveMaxMs = 120_000;
 const keepAliveMarginMs = 1_000;
-const answerHeadBytesMax = 16 * 1024;
+/** Proxies add long policies and cookies; Python's h11 reads as much. */
+const answerHeadBytesMax = 100 * 1024;
 /** Some proxies take leave so of a connection that was idle for too long. */
 const farewell = 'HTTP/1.1 408';
 /** Streams of one HTTP/2 connection: the number that most servers allow, all of which are lost when it is cut. */
@@ -65,6 +66,7 @@ export class Connection {
   private socket: Socket | null = null;
   private work: 'idle' | 'waiting' | 'asked' = 'waiting';
   private protocol: 'http/1.1' | 'h2' = 'http/1.1';
+  private awaitsHead = false;
   /** Exchanges on it. */
   private streams = 0;
   /** The most that the peer has been seen to accept at once. */
@@ -83,7 +85,9 @@ export class Connection {
           if (http2 && (socket as TLSSocket).alpnProtocol === 'h2') this.protocol = 'h2';
           else {
             joinWrites(socket);
-            readAtOnce(socket, (chunk) => this.work === 'asked' || this.refuseUnasked(socket, chunk));
+            readAtOnce(socket, (chunk) =>
+              this.work === 'asked' ? this.pastContinue(chunk) : this.refuseUnasked(socket, chunk),
+            );
           }
           connected(null, socket);
         });
@@ -152,11 +156,13 @@ export class Connection {
   /** The request of its exchange is handed to the socket now. */
   written(): void {
     this.work = 'asked';
+    this.awaitsHead = true;
   }
 
   /** The answer of an exchange has begun. */
   responded(): void {
     this.answers += 1;
+    this.awaitsHead = false;
     if (this.answers === 1 && this.protocol === 'h2' && !this.retired) this.keeper.share(this);
   }
 
@@ -214,12 +220,22 @@ export class Connection {
   }
 
   /** Bytes that come without a request are not an answer. */
-  private refuseUnasked(socket: Socket, bytes: Buffer): false {
+  private refuseUnasked(socket: Socket, bytes: Buffer): null {
     if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.keeper.distrust();
     socket.destroy();
-    return false;
+    return null;
+  }
+
+  /** The rest behind a `100 Continue`, for which undici would close; a client must read it unasked (RFC 9110 §15.2). */
+  private pastContinue(bytes: Buffer): Buffer {
+    if (!this.awaitsHead || bytes[9] !== oneDigit || bytes.toString('latin1', 0, 13) !== 'HTTP/1.1 100 ') return bytes;
+    const end = bytes.indexOf('\r\n\r\n');
+    return end === -1 ? bytes : this.pastContinue(bytes.subarray(end + 4));
   }
 }
+
+/** First character of every status below 200. */
+const oneDigit = 0x31;
 
 /** A longer body is better sent as it is. */
 const joinedBytesMax = 8_192;
@@ -243,16 +259,18 @@ function joinWrites(socket: Socket): void {
 let isReading = false;
 
 /**
- * A chunk that `accepts` takes goes to the readers as it comes: Node's stream would keep it, and emit it a tick later. What
+ * What `taken` leaves of a chunk goes to the readers as it comes: Node's stream would keep it, and emit it a tick later. What
  * they leave, as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
  */
-function readAtOnce(socket: Socket, accepts: (chunk: Buffer) => boolean): void {
+function readAtOnce(socket: Socket, taken: (chunk: Buffer) => Buffer | null): void {
   const { push: keep, read: readStored } = socket;
   let come: Buffer | null = null;
   /** The stream holds nothing, and the socket is being read. */
   let isAtOnce = false;
-  socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
-    if (chunk !== null && !accepts(chunk)) return false;
+  socket.push = (pushed: Buffer | null, encoding?: BufferEncoding) => {
+    const chunk = pushed === null ? null : taken(pushed);
+    if (pushed !== null && chunk === null) return false;
+    if (chunk?.length === 0) return true;
     isAtOnce = chunk !== null && !isReading && socket.readableLength === 0;
     if (chunk === null || !isAtOnce) return keep.call(socket, chunk, encoding);
     come = chunk;

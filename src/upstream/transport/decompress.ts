@@ -33,9 +33,11 @@ export function unpackerOf(encoding: Encoding) {
   return unpackers[encoding]();
 }
 
-/** Gives out at most `bytesMax` in all: a kilobyte can unfold to a megabyte. */
-export function createDecompressor(encoding: Encoding, bytesMax: number, sink: DecompressorSink) {
-  const stream = unpackerOf(encoding);
+/** Gives out at most `bytesMax` in all: a kilobyte can unfold to a megabyte. `first`: the first byte to come. */
+export function createDecompressor(encoding: Encoding, bytesMax: number, sink: DecompressorSink, first = 8) {
+  // Some servers leave out the frame of RFC 1950, whose first byte ends with an 8.
+  const isRaw = encoding === 'deflate' && (first & 0x0f) !== 8;
+  const stream = isRaw ? zlib.createInflateRaw() : unpackerOf(encoding);
   let outBytes = 0;
   let over = false;
 

@@ -146,7 +146,7 @@ test('an answer without a length ends when the connection is closed', async (t) 
 test('F12 what is not HTTP, or too much of it, is a protocol fault', async (t) => {
   const answers = [
     'SSH-2.0-OpenSSH_9\r\n',
-    `${ok}X: ${'x'.repeat(40_000)}\r\n\r\n`,
+    `${ok}X: ${'x'.repeat(110_000)}\r\n\r\n`,
     `${ok}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
   ];
   const transport = testTransport(t);

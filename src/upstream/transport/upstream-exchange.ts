@@ -198,7 +198,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     this.leftBytes -= chunk.length;
     if (this.encoding === null) this.observer.data(chunk);
     else {
-      this.decompressor ??= this.openDecompressor(this.encoding);
+      this.decompressor ??= this.openDecompressor(this.encoding, chunk[0]);
       if (this.decompressor.write(chunk) === 'full') {
         this.inputFull = true;
         controller.pause();
@@ -269,8 +269,8 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     else if (this.state === 'starting') this.state = 'waiting';
   }
 
-  private openDecompressor(encoding: Encoding): Decompressor {
-    const decompressor = createDecompressor(encoding, this.host.decompressedBytesMax, this);
+  private openDecompressor(encoding: Encoding, first: number | undefined): Decompressor {
+    const decompressor = createDecompressor(encoding, this.host.decompressedBytesMax, this, first);
     if (this.held) decompressor.pause();
     return decompressor;
   }

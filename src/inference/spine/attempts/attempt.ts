@@ -164,8 +164,8 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     if (this.#resolve === null) return;
     try {
       const head = this.#responseHeaders;
-      if (this.bytes === 0 && head !== null && this.#reader !== null && this.#body.streamed) {
-        // Some servers send streams under their framework's type, and whole errors under that of a stream.
+      if (this.bytes === 0 && head !== null && this.#reader !== null && (this.#body.streamed || this.#comesAsEvents)) {
+        // Some servers send streams under their framework's type, and whole answers and errors under that of a stream.
         const seen = (chunk[0] === openBrace) === this.#comesAsEvents ? typeSeen(chunk) : null;
         if (seen !== null) this.headers(this.status ?? 200, head, seen);
       }
