@@ -499,6 +499,37 @@ test('tools in the older form reach services that know the newer one alone, and 
   assert.deepEqual([kept.functions, kept.function_call, kept.tools], [functions, asked.function_call, undefined]);
 });
 
+test('custom tools reach services that know functions alone as functions, and their calls come back as custom ones', async () => {
+  const patch = {
+    type: 'custom',
+    custom: { name: 'patch', description: 'Applies a patch.', format: { type: 'text' } },
+  };
+  const made = { id: 'call00001', type: 'custom', custom: { name: 'patch', input: '*** Begin' } };
+  const messages = [
+    question,
+    { role: 'assistant', content: null, tool_calls: [made] },
+    { role: 'tool', tool_call_id: made.id, content: 'Done' },
+  ];
+  const asked = { messages, tools: [patch], tool_choice: { type: 'custom', custom: { name: 'patch' } } };
+  for (const model of ['mistral', 'groq', 'lmstudio', 'openrouter']) {
+    const { body } = await sent({ ...asked, model });
+    const [tool] = body.tools as { type: string; function: JsonObject }[];
+    assert.deepEqual(
+      [tool!.type, tool!.function.name, tool!.function.description],
+      ['function', 'patch', 'Applies a patch.'],
+    );
+    assert.ok(!JSON.stringify(body).includes('custom'), JSON.stringify(body));
+    const [call] = (body.messages as { tool_calls: { function: JsonObject }[] }[])[1]!.tool_calls;
+    assert.deepEqual(call!.function, { name: 'patch', arguments: '{"input":"*** Begin"}' });
+    const response = await gateway.fetch('/v1/chat/completions', { json: { ...asked, model, messages: [question] } });
+    const { choices } = (await response.json()) as { choices: { message: { tool_calls: (typeof made)[] } }[] };
+    const [called] = choices[0]!.message.tool_calls;
+    assert.deepEqual([called!.type, called!.custom.name, typeof called!.custom.input], ['custom', 'patch', 'string']);
+  }
+  const { body: kept } = await sent({ ...asked, model: 'openai' });
+  assert.deepEqual([kept.tools, kept.tool_choice, kept.messages], [[patch], asked.tool_choice, messages]);
+});
+
 test('a schema beside JSON mode is the schema of the answer where services refuse or ignore it there', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } };
   const format = { type: 'json_object', schema };

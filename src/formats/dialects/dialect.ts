@@ -105,7 +105,7 @@ export interface CallerRequest {
   echo?: JsonObject;
   /**
    * It is converted for a target of the same format, too. `fields`: its format has no place for some. `functions`: it offers
-   * tools in the older form of chat completions, unless the model takes that.
+   * custom tools, or tools in the older form of chat completions, unless the model takes those.
    */
   beyondFormat?: 'fields' | 'functions';
   /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */

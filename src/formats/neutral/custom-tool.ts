@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { NeutralTool } from './request.ts';
+import type { NeutralRequest, NeutralTool } from './request.ts';
 
 interface CustomTool {
   name: string;
@@ -29,6 +29,18 @@ export function customTool({ name, description: callers, format }: CustomTool): 
     ...(described.length > 0 && { description: described.join('\n\n') }),
     parameters: oneText,
     custom: { ...(isObject(format) && { format }), ...(callers && { description: callers }) },
+  };
+}
+
+/** The same request for a target that knows functions alone. */
+export function withoutCustomTools(request: NeutralRequest): NeutralRequest {
+  return {
+    ...request,
+    ...(request.tools && { tools: request.tools.map(({ custom: _, ...tool }) => tool) }),
+    messages: request.messages.map((message) => ({
+      ...message,
+      parts: message.parts.map((part) => (part.type === 'tool-call' && part.custom ? { ...part, custom: true } : part)),
+    })),
   };
 }
 

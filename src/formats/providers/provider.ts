@@ -295,7 +295,7 @@ export interface ProviderQuirks {
   history?: (messages: readonly JsonValue[]) => JsonValue[] | null;
   /** Members as it takes them, in every dialect, of callers of its format too. Absent: it takes any. */
   fits?: readonly FitMembers[];
-  /** Takes tools as `functions`, the older form. Absent: it gets them as `tools`. */
+  /** Takes tools as `functions`, the older form, and custom ones. Absent: it gets them as `tools` with JSON. */
   functions?: true;
   /** `response_format: json_schema`; without it one of `fits` has JSON mode in its place. */
   jsonSchema: boolean;

@@ -259,9 +259,9 @@ export function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
 }
 
 /** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
-export function customEcho(tools: readonly ChatTool[]): { echo: JsonObject } | null {
+export function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondFormat: 'functions' } | null {
   const customTools = tools.flatMap(({ type, custom }) => (type === 'custom' && custom ? [custom.name] : []));
-  return customTools.length === 0 ? null : { echo: { customTools } };
+  return customTools.length === 0 ? null : { echo: { customTools }, beyondFormat: 'functions' };
 }
 
 const efforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];

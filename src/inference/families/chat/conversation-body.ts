@@ -9,6 +9,7 @@ import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { NamedObject } from '../../../formats/dialects/named-objects.ts';
 import { decidesOnCaching, type PromptCacheOrder, withPromptCache } from '../../../formats/dialects/prompt-cache.ts';
 import { noExtras } from '../../../formats/dialects/request-extras.ts';
+import { withoutCustomTools } from '../../../formats/neutral/custom-tool.ts';
 import { distinctTools } from '../../../formats/neutral/distinct-tools.ts';
 import { fitToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import { textsIn } from '../../../formats/neutral/json-texts.ts';
@@ -223,6 +224,8 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const tools = neutral.tools && distinctTools(neutral.tools);
   const repeatsTools = tools !== neutral.tools;
   if (tools !== undefined && repeatsTools) neutral = { ...neutral, tools };
+  if (order.dialect === 'openai-chat' && callers.beyondFormat === 'functions' && !fitOf(order).quirks.functions)
+    neutral = withoutCustomTools(neutral);
   if (order.child !== null) {
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
