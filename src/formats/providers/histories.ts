@@ -129,7 +129,7 @@ export function withTurns(messages: readonly JsonValue[]): JsonValue[] | null {
     const last = result.at(-1);
     const isAlike =
       isObject(one) && isObject(last) && one.role === last.role && /^(user|assistant)$/.test(`${one.role}`);
-    if (isAlike) result.splice(-1, 1, { ...last, content: joined(last.content, one.content) });
+    if (isAlike) result.splice(-1, 1, { ...last, ...one, content: joined(last.content, one.content) });
     else result.push(one);
   }
   return result.length === messages.length ? null : result;

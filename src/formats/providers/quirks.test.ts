@@ -168,6 +168,7 @@ test('model facts: known families by their bare name, everything else unknown', 
 });
 
 test('Perplexity: user and assistant speak by turns behind the system, and JSON mode is a schema', () => {
+  const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
   const fitted = applyQuirks(
     {
       messages: [
@@ -175,7 +176,7 @@ test('Perplexity: user and assistant speak by turns behind the system, and JSON 
         { role: 'user', content: 'Here is a file.' },
         { role: 'user', content: [{ type: 'text', text: 'What is it?' }] },
         { role: 'assistant', content: 'A' },
-        { role: 'assistant', content: 'list.' },
+        { role: 'assistant', content: 'list.', tool_calls: [call] },
         { role: 'system', content: 'The user is in Rome.' },
         { role: 'user', content: 'Of what?' },
       ],
@@ -190,7 +191,7 @@ test('Perplexity: user and assistant speak by turns behind the system, and JSON 
   assert.deepEqual(fitted.body.messages, [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: file },
-    { role: 'assistant', content: 'A\n\nlist.' },
+    { role: 'assistant', content: 'A\n\nlist.', tool_calls: [call] },
     { role: 'user', content: 'The user is in Rome.\n\nOf what?' },
   ]);
   assert.deepEqual(fitted.body.response_format, {

@@ -340,7 +340,9 @@ class TextFinder {
     if (begins(data, '"finish_reason"', '"') || begins(data, '"usage"', '{')) return -1;
     if (!this.#isFirstChoice(data)) return -1;
     if (!data.startsWith('"content"', this.#contentAt)) this.#contentAt = data.indexOf('"content"');
-    const length = lengthAfter(data, this.#contentAt, '"content"') || this.#contentLength(data);
+    const text = lengthAfter(data, this.#contentAt, '"content"');
+    if (text > 0 && begins(data, '"tool_calls"', '[')) return -1;
+    const length = text || this.#contentLength(data);
     // An error comes with no text, or with an empty one; a chunk that was cut at a brace does not close its choices.
     return length <= 0 || data.indexOf(']', this.#contentAt + length) < 0 ? -1 : length;
   }

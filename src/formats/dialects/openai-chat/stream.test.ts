@@ -359,3 +359,14 @@ test('a call of a custom tool is written as one again, beside one of a function'
     ],
   );
 });
+
+test('a whole call beside a text is read in passing, so that its reason and its id are mended', () => {
+  const chunk = (delta: object, finish_reason: string | null = null) =>
+    JSON.stringify({ id: 'c1', choices: [{ index: 0, delta, finish_reason }] });
+  const reader = readInPassing();
+  const step = (data: string) => reader.step({ event: '', data }).data;
+  step(chunk({ role: 'assistant', content: 'Let me look.' }));
+  const call = { index: 0, id: '', type: 'function', function: { name: 'look', arguments: '{}' } };
+  assert.match(step(chunk({ content: ' Now.', tool_calls: [call] })) ?? '', /"id":"call_c1/);
+  assert.match(step(chunk({}, 'stop')) ?? '', /"finish_reason":"tool_calls"/);
+});
