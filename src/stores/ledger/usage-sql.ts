@@ -266,8 +266,8 @@ export function timesOf({ from, to, moved }: UsagePart): { from: number; to: num
   return runs;
 }
 
-/** The sums of one event, in their order. */
-const eventSums = usageSumNames.map((name) => `${ofEvent[name] ?? name} AS ${name}`).join(', ');
+/** The sums of one event, in their order. PostgreSQL adds up parts in parallel where their columns have the same types. */
+const eventSums = usageSumNames.map((name) => `CAST(${ofEvent[name] ?? name} AS BIGINT) AS ${name}`).join(', ');
 
 function isHourTable(source: UsageSource): boolean {
   return hourTables.some(({ name }) => name === source);

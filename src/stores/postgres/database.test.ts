@@ -3,21 +3,30 @@ import { test } from 'node:test';
 import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { connect, unavailable } from './database.ts';
 
-test('sums run without JIT on every connection, also after the server came back', {
+test('sums run without JIT and in memory on every connection, also after the server came back', {
   skip: postgresMissing,
 }, async (t) => {
   const server = await startPostgres(t);
   const database = await connect(server.emptyDatabase(), patientPools);
   t.after(database.close);
-  const jitOfAll = async () => {
-    const four = Array.from({ length: 4 }, () => database.rest.run<{ jit: string }>('SHOW jit'));
-    return (await Promise.all(four)).map(({ rows }) => rows[0]?.jit);
+  const settings = `SELECT current_setting('jit') || ' ' || current_setting('work_mem') AS both`;
+  const ofAll = async () => {
+    const four = Array.from({ length: 4 }, () => database.rest.run<{ both: string }>(settings));
+    return (await Promise.all(four)).map(({ rows }) => rows[0]?.both);
   };
-  assert.deepEqual(await jitOfAll(), ['off', 'off', 'off', 'off']);
+  assert.deepEqual(await ofAll(), ['off 32MB', 'off 32MB', 'off 32MB', 'off 32MB']);
   await server.stop('SIGINT');
-  await assert.rejects(jitOfAll());
+  await assert.rejects(ofAll());
   await server.restart();
-  assert.deepEqual(await jitOfAll(), ['off', 'off', 'off', 'off']);
+  assert.deepEqual(await ofAll(), ['off 32MB', 'off 32MB', 'off 32MB', 'off 32MB']);
+});
+
+test('an operator who gives the database more memory for sums keeps it', { skip: postgresMissing }, async (t) => {
+  const server = await startPostgres(t);
+  const database = await connect(`${server.emptyDatabase()}?options=-c%20work_mem%3D64MB`, patientPools);
+  t.after(database.close);
+  const { rows } = await database.rest.run<{ work_mem: string }>('SHOW work_mem');
+  assert.equal(rows[0]?.work_mem, '64MB');
 });
 
 test('a report that PostgreSQL has no time for says what to do, since another try takes as long', {
