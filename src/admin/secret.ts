@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Change } from '../books/auth/account-store.ts';
 import { openCredential, openDefinition, sealCredential, sealDefinition } from '../books/auth/entry-secrets.ts';
+import { refuseWithoutRoom } from '../kernel/file-store.ts';
 import type { Records } from './directory.ts';
 import type { EntryRecords, EntryRows } from './entries/entry-records.ts';
 import { untilWritten } from './entries/until-written.ts';
@@ -68,15 +69,24 @@ function rotation({ setup: { secrets } }: AdminParts, again: Again): Operation {
       .prefault({}),
     reply: rotatedSchema,
     async run({ body, operator }) {
-      if (secrets.source === 'data folder' && body.renew) secrets.renew();
+      const isOfFolder = secrets.source === 'data folder';
+      if (isOfFolder && body.renew) written(() => secrets.renew());
       const { resealed, left } = await again(operator.name, 'secret.rotate', body.forget);
       if (body.secret !== undefined && body.secret !== secrets.name())
         refuse({ kind: 'conflict', message: 'The secret was renewed meanwhile: seal everything anew first.' });
-      if (body.forget && left.length === 0 && secrets.source === 'data folder') secrets.forgetEarlier();
+      if (body.forget && left.length === 0 && isOfFolder) written(() => secrets.forgetEarlier());
       const earlier = secrets.earlier() > 0 ? 'remembered' : body.forget ? 'forgotten' : 'none';
       return { source: secrets.source, resealed, left, earlier } as const;
     },
   });
+}
+
+function written(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    refuseWithoutRoom(error, 'The secret of the data folder stays as it is: the disk is full, read-only or failed.');
+  }
 }
 
 function pass({ sealedStep, setup: { secrets } }: AdminParts, again: Again): Operation {

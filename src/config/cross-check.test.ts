@@ -280,6 +280,11 @@ test('S9: secrets that sign are refused when they are short', () => {
     [`plans.a.notify.secret: ${message}`],
   );
   assert.deepEqual(errorsOf('admin: { key: short }'), ['admin.key: expected a secret of at least 16 characters']);
+  const digits = '12345678'.repeat(5);
+  const unquoted = 'expected a secret in quotes: without them, its digits are a number';
+  assert.deepEqual(errorsOf(`storage: { secret: ${digits} }`), [`storage.secret: ${unquoted}`]);
+  assert.deepEqual(errorsOf(`admin: { key: ${digits} }`), [`admin.key: ${unquoted}`]);
+  assert.deepEqual(errorsOf(`storage: { secret: "${digits}" }`), []);
 });
 
 function warningsOf(text: string): string[] {

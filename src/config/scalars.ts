@@ -180,10 +180,15 @@ export function pem() {
 export function secret(minChars = 1) {
   const message = minChars > 1 ? `expected a secret of at least ${minChars} characters` : 'expected a secret';
   return z
-    .string({ error: message })
+    .string({ error: ({ input }) => unquoted(input) ?? message })
     .min(minChars, message)
     .check((context) => refuseReference(context))
     .meta({ kind: 'secret' });
+}
+
+/** YAML has read a secret of digits as a number, which may have lost some of them. */
+function unquoted(input: unknown): string | null {
+  return typeof input === 'number' ? 'expected a secret in quotes: without them, its digits are a number' : null;
 }
 
 /** The part of a credential that is no secret: the id of a key, an application or a directory. */
@@ -215,7 +220,7 @@ function refuseReference(context: z.core.ParsePayload<string>, mayBePath = false
 export function signingSecret() {
   const message = 'expected a secret of at least 32 bytes (openssl rand -base64 32 makes one)';
   return z
-    .string({ error: message })
+    .string({ error: ({ input }) => unquoted(input) ?? message })
     .meta({ kind: 'secret' })
     .check((context) => refuseReference(context))
     .refine((text) => Buffer.byteLength(text) >= 32 || referenceRefusal(text) !== null, message);

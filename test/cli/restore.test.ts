@@ -132,3 +132,17 @@ test('what a secret before the last one sealed is opened after a restore', async
   assert.doesNotMatch(await restoredUnder({ secret, earlier_secrets: lines }), /earlier_secrets/);
   assert.doesNotMatch(await restoredUnder({}), /earlier_secrets/);
 });
+
+test('a secret that was in the folder before is not said to have sealed a backup without one', async (t) => {
+  const { folder, dataDir, run } = await prepared(t, 'sqlite');
+  assert.equal(await run(), 0);
+  writeFileSync(join(dataDir, 'secret'), `${'s'.repeat(44)}\n`);
+  const storage = { data_dir: dataDir, secret: 'configured-for-all-replicas-0001' };
+  writeFileSync(join(folder, 'culvert.yaml'), JSON.stringify({ storage }));
+  const written = t.mock.method(process.stderr, 'write', () => true);
+  assert.equal(await run({ yes: true }), 0);
+  const notes = written.mock.calls.map(({ arguments: [text] }) => text).join('');
+  written.mock.restore();
+  assert.match(notes, /Restored/);
+  assert.doesNotMatch(notes, /earlier_secrets/);
+});

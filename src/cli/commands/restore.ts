@@ -44,6 +44,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
     ...(head.format === 2 ? localNames : []),
   ];
   let replacedFiles: readonly string[] = [];
+  let restoredSecrets: readonly string[] = [];
   try {
     if (dataIn(folder, names).length > 0 && !flags.yes) {
       throw new CommandFailed(
@@ -51,14 +52,15 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
       );
     }
     if (!isEmbedded) await refuseUnlessEmpty(config, parts);
-    replacedFiles = await replaceData(folder, names, new Date(), (side) => {
+    replacedFiles = await replaceData(folder, names, new Date(), async (side) => {
       const target = isEmbedded ? { ...config, storage: { ...config.storage, data_dir: side } } : config;
-      return parts.writeBackup(
+      await parts.writeBackup(
         target,
         rowsOf(file, side, isEmbedded, (rows) =>
           progress.count(rows, `of ${size.rows.toLocaleString('en')} rows written`),
         ),
       );
+      restoredSecrets = presentSecrets({ path: side }) ?? [];
     });
   } finally {
     progress.end();
@@ -69,8 +71,8 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
     note(`Restored ${sizeInWords(size)} of ${head.at} (Culvert ${head.culvert}, ${head.database}).`);
     if (replacedFiles.length > 0) note(`The earlier files are kept: ${replacedFiles.join(', ')}`);
     const { secret, earlier_secrets: earlier } = config.storage;
-    const unknown = presentSecrets(folder)?.some((restored) => restored !== secret && !earlier.includes(restored));
-    if (secret !== undefined && unknown) {
+    const isKnown = (restored: string) => restored === secret || earlier.includes(restored);
+    if (secret !== undefined && !restoredSecrets.every(isKnown)) {
       note(
         `storage.secret is not what sealed this backup. Add what ${folder.path}/secret and secret.earlier hold to storage.earlier_secrets.`,
       );

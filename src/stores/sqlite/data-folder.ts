@@ -121,7 +121,7 @@ export function secretsOf(folder: DataFolder, mint: () => string): readonly stri
 }
 
 /** The same while the server runs; null: the file is gone or cut short, which is no reason for another secret. */
-export function presentSecrets(folder: DataFolder): readonly string[] | null {
+export function presentSecrets(folder: Pick<DataFolder, 'path'>): readonly string[] | null {
   const secret = readIfThere(secretFile(folder))?.trim() ?? '';
   return Buffer.byteLength(secret) < secretBytesMin ? null : withEarlier(folder, secret);
 }
@@ -153,13 +153,13 @@ function secretFile(folder: Pick<DataFolder, 'path'>): string {
 }
 
 /** The newest first, and each once, although the file may name the current one and some twice. */
-function withEarlier(folder: DataFolder, secret: string): string[] {
+function withEarlier(folder: Pick<DataFolder, 'path'>, secret: string): string[] {
   const earlier = (readIfThere(earlierFile(folder)) ?? '').split('\n').reverse();
   // A line that a power cut left short has sealed nothing.
   return [...new Set([secret, ...earlier.filter((line) => Buffer.byteLength(line) >= secretBytesMin)])];
 }
 
-function earlierFile(folder: DataFolder): string {
+function earlierFile(folder: Pick<DataFolder, 'path'>): string {
   return join(folder.path, 'secret.earlier');
 }
 
