@@ -143,10 +143,12 @@ test('design §6: several pictures are a list, in their order', async () => {
     ['prompt', 'Join them'],
     ['image[]', png(1)],
     ['image[]', jpeg],
+    ['mask[]', png(2)],
   ]);
   assert.equal(response.status, 200);
   await response.arrayBuffer();
   const form = await formOf(first.calls[0]!);
+  assert.deepEqual((await fileIn(form, 'mask')).bytes, png(2));
   assert.deepEqual((await fileIn(form, 'image[]', 0)).bytes, png(1));
   assert.deepEqual(await fileIn(form, 'image[]', 1), { bytes: jpeg, type: 'image/jpeg', name: 'image-1.jpg' });
 });

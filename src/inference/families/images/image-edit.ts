@@ -20,16 +20,16 @@ const picturesMax = 16;
 /** With the mask. */
 export const editFilesMax = picturesMax + 1;
 
-/** `image`, `image[]` or `image[0]`: clients write lists in each of these ways. */
-const imageField = /^image(\[\d{0,3}\])?$/;
+/** `image`, `image[]` or `image[0]`, and so for `mask`: clients write lists in each of these ways. */
+const pictureField = /^(image|mask)(?:\[\d{0,3}\])?$/;
 
 /** The pictures of a form; the first fault found names its field. */
 export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Promise<ImageEdit | Failure> {
   const pictures: UploadedPicture[] = [];
   let mask: UploadedPicture | null = null;
   for (const { name, file, param } of files) {
-    const field = imageField.test(name) ? 'image' : name;
-    if (field !== 'image' && field !== 'mask') {
+    const field = pictureField.exec(name)?.[1];
+    if (field === undefined) {
       const shown = name.slice(0, 80);
       return invalid(shown, `The form's file '${shown}' is not known. Send pictures as 'image' and 'mask'.`);
     }
