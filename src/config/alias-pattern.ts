@@ -1,8 +1,6 @@
 import type { ModelConfig } from './schema.ts';
 
-/**
- * The text that `*` of `pattern` matches in `text`; null when it does not match. '' never matches: a name needs a rest.
- */
+/** The text that `*` of `pattern` matches in `text`; null: it does not match. '' never does: a name needs a rest. */
 export function starOf(pattern: string, text: string): string | null {
   const at = pattern.indexOf('*');
   if (at === -1) return null;

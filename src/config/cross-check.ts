@@ -15,9 +15,7 @@ export interface CrossCheckOptions {
   implicitProviders: readonly string[];
 }
 
-/**
- * Problems that no single value shows: names that must exist, secrets that must differ, things that exclude each other.
- */
+/** Problems that no single value shows: missing names, equal secrets, things that exclude each other. */
 export function crossCheck(config: Config, options: CrossCheckOptions): PathProblem[] {
   return [
     ...checkStorage(config),

@@ -94,9 +94,7 @@ export interface UpstreamsFailed {
   lasting?: readonly LastingCause[];
 }
 
-/**
- * A fault that the operator must mend at a provider: it refuses the credential, or the account, the model or the place.
- */
+/** A fault that the operator must mend at a provider, which refuses the credential, account, model or place. */
 export interface LastingCause {
   provider: string;
   cause: 'credential' | 'quota' | 'model' | 'region';

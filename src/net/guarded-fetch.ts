@@ -271,9 +271,7 @@ async function bodyOf(
 /** Content codings of an answer, requested by `accept-encoding`. Not deflate: some servers send it without its header. */
 const acceptedEncodings = 'gzip, br';
 
-/**
- * A stream of the decompressed bytes, or null for a coding that nobody asked for. Errors of `body` reach the result.
- */
+/** A stream of the decompressed bytes; null: a coding that nobody asked for. Errors of `body` reach the result. */
 function unpacked(body: Readable, encoding: string | undefined): Readable | null {
   const packing = encoding?.trim().toLowerCase() ?? '';
   if (packing === '' || packing === 'identity') return body;

@@ -13,9 +13,7 @@ export const faultHelp: readonly FaultHelp[] = [
   { name: 'header.<name>', example: 'header.x-request-id=abc', help: 'Sends this response header.' },
 ];
 
-/**
- * The text that `GET /_mock` and `culvert mock --faults` print: every fault with a line, and the ways to ask for one.
- */
+/** The text that `GET /_mock` and `culvert mock --faults` print: a line for each fault, and the ways to ask for one. */
 export function mockHelp(): string {
   const width = Math.max(...faultHelp.map((fault) => fault.example.length)) + 2;
   const lines = faultHelp.map((fault) => `  ${fault.example.padEnd(width)}${fault.help}`);

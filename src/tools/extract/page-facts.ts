@@ -5,9 +5,7 @@ import { absoluteLink, tidyLine } from './plain-text.ts';
 const ogMax = 50;
 const ogCharsMax = 2_000;
 
-/**
- * Facts that a page states about itself: its head, OpenGraph, and dates at the usual places of dates of publication.
- */
+/** Facts that a page states about itself: its head, OpenGraph, and dates at the usual places of publication dates. */
 export function pageFacts(document: PageDocument, base: string): PageFacts {
   const metas = metaTags(document);
   const meta = (...names: string[]) =>

@@ -47,9 +47,7 @@ function isLocal(hostname: string): boolean {
   return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
 }
 
-/**
- * Reads `NO_PROXY`: names with all below them, addresses, networks, each with a port or without; `*` for everything.
- */
+/** Reads `NO_PROXY`: names with all below them, addresses, networks, with or without a port; `*` for everything. */
 function exceptions(list: string): (origin: URL) => boolean {
   const networks = new BlockList();
   const names: { host: string; port: string | null }[] = [];

@@ -4,9 +4,7 @@ import type { ImageFormat } from './format.ts';
 import { ratioBody } from './losses.ts';
 import { drawn, malformed, refusedContent } from './read-answer.ts';
 
-/**
- * https://platform.stability.ai/docs/api-reference (v2beta, Generate): a form, one picture a call, answered in base64.
- */
+/** https://platform.stability.ai/docs/api-reference (v2beta, Generate): a form, one picture a call, in base64. */
 export const stabilityImages: ImageFormat = {
   id: 'stability',
   encode(order) {

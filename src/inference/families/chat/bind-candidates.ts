@@ -21,9 +21,7 @@ export interface Bound {
   field: string | null;
 }
 
-/**
- * A 404 for an id that the tenant was never given, whether it exists or not; null: the tenant may name all of these.
- */
+/** A 404 for an id that the tenant was never given, whether it exists or not; null: the tenant may name them all. */
 export function unknownObjectFailure(objects: readonly KnownObject[]): Failure | null {
   for (const object of objects) if (!mayBeNamed(object)) return objectNotFound(object.named.field);
   return null;
