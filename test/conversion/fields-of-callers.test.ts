@@ -153,7 +153,7 @@ const callers: readonly Caller[] = [
     table: geminiFields,
     body: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
     put: top,
-    samples: { labels: { team: 'blue' }, cachedContent: 'cachedContents/1', safetySettings: [{}] },
+    samples: { labels: { team: 'blue' }, cachedContent: 'cachedContents/1', safetySettings: [{}], serviceTier: 'flex' },
   },
 ];
 

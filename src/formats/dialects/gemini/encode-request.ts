@@ -29,7 +29,7 @@ type EncodedMembers = Taken<(typeof takes)[number]>;
  * fields. Refused: parts whose omission would change the result (logprobs, n > 1, an answer in audio, a required
  * search, a format that the model cannot give). Safety settings keep Google's default.
  */
-const encodeByRules = encoderOf({ vendor, takes, fields: encodedFields, encode });
+const encodeByRules = encoderOf({ vendor, takes, fields: encodedFields, hints: new Set(['service_tier']), encode });
 
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
@@ -44,6 +44,10 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const vendorFields = request.extensions?.[vendor];
   const body: GenerateContentBody & JsonObject = { ...vendorFields, contents, ...tools };
   if (system.length > 0) body.systemInstruction = { parts: system };
+  const { service_tier: tier = 'auto' } = request.hints ?? {};
+  const hasTier = (tier === 'flex' || tier === 'priority') && !target.omit.includes('service_tier');
+  if (hasTier) body.serviceTier = tier;
+  else if (tier !== 'auto' && tier !== 'default') lose(encoding, 'service_tier', 'unsupported');
   const vendorConfig = isObject(vendorFields?.generationConfig) ? vendorFields.generationConfig : {};
   if (Object.keys(config).length > 0) body.generationConfig = { ...vendorConfig, ...config };
   return { body, losses: encoding.losses };

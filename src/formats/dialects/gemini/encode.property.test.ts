@@ -144,11 +144,11 @@ test('every field is sent or listed as lost, or the request refused for it', () 
         ['user', asked.user],
         ['logit_bias', asked.logitBias],
         ['store', asked.hints],
-        ['service_tier', asked.hints],
         ['verbosity', asked.extensions],
       ] as const) {
         if (given !== undefined) kept(field, false);
       }
+      kept('service_tier', body.serviceTier === asked.hints?.service_tier);
       checkContents(body, asked.messages, lost);
     }),
     { numRuns: 500 },

@@ -134,6 +134,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ...fieldNames(generationFields, 'generationConfig.'),
   ['logprobs', 'generationConfig.responseLogprobs'],
   ['reasoning_effort', 'generationConfig.thinkingConfig'],
+  ['service_tier', 'serviceTier'],
   ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],
   // These two are thoughts of earlier turns, not what asks for new ones.
   ['thinking', 'contents.thought'],

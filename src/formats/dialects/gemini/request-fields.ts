@@ -156,7 +156,14 @@ export const requestFields = fieldTable<JsonObject>({
   labels: [v.anyJson, 'vendor'],
   cachedContent: [v.anyJson, 'vendor'],
   safetySettings: [v.anyJson, 'vendor'],
+  serviceTier: [v.string, putTier],
 });
+
+/** `standard`, Google's usual tier, is what no word says. */
+function putTier(request: NeutralRequest, { serviceTier }: JsonObject): undefined {
+  const tier = String(serviceTier).toLowerCase().replace('service_tier_', '');
+  if (tier === 'flex' || tier === 'priority') request.hints = { service_tier: tier };
+}
 
 /** Types and bounds of a request; the first fault found names its field. The body is the one given, not a copy. */
 export function checkRequest(body: JsonObject): Checked<JsonObject> | Failure {

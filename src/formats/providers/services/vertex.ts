@@ -57,7 +57,8 @@ export const vertex: Provider = {
   paths: { chat: '/publishers', models: null, originModels: '/v1beta1/publishers/google/models?pageSize=300' },
   headers: {},
   promptCaching: claudeCaching,
-  quirks: { ...openAiQuirks, nativeN: false },
+  // Its tiers are headers.
+  quirks: { ...openAiQuirks, nativeN: false, omit: ['service_tier'] },
   errors: [],
   tooLong: [...geminiTooLong, ...(anthropic.tooLong ?? [])],
   ...byGemini,
