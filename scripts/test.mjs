@@ -1,4 +1,4 @@
-// `npm test`: what `npm run check` does, then every other suite, four processes at a time on two cores. `npm test -- PATTERN…`
+// `npm test`: what `npm run check` does, then every other suite, four processes at a time on two cores (TEST_PROCESSES). `npm test -- PATTERN…`
 // runs only the test files whose path holds a pattern; `--names` prints the name of each test,
 // `--times` the thirty files that took most of the processor at the end, `--apart` gives each file a process. Without a pattern each property tries
 // a tenth of its cases, or 25; `--full` all of them.
@@ -39,9 +39,11 @@ const [gateways, insideOfOne] = [
 const starter = join('test', 'start-gateway.ts');
 /** Helpers of tests, and whether they start gateways. */
 const starting = new Map();
-// Tests wait for about half of their time: for leases, timeouts and pages.
-// A gateway of several processes is four.
-const filesAtOnce = availableParallelism() * (process.argv.includes('--processes') ? 1 : 2);
+/**
+ * Programs of tests at once, unless TEST_PROCESSES is another number. Tests wait for about half of their time: for
+ * leases, timeouts and pages. A gateway of several processes is four.
+ */
+const filesAtOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() * (processes ? 1 : 2));
 /** The bundle's threads stand for those of the sources, where it is what the sources say. */
 const bundledThreads = `--import=${new URL('./bundled-threads.mjs', import.meta.url)}`;
 /** For a test that hangs: on a busy machine some take minutes. */
