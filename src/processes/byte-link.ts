@@ -31,7 +31,7 @@ export function createByteLink<Theirs extends Offers>(
   // Its end follows.
   stream.on('error', () => undefined);
   stream.once('close', () => {
-    link.closed('the other process ended');
+    link.closed({ kind: 'overloaded', message: 'Another process of this server has ended. Retry the request.' });
     onClosed();
   });
   return link;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { FailureError } from '../../kernel/failure.ts';
 import { createLog } from '../../observe/log.ts';
 import type { RankTexts, VectorCall } from '../../vectors/vector-engine.ts';
 import { askVectors } from './remote-vectors.ts';
@@ -26,7 +27,11 @@ async function start(t: TestContext) {
     () => here,
     () => undefined,
   );
-  return async (verb: VectorCall['verb'], body: unknown, rank: RankTexts = () => assert.fail('nothing to rank')) => {
+  const call = async (
+    verb: VectorCall['verb'],
+    body: unknown,
+    rank: RankTexts = () => assert.fail('nothing to rank'),
+  ) => {
     const prepared = await vectors.prepare({
       owner: { tenant: 'alice', account: 'acme' },
       verb,
@@ -39,10 +44,11 @@ async function start(t: TestContext) {
     assert(answer.kind === 'answer', JSON.stringify(answer));
     return JSON.parse(Buffer.from(answer.body).toString('utf8'));
   };
+  return { call, vectors, here };
 }
 
 test('a worker ranks the texts that the other process has found, for the call that asks for it', async (t) => {
-  const call = await start(t);
+  const { call } = await start(t);
   await call('create-collection', { name: 'docs', vector_size: 2 });
   const points = ['one', 'two', 'three'].map((text, id) => ({ id, vector: [1, id / 10], payload: { text } }));
   await call('upsert-points', { points });
@@ -62,3 +68,13 @@ test('a worker ranks the texts that the other process has found, for the call th
     ],
   );
 });
+
+test('F37 when the other process has died, what needs its vectors is refused as trouble that passes', async (t) => {
+  const { vectors, here } = await start(t);
+  const waiting = assert.rejects(vectors.storedBytes('acme'), isOverloaded);
+  here.destroy();
+  await waiting;
+  await assert.rejects(vectors.storedBytes('acme'), isOverloaded);
+});
+
+const isOverloaded = (error: unknown) => error instanceof FailureError && error.failure.kind === 'overloaded';
