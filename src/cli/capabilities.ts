@@ -83,11 +83,7 @@ const wordsFor: Readonly<Record<MediaType, { name: string; verb: string; fix: st
     verb: 'transcribe',
     fix: `${anyKey}, run speaches, or ${culvert} add transcription`,
   },
-  image: {
-    name: 'images',
-    verb: 'draw',
-    fix: `${anyKey}, or run Stable Diffusion web UI (with --api) or sd-server`,
-  },
+  image: { name: 'images', verb: 'draw', fix: `${anyKey}, or run Stable Diffusion web UI (with --api) or sd-server` },
 };
 
 function mediaOf(type: MediaType, snapshot: Snapshot): Capability {

@@ -43,10 +43,7 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
   const path = [...above, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({
-        path: [...path, key],
-        message: unknownKey(schema, [...path, key]),
-      }));
+      return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(schema, [...path, key]) }));
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
     case 'invalid_union':

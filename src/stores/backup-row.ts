@@ -18,9 +18,14 @@ export type BackupItem = BackupRow | FilePiece;
 /** Its message is a sentence for the operator. */
 export class RestoreRefused extends Error {}
 
-/** PostgreSQL's text form of bytes, which it reads without a cast. */
-export function bytesAsText(bytes: Uint8Array): string {
-  return `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
+/** A row as it was found, its bytes in PostgreSQL's text form, which it reads without a cast. */
+export function portable(found: BackupRow['row']): BackupRow['row'] {
+  const row: Record<string, unknown> = { ...found };
+  for (const [column, bytes] of Object.entries(row)) {
+    if (!(bytes instanceof Uint8Array)) continue;
+    row[column] = `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
+  }
+  return row;
 }
 
 export function textAsBytes(text: string): Buffer {

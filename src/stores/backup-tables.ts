@@ -52,3 +52,10 @@ export const ledgerTables: readonly BackupTable[] = [
   { name: 'repricing', order: 'at_ms, hour, account, key_id, endpoint, alias, provider' },
   { name: 'attempt_sum', order: 'grain_ms, bucket, provider, target, credential, alias, class' },
 ];
+
+/** Tables of databases that requests open later: files of a data folder, or tables of PostgreSQL, to which a move takes them. */
+export const laterTables: readonly string[] = [
+  ...['crawl', 'crawl_page', 'crawl_hook', 'response', 'conversation', 'conversation_item', 'conversation_place'],
+  ...['stored_file', 'file_chunk', 'batch', 'batch_line', 'kept_body', 'kept_body_signature'],
+  ...['vector_store', 'vector_store_file', 'vector_store_batch', 'vector_store_place'],
+];

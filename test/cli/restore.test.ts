@@ -8,6 +8,7 @@ import type { CliParts } from '../../src/cli/parts.ts';
 import type { BackupRow } from '../../src/stores/backup-row.ts';
 import { dataFolderAt } from '../../src/stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../src/stores/sqlite/data-folder-lock.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
 const rows: BackupRow[] = [{ table: 'account', row: { id: 'dev' } }];
@@ -81,6 +82,46 @@ test('a damaged backup touches nothing, not even an empty folder', async (t) => 
   await assert.rejects(run({ yes: true }), /damaged/);
   assert.deepEqual(written, []);
   assert.ok(!existsSync(dataDir));
+});
+
+test('a backup of a data folder takes responses, files and batches into PostgreSQL', {
+  skip: postgresMissing,
+}, async (t) => {
+  const cwd = temporaryFolder(t);
+  const config = (name: string, storage: Record<string, unknown>) => {
+    const written = { server: { port: 0 }, storage: { data_dir: `./${name}`, ...storage }, autodetect: 'off', keys };
+    writeFileSync(join(cwd, `${name}.yaml`), JSON.stringify(written));
+    return ['--config', `${name}.yaml`];
+  };
+  const keys = [{ key: 'sk-cv-restore-test-key-0001', account: 'dev', name: 'test' }];
+  const headers = { authorization: `Bearer ${keys[0]!.key}` };
+  const post = async (url: string, body: string | FormData) => {
+    const json = typeof body === 'string' ? { 'content-type': 'application/json' } : {};
+    const made = await fetch(url, { method: 'POST', headers: { ...headers, ...json }, body });
+    assert.equal(made.status, 200);
+    return (await made.json()) as { id: string };
+  };
+  const first = await startProcess(t, { cwd, args: config('embedded', {}) });
+  const response = await post(`${first.url}/v1/responses`, JSON.stringify({ model: 'sim/chat', input: 'Keep this' }));
+  const line = { custom_id: 'one', method: 'POST', url: '/v1/embeddings', body: { model: 'none', input: 'x' } };
+  const form = new FormData();
+  form.append('purpose', 'batch');
+  form.append('file', new Blob([JSON.stringify(line)]), 'lines.jsonl');
+  const file = await post(`${first.url}/v1/files`, form);
+  const wanted = { input_file_id: file.id, endpoint: '/v1/embeddings', completion_window: '1h' };
+  const batch = await post(`${first.url}/v1/batches`, JSON.stringify(wanted));
+  assert.equal((await runCommand(['backup', 'b.gz', '--config', 'embedded.yaml'], { cwd })).code, 0);
+  await first.stop();
+
+  const postgres = await startPostgres(t);
+  const database = postgres.newDatabase();
+  const moved = config('moved', { database, secret: 'configured-for-all-replicas-0001' });
+  assert.equal((await runCommand(['restore', 'b.gz', ...moved], { cwd })).code, 0);
+  const earlier_secrets = [readFileSync(join(cwd, 'moved', 'secret'), 'utf8').trim()];
+  config('moved', { database, secret: 'configured-for-all-replicas-0001', earlier_secrets });
+  const second = await startProcess(t, { cwd, args: moved });
+  for (const path of [`responses/${response.id}`, `files/${file.id}/content`, `batches/${batch.id}`])
+    assert.equal((await fetch(`${second.url}/v1/${path}`, { headers })).status, 200, path);
 });
 
 test('what a secret before the last one sealed is opened after a restore', async (t) => {

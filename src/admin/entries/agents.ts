@@ -56,10 +56,7 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
         summary: 'Creates an agent, as under `agents` in culvert.yaml. Its headers are encrypted.',
         body: newAgent,
       },
-      change: {
-        summary: 'Changes the stored settings of an agent.',
-        guardOf: guardAddresses(agentMarks),
-      },
+      change: { summary: 'Changes the stored settings of an agent.', guardOf: guardAddresses(agentMarks) },
       remove: { summary: 'Removes the stored settings of an agent.' },
     }),
     entries.act('test', {

@@ -65,10 +65,7 @@ function removal(parts: AdminParts, id: string, actor: string): RowPlan {
   return (row, rows) => {
     const credential =
       credentialsIn(rows, row.name).find((each) => each.id === id) ??
-      refuse({
-        kind: 'not-found',
-        message: `The provider '${row.name}' has no credential '${id.slice(0, 64)}'.`,
-      });
+      refuse({ kind: 'not-found', message: `The provider '${row.name}' has no credential '${id.slice(0, 64)}'.` });
     return {
       changes: [
         { kind: 'replace-kept', row: { ...row, ...stamp(parts, row, actor) }, was: row.version },

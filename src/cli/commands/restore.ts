@@ -1,6 +1,7 @@
 import { urlOf } from '../../http/connections/listening.ts';
 import { culvert, pasted } from '../../kernel/command-form.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
+import { readLaterDatabases } from '../../stores/sqlite/backup.ts';
 import { openDataFolder, presentSecrets } from '../../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
 import { partOf, writeFolderFiles } from '../../stores/sqlite/folder-files.ts';
@@ -12,9 +13,6 @@ import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
 import { databaseNames, dataIn, localNames, pageNames, replaceData } from '../replace-data.ts';
-
-/** Parts of a backup that are elsewhere with PostgreSQL. */
-const inPostgres: readonly unknown[] = ['pages', 'crawls', 'responses', 'batches'];
 
 export interface RestoreFlags extends LocalFlags {
   yes?: boolean;
@@ -37,7 +35,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
   if (lock.kind === 'held') throw new CommandFailed(lock.message);
   const isEmbedded = config.storage.database === 'sqlite';
-  // PostgreSQL keeps pages and crawls itself; what a backup of rows alone does not hold, it does not replace either.
+  // PostgreSQL has such databases as tables; what a backup of rows alone does not hold, it does not replace either.
   const names = [
     ...(isEmbedded ? databaseNames : []),
     ...(isEmbedded && head.format === 2 ? pageNames : []),
@@ -81,7 +79,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   return 0;
 }
 
-/** Its rows. Its files are written below `side` on the way. */
+/** Its rows. Its files are written below `side` on the way; PostgreSQL gets the rows of those that are tables there. */
 async function* rowsOf(
   file: string,
   side: string,
@@ -97,12 +95,13 @@ async function* rowsOf(
         counted(++count);
         continue;
       }
-      const part = partOf(item.file);
-      if (isEmbedded || !inPostgres.includes(part)) await files.write(item);
+      // PostgreSQL keeps pages in another form. They can be read again.
+      if (isEmbedded || partOf(item.file) !== 'pages') await files.write(item);
     }
   } finally {
     await files.end();
   }
+  if (!isEmbedded) yield* readLaterDatabases(side);
 }
 
 async function refuseUnlessEmpty(config: Parameters<CliParts['storeFacts']>[0], parts: RestoreParts): Promise<void> {

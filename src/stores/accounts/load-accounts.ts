@@ -50,11 +50,7 @@ function* loadSince(tables: SqlTables, before: Loaded | null): Work<Loaded> {
 function* storedIn(tables: SqlTables): Work<Stored> {
   const accounts = yield* accountsOf(tables, null);
   const keys = yield* keysOf(tables, null);
-  return {
-    ...(yield* fewRowsOf(tables, null, () => true)),
-    accounts: accounts.sort(byId),
-    keys: keys.sort(byAge),
-  };
+  return { ...(yield* fewRowsOf(tables, null, () => true)), accounts: accounts.sort(byId), keys: keys.sort(byAge) };
 }
 
 /** Accounts with one of `ids`; null: all. */

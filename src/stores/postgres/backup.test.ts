@@ -8,9 +8,12 @@ import { reservationRow, usageEvent } from '../../../test/stores/rows.ts';
 import { bucketsOf } from '../../books/metering/counter-scope.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import { systemClock } from '../../kernel/clock.ts';
-import type { BackupRow } from '../backup-row.ts';
-import { readBackup, writeBackup } from '../sqlite/backup.ts';
+import { type BackupRow, portable } from '../backup-row.ts';
+import { laterTables } from '../backup-tables.ts';
+import { readBackup, readLaterDatabases, writeBackup } from '../sqlite/backup.ts';
+import { laterMigrations } from '../sqlite/culvert-schema.ts';
 import { openDataFolder } from '../sqlite/data-folder.ts';
+import { migrateWithCopy, openMigrated } from '../sqlite/migrations.ts';
 import { openSnapshots } from '../sqlite/snapshots.ts';
 import { readPostgresBackup, writePostgresBackup } from './backup.ts';
 import { openPostgresLedger } from './ledger.ts';
@@ -113,6 +116,35 @@ test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
     const target = await fresh();
     await writePostgresBackup(target, each(embedded));
     assert.deepEqual(await all(readPostgresBackup(target)), kept);
+  });
+
+  await t.test('takes every table of a database that requests open later', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'culvert-backup-'));
+    t.after(() => rmSync(dir, { recursive: true, force: true }));
+    for (const [name, migrations] of Object.entries(laterMigrations)) {
+      const file = openMigrated(join(dir, name), 'fsync', (database) => migrateWithCopy(database, migrations));
+      for (const { name: table } of file.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()) {
+        const columns = file.prepare(`PRAGMA table_info(${table})`).all();
+        const values = columns.map(({ type }) => (type === 'BLOB' ? "x'00ff'" : type === 'TEXT' ? "'é'" : '1'));
+        file.exec(`INSERT INTO ${table} VALUES (${values.join(', ')})`);
+      }
+      file.close();
+    }
+    const kept = [...readLaterDatabases(dir)];
+    assert.deepEqual(new Set(kept.map(({ table }) => table)), new Set(laterTables));
+    const target = await fresh();
+    // In the order in which no table refers to a later one.
+    await writePostgresBackup(target, each(kept));
+    for (const { table, row } of kept) {
+      const { rows } = await target.rest.run(`SELECT * FROM culvert.${table}`);
+      assert.equal(rows.length, 1, table);
+      for (const [column, value] of Object.entries(portable(rows[0]!)))
+        assert.equal(value, row[column], `${table}.${column}`);
+    }
+    const { rows } = await target.rest.run(
+      `SELECT key_hash = sha256(convert_to('é', 'UTF8')) AS found FROM culvert.crawl_page`,
+    );
+    assert.deepEqual(rows, [{ found: true }]);
   });
 
   await t.test('that is left half-way gives its connection back', async () => {

@@ -1,8 +1,10 @@
-import { type BackupRow, bytesAsText, RestoreRefused } from '../backup-row.ts';
-import { accountTables, type BackupTable, ledgerTables } from '../backup-tables.ts';
+import { type BackupRow, portable, RestoreRefused } from '../backup-row.ts';
+import { accountTables, type BackupTable, laterTables, ledgerTables } from '../backup-tables.ts';
 import type { Database, Run, Transaction } from './database.ts';
 
 const batchRows = 500;
+/** A reply or a piece of a file may be a megabyte, in twice as many characters. */
+const batchChars = 16 * 1024 * 1024;
 
 /** Every row that a restore needs, of one instant, while servers write on. Holds one connection until it is read or left. */
 export async function* readPostgresBackup({
@@ -24,12 +26,6 @@ export async function* readPostgresBackup({
   }
 }
 
-function portable(found: BackupRow['row']): BackupRow['row'] {
-  const row: Record<string, unknown> = { ...found };
-  for (const [column, value] of Object.entries(row)) if (value instanceof Uint8Array) row[column] = bytesAsText(value);
-  return row;
-}
-
 /**
  * Writes the rows of a backup, of any driver, in one transaction: all of them or none. Columns that are another
  * driver's own are left out. Throws `RestoreRefused` where the tables hold something already.
@@ -42,13 +38,17 @@ export async function writePostgresBackup(
     if (await holdsRows(run))
       throw new RestoreRefused(`The database ${place} is not empty. Restore into a new one (storage.database).`);
     let batch: BackupRow[] = [];
+    let chars = 0;
     const write = async () => {
       await writeBatch(run, batch);
       batch = [];
+      chars = 0;
     };
     for await (const row of rows) {
-      if (batch.length === batchRows || (batch[0] !== undefined && batch[0].table !== row.table)) await write();
+      const isFull = batch.length === batchRows || chars >= batchChars;
+      if (isFull || (batch[0] !== undefined && batch[0].table !== row.table)) await write();
       batch.push(row);
+      for (const value of Object.values(row.row)) if (typeof value === 'string') chars += value.length;
     }
     await write();
     await run(`SELECT setval(pg_get_serial_sequence('culvert.audit', 'id'), max(id)) FROM culvert.audit`);
@@ -59,7 +59,7 @@ export async function writePostgresBackup(
 async function writeBatch(run: Run, batch: readonly BackupRow[]): Promise<void> {
   const table = batch[0]?.table;
   if (table === undefined) return;
-  if (!backupTables.some(({ name }) => name === table))
+  if (!laterTables.includes(table) && !backupTables.some(({ name }) => name === table))
     throw new RestoreRefused(`The backup holds a table that this version does not know: ${JSON.stringify(table)}.`);
   const json = JSON.stringify(
     batch.map(({ row }) => row),

@@ -1,11 +1,14 @@
-import { rmSync } from 'node:fs';
-import { type BackupRow, bytesAsText, RestoreRefused, textAsBytes } from '../backup-row.ts';
+import { createHash } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BackupRow, portable, RestoreRefused, textAsBytes } from '../backup-row.ts';
 import type { BackupTable } from '../backup-tables.ts';
-import { openCulvertDatabase } from './culvert-schema.ts';
+import { laterMigrations, openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
 import { openLedgerDatabase } from './ledger-schema.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
+import { migrateWithCopy, openMigrated } from './migrations.ts';
 import type { Snapshots } from './snapshots.ts';
 import { backupTables, holdsRows } from './sqlite-facts.ts';
 
@@ -25,7 +28,9 @@ export async function* readBackup(
       for (const table of backupTables[file]) {
         const { name, order } = table;
         for (const found of database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).iterate()) {
-          yield { table: name, row: portable(table, found) };
+          // The rowid is made of the request id, here alone.
+          const { key, ...row } = found;
+          yield { table: name, row: portable(order === 'key' ? row : found) };
         }
       }
     } catch (error) {
@@ -38,12 +43,29 @@ export async function* readBackup(
   }
 }
 
-function portable({ order }: BackupTable, found: Readonly<Record<string, unknown>>): BackupRow['row'] {
-  const row: Record<string, unknown> = { ...found };
-  // The rowid is made of the request id, here alone.
-  if (order === 'key') delete row.key;
-  for (const [column, value] of Object.entries(row)) if (value instanceof Uint8Array) row[column] = bytesAsText(value);
-  return row;
+/** Rows of the databases that requests open later, which PostgreSQL has as tables. The files are brought up to date. */
+export function* readLaterDatabases(folder: string): Generator<BackupRow, void, undefined> {
+  for (const [name, migrations] of Object.entries(laterMigrations)) {
+    const file = join(folder, name);
+    if (!existsSync(file)) continue;
+    const database = openMigrated(file, 'checkpoint', (opened) => migrateWithCopy(opened, migrations));
+    try {
+      const tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+      for (const { name: table } of database.prepare(tables).all()) {
+        for (const row of database.prepare(`SELECT * FROM ${table}`).iterate()) {
+          if (table === 'crawl_page') Object.assign(row, { key_hash: hashOf(row.key), shape_hash: hashOf(row.shape) });
+          yield { table: String(table), row: portable(row) };
+        }
+      }
+    } finally {
+      database.close();
+    }
+  }
+}
+
+/** PostgreSQL finds pages of crawls by digests. */
+function hashOf(place: unknown): Buffer | null {
+  return typeof place === 'string' ? createHash('sha256').update(place).digest() : null;
 }
 
 /**

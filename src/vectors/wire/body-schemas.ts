@@ -41,11 +41,7 @@ const want = {
   with_vector: either(truth, { type: 'array', items: text }),
 };
 const model = { ...text, description: 'Embedding model of the texts. Default: that of the collection.' };
-const point = {
-  type: 'object',
-  properties: { id: pointId, vector, payload: object },
-  required: ['id'],
-};
+const point = { type: 'object', properties: { id: pointId, vector, payload: object }, required: ['id'] };
 const upsert = {
   points: list(point, 'Whole points. Without `vector` the text of the payload is embedded.'),
   batch: { ...object, description: '`ids`, `vectors` and `payloads` as columns, instead of `points`.' },

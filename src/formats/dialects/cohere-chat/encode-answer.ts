@@ -284,11 +284,7 @@ export function fold(head: AnswerHead): AnswerFold {
           return;
         case 'tool-call-start':
           isOpen = false;
-          calls[event.call] = {
-            id: event.id,
-            type: 'function',
-            function: { name: event.name, arguments: '' },
-          };
+          calls[event.call] = { id: event.id, type: 'function', function: { name: event.name, arguments: '' } };
           return;
         case 'tool-call-delta': {
           const call = calls[event.call];

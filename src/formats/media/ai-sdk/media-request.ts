@@ -258,11 +258,7 @@ function sizeOfRatio(ratio: string, targets: readonly ImageModelFacts[]): string
 
 /** Fields of OpenAI's format in the words of the AI SDK. */
 export const mediaWords: Readonly<Record<MediaKind, Readonly<Record<string, string>>>> = {
-  image: {
-    ...pathsByField(imageOptions),
-    images: 'files',
-    size: 'size',
-  },
+  image: { ...pathsByField(imageOptions), images: 'files', size: 'size' },
   speech: {
     ...pathsByField(speechOptions),
     input: 'text',

@@ -50,9 +50,7 @@ export const azureOpenAi = openAiLike({
   // Deployments of other models refuse `prompt_cache_key`, and a deployment's name does not say its model.
   promptCaching: claudeCaching,
   // https://learn.microsoft.com/rest/api/aifoundry/model-inference/get-image-embeddings
-  forwards: {
-    'image-embeddings': { fromOrigin: '/models/images/embeddings?api-version=2024-05-01-preview' },
-  },
+  forwards: { 'image-embeddings': { fromOrigin: '/models/images/embeddings?api-version=2024-05-01-preview' } },
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,
@@ -66,10 +64,7 @@ export const azureOpenAi = openAiLike({
     pathOf: (model, options) => azurePath(model, '/embeddings', options),
   },
   // A deployment may have any name, so its voices are not known by it.
-  speech: {
-    ...openAiSpeech,
-    pathOf: (model, options) => azurePath(model, '/audio/speech', options),
-  },
+  speech: { ...openAiSpeech, pathOf: (model, options) => azurePath(model, '/audio/speech', options) },
   transcription: {
     ...openAiTranscription,
     containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],

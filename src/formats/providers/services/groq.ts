@@ -47,14 +47,7 @@ export const groq = openAiLike({
       {
         models: /orpheus.*arabic/,
         names: ['fahad', 'sultan', 'lulwa', 'noura'],
-        standard: {
-          alloy: 'lulwa',
-          echo: 'fahad',
-          fable: 'sultan',
-          onyx: 'sultan',
-          nova: 'noura',
-          shimmer: 'lulwa',
-        },
+        standard: { alloy: 'lulwa', echo: 'fahad', fable: 'sultan', onyx: 'sultan', nova: 'noura', shimmer: 'lulwa' },
       },
       {
         models: /orpheus/,
