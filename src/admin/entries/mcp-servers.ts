@@ -12,9 +12,7 @@ import { guardAddresses } from './send-elsewhere.ts';
 import { entryNamed, listByName } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
 
-const newServer = mcpUrlServerSchema.extend({
-  name: mcpServerName.describe('The names of its tools begin with it.'),
-});
+const newServer = mcpUrlServerSchema.extend({ name: mcpServerName.describe('The names of its tools begin with it.') });
 
 /** `/mcp-servers`: MCP servers elsewhere. Those that are programs are in the file only. */
 export function mcpServerOperations(

@@ -177,13 +177,7 @@ export function imagesOfGoogle(pathOf: (model: string) => string): ImageFacts {
         perCall: 4,
         sizes: {
           kind: 'ratios',
-          ratios: {
-            '1:1': '1024x1024',
-            '3:4': '896x1280',
-            '4:3': '1280x896',
-            '9:16': '768x1408',
-            '16:9': '1408x768',
-          },
+          ratios: { '1:1': '1024x1024', '3:4': '896x1280', '4:3': '1280x896', '9:16': '768x1408', '16:9': '1408x768' },
         },
         takes: ['output_format', 'output_compression'],
         outputs: ['png', 'jpeg'],

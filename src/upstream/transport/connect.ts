@@ -6,7 +6,7 @@ import { ConnectFailure, codeOf } from './transport-error.ts';
 import { askForTunnel } from './tunnel.ts';
 
 export interface ConnectOptions {
-  lookup: LookupFunction & Partial<Pick<Lookup, 'failedAt'>>;
+  lookup: LookupFunction & Partial<Pick<Lookup, 'failedAt' | 'late'>>;
   /** Certificates to trust in addition to the system's, PEM; undefined: only the system's. */
   ca?: string | Buffer | undefined;
   /** Client certificate for an origin that asks for one, PEM. */
@@ -67,6 +67,7 @@ function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'loo
     socket.once('connect', () => {
       tcpStands = true;
     });
+    socket.on('connectionAttemptTimeout', (address: string) => options.lookup.late?.(target.host, address));
     socket.once(secure === null ? 'connect' : 'secureConnect', () => {
       stop();
       connected(null, socket, []);

@@ -189,6 +189,22 @@ test('F78 an address that refuses is asked for again, once a second, and its nei
   assert.equal(script.asked, 3);
 });
 
+test('F2 an address that connections wait for in vain comes last for five minutes, in later answers too', async () => {
+  const { time, script, lookup } = scripted();
+  script.answer = async () => ({ addresses: [a, b, six], ttlMs: 30_000 });
+  lookup.late('api.test', a.address);
+  assert.deepEqual(await ask(lookup, 'api.test'), [a, b, six], 'it was never asked for');
+  lookup.late('api.test', a.address);
+  assert.deepEqual(await ask(lookup, 'api.test'), [b, six, a]);
+  time.advance(60_000);
+  lookup.late('api.test', b.address);
+  assert.deepEqual(await ask(lookup, 'api.test'), [six, a, b]);
+  time.advance(240_000);
+  assert.deepEqual(await ask(lookup, 'api.test'), [a, six, b]);
+  time.advance(60_000);
+  assert.deepEqual(await ask(lookup, 'api.test'), [a, b, six]);
+});
+
 test('F78 nobody waits long for name servers that hang, and the known address stays', async () => {
   const { time, script, lookup } = scripted();
   await ask(lookup, 'api.test');

@@ -25,10 +25,14 @@ export interface Lookup extends LookupFunction {
    * most once a second. True when it has another address now.
    */
   failedAt(hostname: string, addresses: readonly string[]): Promise<boolean>;
+  /** A connection to this address did not come about before the next one was tried. For five minutes it is tried last. */
+  late(hostname: string, address: string): void;
 }
 
 interface KnownName {
   addresses: readonly Address[];
+  /** Until when an address is tried last; of those that are. */
+  lateUntilMs: ReadonlyMap<string, number>;
   /** On the monotonic clock. */
   freshUntilMs: number;
   staleUntilMs: number;
@@ -54,15 +58,17 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
       const { addresses, ttlMs } = await resolve(hostname);
       if (addresses.length === 0) throw new ConnectFailure('dns', 'ENODATA');
       const nowMs = time.monotonicMs();
+      const late = [...(known.get(hostname)?.lateUntilMs ?? [])].filter(([, untilMs]) => nowMs < untilMs);
+      const lateUntilMs = new Map(late);
       const name = {
-        addresses,
+        ...{ addresses: lateLast(addresses, lateUntilMs), lateUntilMs },
         freshUntilMs: nowMs + Math.min(Math.max(ttlMs, ttlMinMs), ttlMaxMs),
         staleUntilMs: nowMs + staleMaxMs,
         queriedAtMs: nowMs,
         failing: false,
       };
       putNewest(known, hostname, name, namesMax);
-      return addresses;
+      return name.addresses;
     } catch (error) {
       markFailing(hostname);
       throw new ConnectFailure('dns', codeOf(error));
@@ -133,6 +139,13 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     return hasOther(hostname, addresses);
   }
 
+  function late(hostname: string, address: string): void {
+    const name = known.get(hostname);
+    if (name === undefined) return;
+    name.lateUntilMs = new Map(name.lateUntilMs).set(address, time.monotonicMs() + staleMaxMs);
+    name.addresses = lateLast(name.addresses, name.lateUntilMs);
+  }
+
   const lookup: LookupFunction = (hostname, { all }, callback) => {
     const answer = (addresses: readonly Address[]): void => {
       const [first] = addresses;
@@ -150,5 +163,11 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
       else callback(error, '');
     });
   };
-  return Object.assign(lookup, { failedAt });
+  return Object.assign(lookup, { failedAt, late });
+}
+
+function lateLast(addresses: readonly Address[], lateUntilMs: KnownName['lateUntilMs']): readonly Address[] {
+  if (lateUntilMs.size === 0) return addresses;
+  const lateness = ({ address }: Address) => lateUntilMs.get(address) ?? 0;
+  return addresses.toSorted((one, other) => lateness(one) - lateness(other));
 }

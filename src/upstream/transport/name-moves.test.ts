@@ -1,7 +1,9 @@
 // Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
+import type { LookupAddress } from 'node:dns';
 import net, { type AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { blackHole } from '../../../test/faults/dead-places.ts';
 import { onRequest, send, testTransport, textOf } from '../../../test/loopback-transport.ts';
 import { createLookup } from './lookup.ts';
 
@@ -40,6 +42,24 @@ test('F78 a name moves under load and the old address refuses: no request fails,
   assert.deepEqual(new Set(answers), new Set(['-2']));
   assert.equal(answers.length, 100);
   assert.equal(asked, 2);
+});
+
+test('F2 an address that swallows connections is waited for once, and tried last from then on', async (t) => {
+  const { port } = new URL(await blackHole(t));
+  const alive = await serve(Number(port), '127.0.0.2', `${hello}-2`);
+  t.after(() => alive.close());
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 as const }));
+  const lookup = createLookup({ resolve: async () => ({ addresses, ttlMs: 60_000 }) });
+  const tried: string[] = [];
+  const transport = testTransport(t, { lookup });
+  const order = () => lookup('half.test', { all: true }, (_, all) => tried.push((all as LookupAddress[])[0]!.address));
+  for (let i = 0; i < 2; i++) {
+    const told = send(transport, `http://half.test:${port}`);
+    assert.equal(await told.end, 'ended');
+    assert.equal(textOf(told), '-2');
+    order();
+  }
+  assert.deepEqual(tried, ['127.0.0.2', '127.0.0.2']);
 });
 
 async function serve(port: number, host: string, answer: string): Promise<net.Server> {

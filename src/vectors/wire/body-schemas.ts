@@ -137,9 +137,7 @@ const bodies: Partial<Record<VectorVerb, { fields: JsonObject; required?: string
   'query-groups': { fields: { ...queryFields.query, ...shared, ...group }, required: ['group_by'] },
   'matrix-pairs': { fields: matrix },
   'matrix-offsets': { fields: matrix },
-  'scroll-points': {
-    fields: { filter, ...want, limit: page.limit, offset: pointId, order_by: either(text, object) },
-  },
+  'scroll-points': { fields: { filter, ...want, limit: page.limit, offset: pointId, order_by: either(text, object) } },
   'count-points': { fields: { filter, exact: truth } },
   'facet-points': { fields: { key: text, limit: page.limit, filter, exact: truth }, required: ['key'] },
 };

@@ -98,9 +98,7 @@ export function mediaSchema(kind: MediaKind): JsonSchema {
 }
 
 const operationSend = 'the operation that the start of the video answered';
-const operationFields = plainTable({
-  operation: v.members(operationSend, { id: v.needed(v.string, operationSend) }),
-});
+const operationFields = plainTable({ operation: v.members(operationSend, { id: v.needed(v.string, operationSend) }) });
 const operationRequired = new Map([['operation', operationSend]]);
 
 /** Body that asks for the state of a video. The operation is one that a start of it answered. */

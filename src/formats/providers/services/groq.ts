@@ -52,14 +52,7 @@ export const groq = openAiLike({
       {
         models: /orpheus/,
         names: ['autumn', 'diana', 'hannah', 'austin', 'daniel', 'troy'],
-        standard: {
-          alloy: 'hannah',
-          echo: 'austin',
-          fable: 'daniel',
-          onyx: 'troy',
-          nova: 'diana',
-          shimmer: 'autumn',
-        },
+        standard: { alloy: 'hannah', echo: 'austin', fable: 'daniel', onyx: 'troy', nova: 'diana', shimmer: 'autumn' },
       },
       unknownVoices,
     ],

@@ -8,13 +8,7 @@ export const ollama = openAiLike({
   local: true,
   auth: 'bearer',
   forwards: { completions: '/completions' },
-  embeds: {
-    format: 'ollama',
-    path: { fromOrigin: '/api/embed' },
-    batch: 64,
-    takesTokens: false,
-    dimensions: 'asked',
-  },
+  embeds: { format: 'ollama', path: { fromOrigin: '/api/embed' }, batch: 64, takesTokens: false, dimensions: 'asked' },
   quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   tooLong: [/prompt too long; exceeded max context length|input length exceeds/i],
   errors: [
