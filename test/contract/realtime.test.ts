@@ -402,6 +402,19 @@ test('a shutdown lets a running response end, then closes its session with 1001'
   await closing;
 });
 
+test('a session whose response does not end by then is closed with 1001 too', async (t) => {
+  const own = await startGateway(t, config);
+  upstream.answers = 'begun';
+  t.after(() => {
+    upstream.answers = 'whole';
+  });
+  const caller = await open({}, own);
+  caller.send('response.create');
+  await caller.heard('response.created');
+  await own.close(50);
+  assert.deepEqual(await caller.closed, { code: 1001, reason: 'The server is shutting down. Connect again.' });
+});
+
 test('a caller that reads nothing holds its provider back, and no other session', async () => {
   const opening = upstream.next();
   const slow = await open();

@@ -61,6 +61,7 @@ export interface SessionParts {
 
 /** How long a response that the caller has left may take to say what it used. */
 const lastWordMs = 2_000;
+const shuttingDown = 'The server is shutting down. Connect again.';
 /** RFC 6455 §7.4.1. */
 const closeCode = { normal: 1000, goingAway: 1001, policy: 1008, internal: 1011 } as const;
 
@@ -235,6 +236,8 @@ class Session implements LongWork {
   }
 
   cut(): void {
+    // Its close frame goes out with what is written before the end.
+    if (this.#state !== 'closing') this.#parts.caller.close(closeCode.goingAway, shuttingDown);
     this.#state = 'closing';
     this.#parts.caller.terminate();
     this.#parts.upstream.terminate();
@@ -247,7 +250,7 @@ class Session implements LongWork {
   }
 
   #leave(): void {
-    this.#close(closeCode.goingAway, 'The server is shutting down. Connect again.');
+    this.#close(closeCode.goingAway, shuttingDown);
   }
 
   #close(code: number, reason: string): void {
