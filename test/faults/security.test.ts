@@ -471,7 +471,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/stores/schema/crawls.ts': ['key', 'keyName', 'shape', 'shapeName'],
   'src/stores/accounts/session-store.ts': ['assertion', 'session', 'surplus', 'token'],
-  'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
+  'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'table', 'taken'],
   'src/stores/sqlite/sqlite-facts.ts': ['any', 'name'],
   'src/stores/sqlite/ledger-reader.ts': ['batchRows'],
   'src/stores/sqlite/ledger-upkeep.ts': [

@@ -93,17 +93,7 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
       running = query(hostname);
       queries.set(hostname, running);
     }
-    return inTime(running, () => markFailing(hostname));
-  }
-
-  function inTime(running: Promise<readonly Address[]>, onTimeout: () => void): Promise<readonly Address[]> {
-    return new Promise((done, fail) => {
-      const alarm = time.after(queryTimeoutMs, () => {
-        onTimeout();
-        fail(new ConnectFailure('dns', 'ETIMEOUT'));
-      });
-      running.then(done, fail).finally(() => time.cancel(alarm));
-    });
+    return inTime(time, running, () => markFailing(hostname));
   }
 
   /** Undefined when the name must be asked first. */
@@ -164,6 +154,17 @@ export function createLookup(options: { resolve?: ResolveName; time?: Time } = {
     });
   };
   return Object.assign(lookup, { failedAt, late });
+}
+
+/** Fails when the addresses do not come within `queryTimeoutMs`. */
+function inTime(time: Time, running: Promise<readonly Address[]>, onTimeout: () => void): Promise<readonly Address[]> {
+  return new Promise((done, fail) => {
+    const alarm = time.after(queryTimeoutMs, () => {
+      onTimeout();
+      fail(new ConnectFailure('dns', 'ETIMEOUT'));
+    });
+    running.then(done, fail).finally(() => time.cancel(alarm));
+  });
 }
 
 function lateLast(addresses: readonly Address[], lateUntilMs: KnownName['lateUntilMs']): readonly Address[] {
