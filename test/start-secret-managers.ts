@@ -15,12 +15,14 @@ export interface SecretManagers {
   /** How often each was read. */
   reads: Map<string, number>;
   logins: number;
+  /** Scopes of the tokens that Entra ID gave. */
+  scopes: Set<string>;
   /** The environment that leads their clients here. */
   env: Record<string, string>;
 }
 
 export async function startSecretManagers(t: Lifetime): Promise<SecretManagers> {
-  const managers: SecretManagers = { secrets: new Map(), reads: new Map(), logins: 0, env: {} };
+  const managers: SecretManagers = { secrets: new Map(), reads: new Map(), logins: 0, scopes: new Set(), env: {} };
   const server = createServer((request, response) => {
     void answer(managers, request).then(([status, body]) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -71,7 +73,9 @@ async function answer(managers: SecretManagers, request: IncomingMessage): Promi
   if (pathname === '/tenant/oauth2/v2.0/token') {
     managers.logins += 1;
     const scope = new URLSearchParams(body).get('scope');
-    if (scope !== 'https://vault.azure.net/.default') return [400, { error: 'invalid_scope' }];
+    if (!/^https:\/\/vault\.(azure\.net|azure\.cn|usgovcloudapi\.net)\/\.default$/.test(`${scope}`))
+      return [400, { error: 'invalid_scope' }];
+    managers.scopes.add(`${scope}`);
     return [200, { access_token: 'entra-token', expires_in: 3_600, token_type: 'Bearer' }];
   }
   if (request.headers['x-amz-target'] === 'secretsmanager.GetSecretValue') {

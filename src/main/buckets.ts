@@ -1,4 +1,5 @@
 import type { S3Config } from '../config/schema.ts';
+import { amazonDomain } from '../formats/providers/services/bedrock.ts';
 import { installCommand, isInstalled } from '../kernel/optional-package.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
@@ -38,7 +39,7 @@ export function bucketOpener(url: string, s3: S3Config, field: string, parts: Bu
   }
   const region = s3.region ?? (env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1');
   const configured = s3.endpoint ?? (env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL || null);
-  const endpoint = configured?.replace(/\/$/, '') ?? `https://s3.${region}.amazonaws.com`;
+  const endpoint = configured?.replace(/\/$/, '') ?? `https://s3.${region}.${amazonDomain(region)}`;
   // A certificate of `*.s3.…` does not cover a bucket with a dot in its name.
   const isPath = s3.path_style ?? (configured !== null || bucket.includes('.'));
   return async (): Promise<Bucket> => {

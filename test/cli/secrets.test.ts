@@ -69,7 +69,7 @@ test('a provider is asked with the key that its secret manager has, and with a n
   });
   secrets.set('vault:kv/old', { data: { only: 'of-first-version' }, lease_duration: 2_764_800, lease_id: '' });
   secrets.set('aws:prod/openai', { key: 'of-aws' });
-  secrets.set('gcp:projects/my-project/secrets/openai', 'of-google');
+  secrets.set('gcp:projects/my-project/secrets/openai', 'of-google\n');
   secrets.set('azure:openai', 'of-azure');
   const folder = temporaryFolder(t);
   const references = {
@@ -104,6 +104,15 @@ test('a provider is asked with the key that its secret manager has, and with a n
   assert.equal(await chat(started.url, 'az-model'), 200, 'its manager is away, so its last value stays');
   assert.deepEqual(sentKeys(), ['Bearer of-aws-rotated', 'Bearer of-azure']);
   assert.equal(managers.logins, 2, 'tokens that go on are used again');
+});
+
+test('a line end behind a secret, as `echo` makes it, is no part of it, as in a file', async (t) => {
+  secrets.set('gcp:projects/my-project/secrets/team', 'red\r\n');
+  const folder = temporaryFolder(t);
+  const text = file({ a: 'k' }).replace('api_key: k', 'api_key: k, headers: { x-team: "${gcp:team}" }');
+  writeFileSync(join(folder, 'culvert.yaml'), text);
+  const { code, stdout, stderr } = await runCommand(['check'], { cwd: folder, env });
+  assert.equal(code, 0, stdout + stderr);
 });
 
 test('a secret whose lease ends is read again before, without a reload by hand', async (t) => {
@@ -158,17 +167,22 @@ test('secrets of AWS and Azure are at the addresses of their clouds, where no va
     cn: '${aws:arn:aws-cn:secretsmanager:cn-north-1:123456789012:secret:openai}',
     az: '${azure:my-vault/openai}',
     own: '${azure:my-vault.vault.azure.cn/openai}',
+    gov: '${azure:my-vault.vault.usgovcloudapi.net/openai}',
   };
   writeFileSync(join(folder, 'culvert.yaml'), file(references));
+  managers.scopes.clear();
   const clouds = { ...env, AWS_ENDPOINT_URL_SECRETS_MANAGER: '' };
   const { code } = await runCommand(['check'], { cwd: folder, env: { ...clouds, HTTPS_PROXY: `http://${proxy.url}` } });
   assert.equal(code, 1);
   assert.deepEqual([...new Set(proxy.orders)].toSorted(), [
     'CONNECT my-vault.vault.azure.cn:443 nobody',
     'CONNECT my-vault.vault.azure.net:443 nobody',
+    'CONNECT my-vault.vault.usgovcloudapi.net:443 nobody',
     'CONNECT secretsmanager.cn-north-1.amazonaws.com.cn:443 nobody',
     'CONNECT secretsmanager.eu-central-1.amazonaws.com:443 nobody',
   ]);
+  const scopes = ['azure.cn', 'azure.net', 'usgovcloudapi.net'].map((domain) => `https://vault.${domain}/.default`);
+  assert.deepEqual([...managers.scopes].toSorted(), scopes);
 });
 
 test('in a pod Vault is logged in at with the token of its service account, once for all secrets', async (t) => {

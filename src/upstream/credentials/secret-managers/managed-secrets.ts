@@ -79,7 +79,8 @@ function secretOf(reference: string, read: ReadonlyMap<string, ReadSecret | stri
   const secret = read.get(source) ?? 'it was not asked for';
   try {
     if (typeof secret === 'string') throw new SecretUnread(secret);
-    const text = memberOf(secret.value, member);
+    // As of a file: what `echo` leaves at the end would break a header.
+    const text = memberOf(secret.value, member).replace(/[\r\n]+$/, '');
     if (text.length > charsMax) throw new SecretUnread('it is longer than 64 KB');
     return { ok: true, text };
   } catch (error) {
