@@ -259,8 +259,8 @@ function joinWrites(socket: Socket): void {
 let isReading = false;
 
 /**
- * What `taken` leaves of a chunk goes to the readers as it comes: Node's stream would keep it, and emit it a tick later. What
- * they leave, as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
+ * The rest that `taken` leaves of a chunk goes to the readers as it comes: Node's stream would keep it, and emit it a tick
+ * later. What they leave, as undici does of a paused answer, is kept by the stream, and so is all that comes behind it.
  */
 function readAtOnce(socket: Socket, taken: (chunk: Buffer) => Buffer | null): void {
   const { push: keep, read: readStored } = socket;
