@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { STATUS_CODES } from 'node:http';
 import { test } from 'node:test';
-import { type Failure, failureStatus, invalid, isFailure } from './failure.ts';
+import { type Failure, FailureError, failureStatus, invalid, isFailure } from './failure.ts';
 
 test('a failure is known by its kind, and so is a copy from another thread', () => {
   const failures: readonly Failure[] = [invalid('model', 'model: expected a text'), { kind: 'internal' }];
@@ -15,6 +15,12 @@ test('nothing else is a failure', () => {
   const others: readonly unknown[] = [null, undefined, 'internal', 1, true, [], {}, () => {}, { kind: 'counted' }];
   const odd: readonly unknown[] = [{ kind: 500 }, { kind: ['internal', 1] }, { kind: 'constructor' }, { kind: null }];
   for (const value of [...others, ...odd]) assert.ok(!isFailure(value), String(value));
+});
+
+test('an error that carries a failure is its sentence in a line of the log', () => {
+  const failure: Failure = { kind: 'quota-unavailable', message: 'PostgreSQL cannot be reached.' };
+  assert.equal(String(new FailureError(failure)), 'PostgreSQL cannot be reached.');
+  assert.equal(String(new FailureError({ kind: 'internal' })), 'internal');
 });
 
 test('a status is one of HTTP for errors', () => {

@@ -270,6 +270,11 @@ export class FailureError extends Error {
     this.name = 'FailureError';
     this.failure = failure;
   }
+
+  /** For lines of the log: its sentence, where it has one. */
+  override toString(): string {
+    return 'message' in this.failure ? this.failure.message : this.message;
+  }
 }
 
 /** The Failure that an error carries. Throws any other error on. */

@@ -375,7 +375,7 @@ test('while the books stand still requests are refused; once they go on, nothing
   const [entered, reserved, opened] = [
     one.counters.enter(entryOf({ places })),
     one.counters.hold(holdOf(limits)),
-    assert.rejects(one.ledger.open(row!), /quota-unavailable/),
+    assert.rejects(one.ledger.open(row!), { message: /^quota-unavailable/ }),
   ];
   await nextTurn();
   t.mock.timers.tick(2_000);
