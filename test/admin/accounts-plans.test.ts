@@ -182,6 +182,11 @@ test('of changes that begin at one time with the same version exactly one is don
     [4, 5].map((rpm) => admin.call('PUT', `/plans/team?version=${plan.version}`, { rpm })),
   );
   assert.deepEqual(limits.map(({ status }) => status).toSorted(), [200, 409]);
+
+  const removed = await admin.call('DELETE', `/plans/team?version=${plan.version}`);
+  assert.equal(removed.status, 409, removed.text);
+  const { version: now } = JSON.parse(removed.text).current;
+  await admin.ok('DELETE', `/plans/team?version=${now}`);
 });
 
 test('a plan is changed without knowing the secret of its notices', async (t) => {

@@ -42,6 +42,17 @@ test('what is wrong with an operator is said at its field', async (t) => {
   assert.equal((await admin.refused('DELETE', '/operators/op_none'))[0], 404);
 });
 
+test('two people change the same operator: the second one sees what the first one wrote', async (t) => {
+  const admin = await openAdmin(t);
+  const { id, version } = await admin.ok('POST', '/operators', { name: 'Anna', role: 'admin' });
+  await admin.ok('PATCH', `/operators/${id}`, { role: 'viewer', version });
+  const second = await admin.call('PATCH', `/operators/${id}`, { name: 'Anne', role: 'admin', version });
+  assert.equal(second.status, 409, second.text);
+  const { current } = JSON.parse(second.text);
+  assert.deepEqual([current.name, current.role], ['Anna', 'viewer']);
+  assert.equal((await admin.ok('PATCH', `/operators/${id}`, { name: 'Anne', version: current.version })).name, 'Anne');
+});
+
 test('a changed role counts at once for key and sessions; a new key and a removal end both', async (t) => {
   const admin = await openAdmin(t);
   const { key, id } = await admin.ok('POST', '/operators', { name: 'Anna', role: 'admin' });

@@ -216,6 +216,26 @@ test('labels that another operator moves meanwhile are not moved unseen', { skip
   await dialog.getByRole('button', { name: 'Roll back' }).click();
   await page.getByText('production is now version 1.').waitFor();
   assert.deepEqual(await labels(), { production: 1 });
+
+  const addVersion = async (theirs: number) => {
+    await page.getByRole('button', { name: 'New version' }).click();
+    await dialog.getByPlaceholder('Reply in a {{tone}} tone.').fill('Four.');
+    await dialog.getByLabel('Labels').fill('production');
+    await post('/prompts/reply/labels', { label: 'production', version: theirs });
+    await dialog.getByRole('button', { name: 'Add version' }).click();
+    await dialog.getByRole('row', { name: `production ${theirs} the new version` }).waitFor();
+    assert.deepEqual(await labels(), { production: theirs });
+  };
+  await addVersion(3);
+  await dialog.getByRole('button', { name: 'Use theirs' }).click();
+  await dialog.getByRole('button', { name: 'Add version' }).click();
+  await page.getByText('Version 4 of reply was added.').waitFor();
+  assert.deepEqual(await labels(), { production: 3 });
+  await addVersion(2);
+  await dialog.getByRole('button', { name: 'Keep my changes' }).click();
+  await dialog.getByRole('button', { name: 'Add version' }).click();
+  await page.getByText('Version 5 of reply was added.').waitFor();
+  assert.deepEqual(await labels(), { production: 5 });
 });
 
 test('a text has the direction of its language', { skip }, async (t) => {

@@ -113,9 +113,13 @@ export function entryOperations<Entry extends z.ZodType>({ path, named, area, re
     ) => onEntry(one.method ?? 'PATCH', '', one),
     remove: <Query extends z.ZodType = typeof noQuery>(one: OnEntry<Query, null, Entry>) => onEntry('DELETE', '', one),
     /** POST to `verb` below an entry. */
-    act: <Body extends z.ZodType | null = null, Reply extends z.ZodType = Entry>(
+    act: <
+      Body extends z.ZodType | null = null,
+      Reply extends z.ZodType = Entry,
+      Query extends z.ZodType = typeof noQuery,
+    >(
       verb: string,
-      one: OnEntry<typeof noQuery, Body, Reply>,
+      one: OnEntry<Query, Body, Reply>,
     ) => onEntry('POST', `/${verb}`, one),
   };
 }

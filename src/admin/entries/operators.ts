@@ -13,6 +13,7 @@ import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { roles } from '../roles.ts';
+import { checkContentVersion, contentVersion, contentVersionField, knownContentVersion } from './content-version.ts';
 import { entryOperations } from './entry-operations.ts';
 
 const accountsMax = 1_000;
@@ -47,6 +48,7 @@ const operatorFields = {
     ),
   prefix: z.string().nullable().describe('The beginning of its key.'),
   created_at: timeField.nullable(),
+  version: contentVersionField,
 };
 const operatorSchema = z.object(operatorFields);
 const withKeySchema = z.object({
@@ -59,8 +61,13 @@ export type OperatorReply = z.output<typeof operatorSchema>;
 
 const newSchema = z.strictObject({ name: nameField, role: roleField, accounts: accountsField.default(null) });
 const changeSchema = z
-  .strictObject({ name: nameField.optional(), role: roleField.optional(), accounts: accountsField.optional() })
-  .refine((body) => Object.values(body).some((value) => value !== undefined), {
+  .strictObject({
+    name: nameField.optional(),
+    role: roleField.optional(),
+    accounts: accountsField.optional(),
+    version: knownContentVersion,
+  })
+  .refine(({ version: _, ...body }) => Object.values(body).some((value) => value !== undefined), {
     error: 'expected name, role or accounts',
   });
 
@@ -97,8 +104,9 @@ export function operatorOperations(parts: AdminParts, records: Records): Operati
       summary:
         'Changes the name, role or accounts of an operator who has a key. The change applies to its sessions at once.',
       body: changeSchema,
-      async run(id, { body, operator }) {
+      async run(id, { body: { version, ...body }, operator }) {
         const before = await keyHolderOf(id);
+        checkContentVersion(version, shown(before), `operator '${before.name}'`);
         await checkAccounts(body.accounts);
         const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
         const after: OperatorRow = { ...before, ...set };
@@ -191,6 +199,7 @@ function shownOperator(row: OperatorRow, dashboard: Config['dashboard']): z.inpu
     managed_by: managerOf(row),
     prefix,
     created_at: isoOrNull(createdMs),
+    version: contentVersion({ name, role, accounts }),
   };
 }
 

@@ -82,7 +82,8 @@ export function planOperations(parts: AdminParts, records: Records): Operation[]
     }),
     entries.remove({
       summary: 'Removes a plan that no account has.',
-      run: (plan, { operator }) => removePlan(parts, records, plan, operator),
+      query: z.strictObject({ version: knownContentVersion }),
+      run: (plan, { query, operator }) => removePlan(parts, records, plan, { known: query.version, operator }),
     }),
   ];
 }
@@ -123,11 +124,12 @@ async function removePlan(
   parts: AdminParts,
   records: Records,
   planName: string,
-  operator: Operator,
+  { known, operator }: { known: string | undefined; operator: Operator },
 ): Promise<ShownPlan> {
   const directory = await records.current(operator.accounts);
   const plan = planOf(directory, planName);
   refuseReadOnly(parts, plan);
+  checkContentVersion(known, shown(directory, plan), `plan '${planName}'`);
   const users = directory.accounts.filter((account) => account.plan === plan.name);
   if (users.length > 0) {
     const named = users.slice(0, 5).map(({ id }) => id);

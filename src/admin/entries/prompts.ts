@@ -4,14 +4,14 @@ import { versionsOf } from '../../config/cross-check-prompts.ts';
 import { labelName, promptFields, promptName, versionSchema } from '../../config/schema/schema-prompts.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
-import { type Operation, refuse } from '../operation.ts';
+import { type Call, type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
 import { type EntryRecords, writtenOf } from './entry-records.ts';
 import type { Members } from './merge-patch.ts';
 import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
-import { creation, patching } from './stored-row.ts';
+import { creation, patching, versionQuery } from './stored-row.ts';
 
 const shownSchema = z.object({
   name: z.string(),
@@ -39,16 +39,21 @@ const labelled = z.strictObject({
   version: z.int().min(1).nullable().describe('The version that gets it; null: the label is removed.'),
 });
 
+type ChangeCall = Pick<Call, 'operator'> & { query: z.output<typeof versionQuery> };
+
 /** `/prompts`: those of the file, and stored ones with their versions and labels. */
 export function promptOperations(parts: AdminParts, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/prompts', named: 'name', area: 'models', reply: shownSchema });
   const all = () => shownPrompts(parts, entryRecords);
   const show = async (name: string) => entryNamed('prompt', await all(), name);
   /** Changes members that follow from those that are there. */
-  const change = async (name: string, actor: string, patchOf: (before: Members) => Members) => {
-    await entryRecords.change(
-      { kind: 'prompt', name, version: undefined, actor, show: () => show(name) },
-      (row, rows) => patching(parts, patchOf(writtenOf(parts, row)), actor)(row, rows),
+  const change = async (
+    name: string,
+    { query: { version }, operator: { name: actor } }: ChangeCall,
+    patchOf: (before: Members) => Members,
+  ) => {
+    await entryRecords.change({ kind: 'prompt', name, version, actor, show: () => show(name) }, (row, rows) =>
+      patching(parts, patchOf(writtenOf(parts, row)), actor)(row, rows),
     );
     return show(name);
   };
@@ -74,19 +79,20 @@ export function promptOperations(parts: AdminParts, entryRecords: EntryRecords):
     }),
     entries.act('versions', {
       summary: 'Adds the next version of a prompt. Without a label it is a draft, which requests name by its number.',
+      query: versionQuery,
       body: newVersion,
-      run: (name, { written, operator }) =>
-        change(name, operator.name, (before) => {
-          const { labels = [], ...version } = written as Members & { labels?: string[] };
+      run: (name, call) =>
+        change(name, call, (before) => {
+          const { labels = [], ...version } = call.written as Members & { labels?: string[] };
           const next = Math.max(0, ...Object.keys(versionsIn(before)).map(Number)) + 1;
           return { versions: { [next]: version }, labels: Object.fromEntries(labels.map((label) => [label, next])) };
         }),
     }),
     entries.act('labels', {
       summary: 'Gives a label to a version of a prompt. The next request uses it; a roll-back is the earlier version.',
+      query: versionQuery,
       body: labelled,
-      run: (name, { body: { label, version }, operator }) =>
-        change(name, operator.name, () => ({ labels: { [label]: version } })),
+      run: (name, call) => change(name, call, () => ({ labels: { [call.body.label]: call.body.version } })),
     }),
   ];
 }

@@ -9,6 +9,7 @@ import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Note } from '../../parts/error-note.tsx';
+import { unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
 import { EntryPage } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { FirstPlan } from './first-plan.tsx';
@@ -76,7 +77,10 @@ function Remove({ plan }: { plan: PlanReply }) {
         title={`Remove the plan ${plan.name}?`}
         action="Remove plan"
         onConfirm={async () => {
-          await call('DELETE', plans.addressOf(plan.name));
+          await unlessChanged(
+            () => call('DELETE', plans.addressOf(plan.name), { query: { version: plan.version } }),
+            () => plans.refresh(client),
+          );
           toast(`The plan ${plan.name} was removed.`);
           // First the page, which would offer to create it again.
           await navigate({ to: list.to, ignoreBlocker: true });

@@ -8,6 +8,7 @@ import { ApiError, call } from '../../api/request.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
+import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
 import { NamesInput } from '../../parts/forms/names-input.tsx';
@@ -34,18 +35,22 @@ interface PromptFormProps {
   onDone: () => void;
 }
 
+const newVersion = 'the new version';
+
 /** Makes a prompt, or the next version of one. A version does not change afterwards. */
 export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const [draft, setDraft] = useState(() => draftOf(from));
   const change = (changes: Partial<PromptDraft>) => setDraft((before) => ({ ...before, ...changes }));
+  /** Another person may move labels meanwhile. */
+  const [seen, setSeen] = useState(prompt);
+  const labels = labelsOf(draft);
   const save = useMutation({
     async mutationFn() {
       const version = versionOf(draft);
-      const labels = labelsOf(draft);
       const added =
-        prompt === null
+        seen === null
           ? call<PromptReply>('POST', prompts.path, {
               body: {
                 name: draft.name.trim(),
@@ -53,7 +58,11 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
                 ...(labels.length > 0 && { labels: Object.fromEntries(labels.map((label) => [label, 1])) }),
               },
             })
-          : call<PromptReply>('POST', `${prompts.addressOf(prompt.name)}/versions`, { body: { ...version, labels } });
+          : call<PromptReply>('POST', `${prompts.addressOf(seen.name)}/versions`, {
+              // A draft changes nothing that another person did.
+              query: { version: labels.length === 0 ? undefined : (seen.version ?? undefined) },
+              body: { ...version, labels },
+            });
       return added.catch(throwAtField);
     },
     async onSuccess({ name, versions }) {
@@ -67,9 +76,25 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
   });
   const field = textFields(draft, change);
   const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
+  const current = currentOf<PromptReply>(save.error);
+  const withLabels = { ...seen?.labels, ...Object.fromEntries(labels.map((label) => [label, newVersion])) };
   return (
     <ActionForm
       by={save}
+      conflict={
+        current !== null && (
+          <ChangedMeanwhile
+            before={seen?.labels ?? {}}
+            theirs={current.labels}
+            yours={withLabels}
+            onGoOn={(next) => {
+              setSeen(current);
+              change({ labels: labels.filter((label) => next[label] === newVersion).join(', ') });
+              save.reset();
+            }}
+          />
+        )
+      }
       action={prompt === null ? 'Add prompt' : 'Add version'}
       disabled={
         (prompt === null && draft.name.trim() === '') || draft.variables.some((_, at) => isTwin(draft.variables, at))
