@@ -52,6 +52,10 @@ test('the page of a model compares its variants, and exports them', { skip }, as
   await page.getByRole('button', { name: 'CSV' }).click();
   const file = await download;
   assert.equal(file.suggestedFilename(), 'variants-of-smart.csv');
+  const message = 'The database cannot be used now.';
+  await page.route('**/results.csv*', (route) => route.fulfill({ status: 503, json: { error: { message } } }));
+  await page.getByRole('button', { name: 'CSV' }).click();
+  await page.getByText(message).waitFor();
   assert.match(readFileSync(await file.path(), 'utf8'), /^variant,weight[^\n]*\n(a|b),/);
   await page.goto('/dashboard/models/plain');
   await page.getByRole('region', { name: 'Targets' }).waitFor();

@@ -166,6 +166,11 @@ suite('the requests', { skip }, () => {
     const account = head!.split(',').indexOf('account');
     assert.ok(lines.length > 10);
     for (const line of lines) assert.equal(line.split(',')[account], 'atlas');
+    const message = 'The database cannot be used now.';
+    await page.route('**/requests.jsonl*', (route) => route.fulfill({ status: 503, json: { error: { message } } }));
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByRole('menuitem', { name: 'JSON lines' }).click();
+    await page.getByText(message).waitFor();
   });
 
   test('show what callers wrote as text', async (t) => {

@@ -2,13 +2,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import type { ResultsReply } from '../../../../src/admin/usage/results.ts';
 import { models } from '../../api/entries.ts';
-import { call, get, url } from '../../api/request.ts';
+import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Note } from '../../parts/error-note.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { percent, short } from '../../parts/format.ts';
-import { saveFrom } from '../../parts/forms/save.ts';
+import { saveAnswer } from '../../parts/forms/save.ts';
 import { useRange } from '../../parts/ranges/use-range.ts';
 import { Read } from '../../parts/read.tsx';
 import { type Column, Table } from '../../parts/tables/table.tsx';
@@ -37,7 +37,7 @@ export function Results({ model }: { model: string }) {
         <h2 className="min-w-24 flex-1 font-medium text-sm">Variants</h2>
         <Button
           icon={<Download className="size-4" />}
-          onClick={() => saveFrom(url(`${path}.csv`, { ...span }), `variants-of-${model}.csv`)}
+          onClick={() => void saveAnswer(`${path}.csv`, { ...span }, `variants-of-${model}.csv`)}
         >
           CSV
         </Button>

@@ -1,13 +1,13 @@
 import { Download } from 'lucide-react';
-import { type Query, url } from '../../api/request.ts';
+import type { Query } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
-import { saveFrom } from '../../parts/forms/save.ts';
+import { saveLong } from '../../parts/forms/save.ts';
 import { Menu, MenuItem } from '../../parts/menu.tsx';
 
 /** Everything that the filters let through, over HTTP as it is read. */
 export function Export({ filters: { text, ...query } }: { filters: Query }) {
   const isOne = text !== undefined;
-  const save = (format: 'csv' | 'jsonl') => saveFrom(url(`/admin/v1/requests.${format}`, query), `requests.${format}`);
+  const save = (format: 'csv' | 'jsonl') => void saveLong(`/admin/v1/requests.${format}`, query, `requests.${format}`);
   const button = (
     <Button
       icon={<Download className="size-4" />}

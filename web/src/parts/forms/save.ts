@@ -1,4 +1,4 @@
-import { ConnectionError, type Query, send } from '../../api/request.ts';
+import { ConnectionError, type Query, send, url } from '../../api/request.ts';
 import { toast } from '../toast.tsx';
 
 /** Has the browser save what an address answers, under this name. */
@@ -30,5 +30,18 @@ export async function saveAnswer(path: string, query: Query, fileName: string): 
     saveBlob(whole, fileName);
   } catch (error) {
     toast((error as Error).message);
+  }
+}
+
+/** The same for one of any length, which the browser writes as it comes: it is asked for twice, to see that it is not refused. */
+export async function saveLong(path: string, query: Query, fileName: string): Promise<void> {
+  const seen = new AbortController();
+  try {
+    await send('GET', path, { query, signal: seen.signal });
+    saveFrom(url(path, query), fileName);
+  } catch (error) {
+    toast((error as Error).message);
+  } finally {
+    seen.abort();
   }
 }
