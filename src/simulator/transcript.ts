@@ -1,11 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
 
-/** A text as if it were spoken evenly over `seconds`. */
-export interface TimedTranscript {
-  segments: readonly TimedPart[];
-  words: readonly TimedPart[];
-}
-
 export interface TimedPart {
   startS: number;
   endS: number;
@@ -14,8 +8,11 @@ export interface TimedPart {
 
 const wordsPerSegment = 8;
 
-/** Every part begins where the one before it ends, by how many letters it has. */
-export function timed(text: string, seconds: number): TimedTranscript {
+/**
+ * A text as if it were spoken evenly over `seconds`. Every part begins where the one before it ends, by how many letters
+ * it has.
+ */
+export function timed(text: string, seconds: number) {
   const textWords = text.split(/\s+/).filter((word) => word !== '');
   const chars = textWords.reduce((sum, word) => sum + word.length, 0);
   const words: TimedPart[] = [];

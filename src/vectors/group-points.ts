@@ -4,18 +4,11 @@ import type { GroupQuery } from './vector-store.ts';
 export const firstLook = 4;
 export const nextLook = 8;
 
-export interface Grouped {
-  /** By value, groups by their best point: the places of each group's points, best first. */
-  groups: ReadonlyMap<string | number, readonly number[]>;
-  /** Further points would change nothing. */
-  whole: boolean;
-}
-
 /** `values`: those of each point, best first. A point with several is in several groups; one without is in none. */
 export function groupPoints(
   values: readonly (readonly (string | number)[])[],
   { groups: groupsMax, groupSize }: Pick<GroupQuery, 'groups' | 'groupSize'>,
-): Grouped {
+) {
   const groups = new Map<string | number, number[]>();
   values.forEach((ofPoint, at) => {
     for (const value of ofPoint) {
@@ -27,7 +20,12 @@ export function groupPoints(
     }
   });
   const whole = groups.size === groupsMax && [...groups.values()].every((places) => places.length === groupSize);
-  return { groups, whole };
+  return {
+    /** By value, groups by their best point: the places of each group's points, best first. */
+    groups,
+    /** Further points would change nothing. */
+    whole,
+  };
 }
 
 /** Whether the value may name a group. */

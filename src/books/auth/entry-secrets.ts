@@ -84,18 +84,8 @@ export function openCredential(sealer: Sealer, row: CredentialRow): string | nul
   return open(sealer, row.sealed, contextOf(row));
 }
 
-export interface OpenedEntries {
-  /** Credentials that can be used, as far as this process can say. */
-  fragments: readonly StoredFragment[];
-  /** Secrets that cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these are used. */
-  troubles: ReadonlyMap<string, string>;
-}
-
 /** The stored settings, in the form of the configuration file. */
-export function openEntries(
-  sealer: Sealer,
-  { entries, credentials }: Pick<Stored, 'entries' | 'credentials'>,
-): OpenedEntries {
+export function openEntries(sealer: Sealer, { entries, credentials }: Pick<Stored, 'entries' | 'credentials'>) {
   const fragments: StoredFragment[] = [];
   const troubles = new Map<string, string>();
   for (const row of entries) {
@@ -122,7 +112,15 @@ export function openEntries(
       definition: opened.length === 0 ? definition : { ...definition, credentials: opened },
     });
   }
-  return { fragments, troubles };
+  return {
+    /** Credentials that can be used, as far as this process can say. */
+    fragments,
+    /**
+     * Secrets that cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these
+     * are used.
+     */
+    troubles,
+  };
 }
 
 const cannot =

@@ -21,12 +21,6 @@ export interface MemoryCountersOptions {
   scopesMax?: number;
 }
 
-/** Present contents of the memory. */
-export interface MemoryGauges {
-  scopes: number;
-  holds: number;
-}
-
 const booksUnreadable: port.Unavailable = { kind: 'unavailable', reason: 'the usage records cannot be read' };
 const tooMany: port.Unavailable = { kind: 'unavailable', reason: 'too many requests or keys are active at once' };
 
@@ -152,7 +146,8 @@ export class MemoryCounters implements port.Counters {
 
   async close(): Promise<void> {}
 
-  gauges(): MemoryGauges {
+  /** Present contents of the memory. */
+  gauges(): { scopes: number; holds: number } {
     return { scopes: this.#scopes.size(), holds: this.#open.size };
   }
 

@@ -1,17 +1,11 @@
 import { bucketsOf } from '../../books/metering/counter-scope.ts';
-import type { Counters } from '../../books/metering/counters.ts';
 import { MemoryCounters } from '../../books/metering/memory-counters.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
 import { crashedEvent } from '../../books/metering/settlement.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
 import { naming } from '../../stores/sqlite/database.ts';
-import { openSqliteLedger, type SqliteLedger } from '../../stores/sqlite/ledger.ts';
-
-export interface EmbeddedBooks {
-  ledger: SqliteLedger;
-  counters: Counters;
-}
+import { openSqliteLedger } from '../../stores/sqlite/ledger.ts';
 
 /** Opens `ledger.db` and the counters over it: the process that has both is the only one that writes them. */
 export async function openEmbeddedBooks({
@@ -27,7 +21,7 @@ export async function openEmbeddedBooks({
   /** Absent: no sink is to get records. */
   order?: RecordOrder | undefined;
   onTrouble(message: string): void;
-}): Promise<EmbeddedBooks> {
+}) {
   const file = folder.ledgerDb;
   const options = { file, bootId, clock, chargeCrashed: crashedEvent, bucketsOf, onTrouble };
   // A statement that meets damage does not know its file.

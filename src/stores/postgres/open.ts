@@ -171,24 +171,18 @@ const wordsOfClass: Readonly<Record<string, string>> = {
 };
 
 /** Facts of a server, for `culvert doctor`. */
-export interface PostgresFacts {
-  /** Such as `PostgreSQL 15.4`. */
-  version: string;
-  /** Whether it holds no account, key, request or other row of ours; its tables may not exist yet. */
-  empty: boolean;
-  /** Ms by which its clock is before (negative) or after ours, give or take the way there. */
-  clockAheadMs: number;
-}
-
-export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Clock): Promise<PostgresFacts> {
+export async function postgresFacts({ run }: Pick<Connections, 'run'>, clock: Clock) {
   const sentMs = clock.wallMs();
   const { rows } = await run<{ version: string; now_ms: number }>(
     `SELECT current_setting('server_version') AS version, ${databaseNowMs} AS now_ms`,
   );
   const answeredMs = clock.wallMs();
   return {
+    /** Such as `PostgreSQL 15.4`. */
     version: `PostgreSQL ${rows[0]?.version ?? ''}`,
+    /** Whether it holds no account, key, request or other row of ours; its tables may not exist yet. */
     empty: !(await holdsRows(run)),
+    /** Ms by which its clock is before (negative) or after ours, give or take the way there. */
     clockAheadMs: Math.round((rows[0]?.now_ms ?? sentMs) - (sentMs + answeredMs) / 2),
   };
 }

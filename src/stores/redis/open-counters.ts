@@ -1,14 +1,6 @@
 import type { Counters } from '../../books/metering/counters.ts';
-import type { HintChannel } from '../../books/metering/hint-channel.ts';
-import type { SharedTally } from '../../books/metering/tally.ts';
 import { RedisCounters, type RedisCountersOptions } from './counters.ts';
 import { keyServersOf, partOf } from './servers.ts';
-
-export interface OpenedCounters {
-  counters: Counters;
-  tally: SharedTally;
-  hints: HintChannel;
-}
 
 /**
  * Opens the counters of one server, or those of each part of a cluster, for a start: they can admit, unless Redis is away
@@ -17,7 +9,7 @@ export interface OpenedCounters {
 export async function openRedisCounters(
   { onTrouble, ...options }: Omit<RedisCountersOptions, 'server'>,
   served: (shared: RedisCounters) => Counters,
-): Promise<OpenedCounters> {
+) {
   const { parts } = keyServersOf(options.url, options.clock);
   const begun = parts.map((server, at) => {
     const words = parts.length === 1 ? 'redis:' : `redis (part ${at + 1} of ${parts.length} of the accounts):`;

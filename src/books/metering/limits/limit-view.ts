@@ -81,25 +81,14 @@ export async function readLimits(
   };
 }
 
-/** In USD. */
-export interface CreditReading {
-  granted: number;
-  used: number;
-  /** Below zero by what ran when it came to its end. */
-  remaining: number;
-}
-
-/** Rest of an account's credit. Counts nothing. Rejects with FailureError `quota-unavailable`. */
-export async function readCredit(
-  counters: Pick<Counters, 'read'>,
-  account: string,
-  creditNano: number,
-): Promise<CreditReading> {
+/** Rest of an account's credit, in USD. Counts nothing. Rejects with FailureError `quota-unavailable`. */
+export async function readCredit(counters: Pick<Counters, 'read'>, account: string, creditNano: number) {
   const [state] = await counters.read(account, [creditLimit(account, creditNano)]);
   const used = state?.used ?? 0;
   return {
     granted: amountOf('usd', creditNano),
     used: amountOf('usd', used),
+    /** Below zero by what ran when it came to its end. */
     remaining: amountOf('usd', creditNano - used),
   };
 }

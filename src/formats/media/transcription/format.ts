@@ -125,21 +125,19 @@ export function lossesOf(request: TranscriptionRequest, ...unsupported: ('prompt
 }
 
 /** Lists of OpenAI's that other vendors have, too; `rest` is the request without those that are in force. */
-export interface SpeechHints {
-  /** Words and names that may come. */
-  keywords: readonly string[];
-  /** Languages that it may be, where the request does not say which it is. */
-  languages: readonly string[];
-  rest: TranscriptionRequest;
-}
-
-export function hintsOf(request: TranscriptionRequest): SpeechHints {
+export function hintsOf(request: TranscriptionRequest) {
   const { extra, language } = request;
   const isKeyword = ({ name }: { name: string }) => /^keywords(?:\[\d*\])?$/.test(name);
   const isLanguage = ({ name }: { name: string }) => language === null && /^languages(?:\[\d*\])?$/.test(name);
   const valuesOf = (is: typeof isKeyword) => extra.filter(is).map(({ value }) => value);
   const rest = { ...request, extra: extra.filter((field) => !isKeyword(field) && !isLanguage(field)) };
-  return { keywords: valuesOf(isKeyword), languages: valuesOf(isLanguage), rest };
+  return {
+    /** Words and names that may come. */
+    keywords: valuesOf(isKeyword),
+    /** Languages that it may be, where the request does not say which it is. */
+    languages: valuesOf(isLanguage),
+    rest,
+  };
 }
 
 export function timestampsOf({ timestamps, untimed }: TranscriptionFacts, model: string): Timestamps {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import type { ImageFormatId, ImageSource } from '../../../formats/media/images/format.ts';
+import type { ImageFormatId } from '../../../formats/media/images/format.ts';
 import { imageFormats } from '../../../formats/media/images/index.ts';
 import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
@@ -84,20 +84,15 @@ function fieldText(value: JsonValue): string {
 }
 
 /** JSON in whose place for each picture its base64 is read from disk while it is sent. */
-interface MarkedSource {
-  /** Holds marks instead of base64. */
-  source: ImageSource;
-  upload(body: JsonObject): Upload;
-}
-
-function markedSource({ pictures, mask }: ImageEdit): MarkedSource {
+function markedSource({ pictures, mask }: ImageEdit) {
   // Letters that JSON leaves unchanged; nobody can have guessed it to put it into a prompt.
   const token = randomBytes(16).toString('hex');
   const files = mask === null ? pictures : [...pictures, mask];
   const marked = files.map(({ type }, i) => ({ mediaType: type, base64: `<${token}:${i}>` }));
   return {
+    /** Holds marks instead of base64. */
     source: { pictures: marked.slice(0, pictures.length), mask: marked[pictures.length] ?? null },
-    upload(body) {
+    upload(body: JsonObject): Upload {
       const parts = JSON.stringify(body).split(new RegExp(`<${token}:(\\d+)>`));
       const pieces = parts.map(
         (part, i): BodyPiece => (i % 2 === 0 ? { text: part } : { file: files[Number(part)]!.file, as: 'base64' }),

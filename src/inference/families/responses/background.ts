@@ -194,20 +194,16 @@ function keyOf(tenant: string, id: string): string {
   return `${tenant} ${id}`;
 }
 
-/** A request that runs without its caller: as a stream, of which nothing is kept, with all that it continues. */
-interface StatelessRequest {
-  previous: string | null;
-  conversation: string | null;
-  stateless: Buffer;
-}
-
-/** Throws a FailureError for what cannot be asked so. */
+/**
+ * A request that runs without its caller: as a stream, of which nothing is kept, with all that it continues. Throws a
+ * FailureError for what cannot be asked so.
+ */
 async function statelessRequest(
   services: ResponsesServices,
   endpoint: ResponsesEndpoint,
   call: ModelCall,
   body: JsonObject,
-): Promise<StatelessRequest> {
+) {
   const { principal } = call;
   const why = keepsFor(services.snapshots.current, principal)
     ? await services.storage.mayKeep(principal.account)
