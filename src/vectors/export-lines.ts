@@ -1,7 +1,8 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { collectionNamePattern, type Distance, type NamedSpecs, type PayloadType } from './collection.ts';
 import type { CollectionSettings } from './collection-settings.ts';
-import { isMulti, isSparse, type PointId, type StoredPoint, type VectorValue } from './point.ts';
+import { pagesOf } from './move-tenant.ts';
+import { isMulti, isSparse, type StoredPoint, type VectorValue } from './point.ts';
 import type { VectorStore } from './vector-store.ts';
 import { shortestFloat } from './wire/shortest-float.ts';
 
@@ -51,9 +52,6 @@ export interface ExportedCollection {
 /** Numbers of one page: written in the thread that serves, which no page may hold up. */
 const pageNumbers = 32_768;
 const pagePointsMax = 256;
-/** Payloads may be of 4 MB each. */
-const pageBytes = 16 * 1024 * 1024;
-const want = { payload: true, vector: true } as const;
 
 type Exporting = Pick<VectorStore, 'list' | 'inspect' | 'aliases' | 'scroll'>;
 
@@ -83,14 +81,10 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
     };
     yield line({ collection });
     const limit = Math.max(1, Math.min(pagePointsMax, Math.floor(pageNumbers / numbersOf({ size, named }))));
-    let offset: PointId | null = null;
-    do {
-      const pageQuery = { filter: null, limit, offset, orderBy: null, want, pageBytes };
-      const page: Awaited<ReturnType<Exporting['scroll']>> = await store.scroll(tenant, name, pageQuery);
-      if (page.points.length > 0) yield page.points.map((point) => line(exported(point))).join('');
-      points += page.points.length;
-      offset = page.next;
-    } while (offset !== null);
+    for await (const page of pagesOf(store, tenant, name, limit)) {
+      if (page.length > 0) yield page.map((point) => line(exported(point))).join('');
+      points += page.length;
+    }
   }
   yield line({ end: { collections: collections.length, points } } satisfies ExportEnd);
 }

@@ -6,7 +6,7 @@ import type { Owner, VectorStore } from './vector-store.ts';
 
 /** Points copied at a time. */
 const copiedPoints = 256;
-/** Fewer where they are large. */
+/** Fewer where they are large: payloads may be of 4 MB each. */
 const copiedBytes = 16 * 1024 * 1024;
 
 /**
@@ -51,7 +51,7 @@ async function moveCollection(store: VectorStore, from: string, to: Owner, spec:
 
 /** All points of a collection in order of ids, whole. */
 export async function* pagesOf(
-  store: VectorStore,
+  store: Pick<VectorStore, 'scroll'>,
   tenant: string,
   collection: string,
   limit: number,

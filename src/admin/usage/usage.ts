@@ -19,7 +19,7 @@ import {
   pageFields,
   pastInstant,
   timeField,
-  unpricedField,
+  usedFields,
 } from '../fields.ts';
 import { byKeyTag, keysTagged } from '../key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from '../operation.ts';
@@ -72,12 +72,7 @@ const partFields = {
 export const usageRow = z.object({
   group: z.string(),
   split: z.string().optional().describe('With `split_by`: which part of the group.'),
-  requests: z.int(),
-  units: z.number(),
-  input_tokens: z.int(),
-  output_tokens: z.int(),
-  cost_usd: z.number(),
-  errors: z.int().describe('Requests whose class is not ok.'),
+  ...usedFields,
   counted_tokens: z
     .int()
     .describe('Part of input and output tokens that Culvert counted, because the provider gave no count.'),
@@ -86,7 +81,6 @@ export const usageRow = z.object({
     .describe('Part of these tokens that nobody counted; Culvert estimated them from the request.'),
   counted_cost_usd: z.number().describe('Part of cost_usd for what Culvert counted.'),
   estimated_cost_usd: z.number().describe('Part of cost_usd for what was estimated.'),
-  unpriced_requests: unpricedField,
 });
 
 const nameField = z.string().nullable().optional();

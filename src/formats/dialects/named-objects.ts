@@ -82,6 +82,15 @@ export function objectsBy(
   return { members: { folded: names, seen: new Map() }, find };
 }
 
+/** Members of most formats' bodies: those that hold ids of files and containers, and those whose content callers make up. */
+export const usualMembers: MemberKinds = {
+  file_id: 'id',
+  file_ids: 'id',
+  container_id: 'id',
+  metadata: 'opaque',
+  schema: 'opaque',
+};
+
 /** A table for `NamingRules`, of names as the vendor spells them; in other cases of letters they are found too. */
 export function memberKinds(kinds: MemberKinds): MemberTable {
   const byFolded = new Map(Object.entries(kinds).map(([name, kind]) => [folded(name), kind]));

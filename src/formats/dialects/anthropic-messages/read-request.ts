@@ -17,7 +17,7 @@ import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import type { ForwardTarget } from '../forward-target.ts';
-import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
+import { memberKinds, type NamingRules, objectsBy, usualMembers } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
@@ -315,17 +315,13 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
  */
 const rules: NamingRules = {
   members: memberKinds({
-    file_id: 'id',
-    file_ids: 'id',
-    container_id: 'id',
+    ...usualMembers,
     skill_id: 'skill',
     // Of `thread` and `diagnostics`.
     previous_message_id: 'id',
     input: 'opaque',
     input_schema: 'opaque',
     input_examples: 'opaque',
-    metadata: 'opaque',
-    schema: 'opaque',
   }),
   top: memberKinds({ container: 'id' }),
   // Output of a program, sent back. Other results may hold documents, which are read.

@@ -1,9 +1,8 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, refuse } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { argumentsObject } from '../arguments-text.ts';
+import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import { wireName } from './function-name.ts';
 import type { ModelRules } from './model-rules.ts';
 import { type Blob, type Content, noSignature, type Part, vendor } from './wire.ts';
@@ -187,14 +186,12 @@ function encodePart(part: NeutralPart, path: string, encoding: Encoding): Part |
       return { inlineData: { mimeType: audioType(part.format), data: part.base64 } };
     case 'document':
       return mediaPart(part.source, path, encoding);
-    case 'tool-call':
-      return {
-        functionCall: {
-          ...(encoding.rules.signedCalls && part.id !== '' ? { id: part.id } : {}),
-          name: wireName(part.name),
-          args: callArguments(part.argumentsJson, path, encoding),
-        },
-      };
+    case 'tool-call': {
+      const { input: args, as } = toolInputOf(part.argumentsJson);
+      if (as === 'raw') lose(encoding, `${path}.function.arguments`, 'narrowed');
+      const id = encoding.rules.signedCalls && part.id !== '' ? { id: part.id } : {};
+      return { functionCall: { ...id, name: wireName(part.name), args } };
+    }
     case 'vendor':
       if (part.vendor === vendor) return part.block as Part;
       lose(encoding, path, 'unsupported');
@@ -234,18 +231,6 @@ function blobOf(source: Extract<MediaSource, { kind: 'base64' }>): Blob {
 
 function audioType(format: string): string {
   return format === 'mp3' ? 'audio/mp3' : `audio/${format.toLowerCase().replace(/[^a-z0-9.+-]/g, '') || 'wav'}`;
-}
-
-/**
- * Arguments as the object that Google wants. A model does not always write one: empty text is `{}`, any other text that
- * is not a JSON object goes as `{"_raw": text}`, so that the model sees its text and nothing fails.
- */
-function callArguments(argumentsJson: string, path: string, encoding: Encoding): JsonObject {
-  if (argumentsJson.trim() === '' || argumentsJson === '{}') return {};
-  const written = argumentsObject(argumentsJson);
-  if (written !== null) return written;
-  lose(encoding, `${path}.function.arguments`, 'narrowed');
-  return { _raw: argumentsJson };
 }
 
 type ToolResult = Extract<NeutralPart, { type: 'tool-result' }>;

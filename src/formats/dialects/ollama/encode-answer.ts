@@ -3,6 +3,7 @@ import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { finishReasons } from '../openai-chat/encode-answer.ts';
 
 /** Nanoseconds of a millisecond: the unit of durations there. */
 const nsOfMs = 1_000_000;
@@ -113,15 +114,7 @@ class AnswerState {
   }
 }
 
-const doneReasons = {
-  stop: 'stop',
-  'stop-sequence': 'stop',
-  pause: 'stop',
-  'tool-calls': 'stop',
-  length: 'length',
-  'context-full': 'length',
-  'content-filter': 'content_filter',
-} as const satisfies Record<FinishReason, string>;
+const doneReasons = { ...finishReasons, 'tool-calls': 'stop' } as const;
 
 /** Lines of JSON, the last of which says `done`. */
 export function encodeStream(head: AnswerHead): StreamEncoder {

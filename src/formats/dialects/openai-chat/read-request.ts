@@ -10,7 +10,14 @@ import { fallbackModelsOf } from '../fallback-models.ts';
 import { placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import type { ForwardTarget } from '../forward-target.ts';
-import { findNamed, memberKinds, type NamedObject, type NamingRules, objectsBy } from '../named-objects.ts';
+import {
+  findNamed,
+  memberKinds,
+  type NamedObject,
+  type NamingRules,
+  objectsBy,
+  usualMembers,
+} from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { fittingEffort } from './effort.ts';
@@ -162,18 +169,14 @@ function effortFor(body: JsonObject, target: ForwardTarget, words: readonly stri
  */
 const rules: NamingRules = {
   members: memberKinds({
-    file_id: 'id',
-    file_ids: 'id',
+    ...usualMembers,
     vector_store_ids: 'id',
     // Of xAI, of Mistral.
     collection_ids: 'id',
     library_ids: 'id',
-    container_id: 'id',
     comparison_response_id: 'id',
     audio: 'holder',
-    metadata: 'opaque',
     parameters: 'opaque',
-    schema: 'opaque',
     logit_bias: 'opaque',
   }),
   // For another gateway, which asks Google or in the Responses format.

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { folded } from '../../../kernel/parse-object.ts';
-import { memberKinds, type NamingRules, objectsBy } from '../named-objects.ts';
+import { memberKinds, type NamingRules, objectsBy, usualMembers } from '../named-objects.ts';
 import { isGatewayId } from './wire.ts';
 
 /**
@@ -10,13 +10,11 @@ import { isGatewayId } from './wire.ts';
  */
 const rules: NamingRules = {
   members: memberKinds({
-    file_id: 'id',
-    file_ids: 'id',
+    ...usualMembers,
     vector_store_ids: 'id',
     // Of xAI.
     collection_ids: 'id',
     container: 'id',
-    container_id: 'id',
     skill_id: 'id',
     tunnel_id: 'id',
     comparison_response_id: 'id',
@@ -25,13 +23,11 @@ const rules: NamingRules = {
     results: 'labels',
     // Of a prompt.
     variables: 'free-names',
-    metadata: 'opaque',
     headers: 'opaque',
     env: 'opaque',
     arguments: 'opaque',
     parameters: 'opaque',
     input_schema: 'opaque',
-    schema: 'opaque',
     filters: 'opaque',
   }),
   top: memberKinds({ previous_response_id: 'id', conversation: 'id', prompt: 'id', input: 'items' }),

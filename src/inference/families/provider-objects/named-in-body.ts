@@ -1,4 +1,10 @@
-import { findNamed, memberKinds, type NamedObject, type NamingRules } from '../../../formats/dialects/named-objects.ts';
+import {
+  findNamed,
+  memberKinds,
+  type NamedObject,
+  type NamingRules,
+  usualMembers,
+} from '../../../formats/dialects/named-objects.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { folded } from '../../../kernel/parse-object.ts';
@@ -16,20 +22,16 @@ export interface ObjectForm {
 /** Places where bodies name objects. Content of conversations and schemas is the caller's. */
 const rules: NamingRules = {
   members: memberKinds({
-    file_id: 'id',
-    file_ids: 'id',
+    ...usualMembers,
     training_file: 'id',
     validation_file: 'id',
     vector_store_ids: 'id',
     container: 'id',
-    container_id: 'id',
     skill_id: 'id',
     previous_response_id: 'id',
     // Of a run: `{ type: 'file_id', id }`.
     source: 'holder',
-    metadata: 'opaque',
     item_schema: 'opaque',
-    schema: 'opaque',
     parameters: 'opaque',
     item: 'opaque',
     sample: 'opaque',
