@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import { pino } from 'pino';
 import { checkConfigText } from '../../src/config/check.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import { loggerForm, type NamedLogger } from '../../src/observe/otlp/logger-forms.ts';
+import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -195,4 +197,35 @@ test('a logger that lacks a setting, or has one of another service, is refused w
     /loggers\[3\]\.type: /,
   ])
     assert.match(said, place);
+});
+
+test('the span of an attempt has the tokens that were read from a cache of the provider, and written to it', async (t) => {
+  const answer = { role: 'assistant', content: 'Hi' };
+  const usage = {
+    prompt_tokens: 9,
+    completion_tokens: 4,
+    total_tokens: 13,
+    prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 3 },
+    completion_tokens_details: { reasoning_tokens: 1 },
+  };
+  const choices = [{ index: 0, message: answer, finish_reason: 'stop' }];
+  const provider = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage }));
+  });
+  const url = await listening(t, provider);
+  const receiver = await startOtlpReceiver(t);
+  const loggers = [{ type: 'mlflow', url: receiver.url, experiment: '7' }];
+  const gateway = await startGateway(t, { ...overUpstreams(url), telemetry: { loggers } });
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+  assert.equal((await gateway.fetch('/v1/chat/completions', { json })).status, 200);
+  const attempt = (await receiver.when(3)).find(({ name }) => name === 'chat mock/ok');
+  const counts = Object.entries(attempt?.attributes ?? {}).filter(([name]) => name.startsWith('gen_ai.usage.'));
+  assert.deepEqual(Object.fromEntries(counts), {
+    'gen_ai.usage.input_tokens': 9,
+    'gen_ai.usage.output_tokens': 4,
+    'gen_ai.usage.cache_read.input_tokens': 2,
+    'gen_ai.usage.cache_creation.input_tokens': 3,
+    'gen_ai.usage.reasoning.output_tokens': 1,
+  });
 });

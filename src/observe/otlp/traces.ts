@@ -181,8 +181,9 @@ class RequestTrace implements Trace {
     if (usage !== null) {
       writer.int(keys.inputTokens, usage.inputTokens);
       writer.int(keys.outputTokens, usage.outputTokens);
-      const { cachedInputTokens = 0, reasoningTokens = 0 } = usage;
+      const { cachedInputTokens = 0, cacheWriteTokens = 0, reasoningTokens = 0 } = usage;
       if (cachedInputTokens > 0) writer.int(keys.cachedInputTokens, cachedInputTokens);
+      if (cacheWriteTokens > 0) writer.int(keys.cacheWriteTokens, cacheWriteTokens);
       if (reasoningTokens > 0) writer.int(keys.reasoningTokens, reasoningTokens);
     }
     if (attempt.streamed && firstTokenMs !== null) writer.double(keys.timeToFirstChunk, firstTokenMs / 1_000);
@@ -283,6 +284,7 @@ const keys = {
   inputTokens: new Key(names.inputTokens),
   outputTokens: new Key(names.outputTokens),
   cachedInputTokens: new Key(names.cachedInputTokens),
+  cacheWriteTokens: new Key(names.cacheWriteTokens),
   reasoningTokens: new Key(names.reasoningTokens),
   timeToFirstChunk: new Key(names.timeToFirstChunk),
   usageCost: new Key(names.usageCost),
