@@ -71,6 +71,24 @@ server {
   return { url: `http://127.0.0.1:${port}` };
 }
 
+/** A path of a proxy that is passed on to a server, or stripped before. */
+export type ProxiedPath = 'passed on' | 'stripped';
+
+/** A real nginx at `port` that has a server below `/culvert/`, by deploy/nginx/location.conf, and nothing elsewhere. */
+export async function startNginxBelow(t: Lifetime, port: number, url: string, path: ProxiedPath): Promise<void> {
+  const folder = temporaryFolder(t);
+  const log = join(folder, 'nginx-error.log');
+  for (const name of temporary) mkdirSync(join(folder, name));
+  const strips = path === 'stripped' ? 'rewrite ^/culvert/(.*)$ /$1 break;' : '';
+  const site = `map $http_upgrade $culvert_connection { default ""; ~*^websocket$ upgrade; }
+upstream culvert { server ${new URL(url).host}; keepalive 16; }
+server {
+  listen 127.0.0.1:${port};
+  location /culvert/ { ${strips} include ${fileURLToPath(new URL('location.conf', ours))}; }
+}`;
+  await run(t, wholeFile(site, folder, log), { folder, port, log });
+}
+
 /** Resolves when it listens. */
 async function run(
   t: Lifetime,
@@ -100,7 +118,7 @@ http { access_log off; ${paths.join(' ')}\n${site} }
 `;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   return Number(new URL(await closedPlace()).port);
 }
 

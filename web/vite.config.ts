@@ -4,10 +4,18 @@ import { defineConfig } from 'vite';
 
 /** Where `npm run dev:web` finds a gateway. */
 const gateway = process.env.CULVERT_URL ?? 'http://127.0.0.1:4141';
-const served = ['/admin', '/v1', '/dashboard/session', '/dashboard/oidc', '/openapi.json', '/healthz'];
+const served = [
+  '/admin',
+  '/v1',
+  '/docs',
+  '/dashboard/(session|invitation|oidc|saml)(/|$)',
+  '/openapi.json',
+  '/healthz',
+];
 
 export default defineConfig({
-  base: '/dashboard/',
+  // Scripts find each other by where they are; the server writes into the page how far it is to them.
+  base: './',
   plugins: [react(), tailwindcss()],
   build: {
     target: 'es2023',
@@ -17,6 +25,6 @@ export default defineConfig({
   },
   server: {
     port: 5173,
-    proxy: Object.fromEntries(served.map((path) => [path, { target: gateway, changeOrigin: true }])),
+    proxy: Object.fromEntries(served.map((path) => [`^${path}`, { target: gateway, changeOrigin: true }])),
   },
 });

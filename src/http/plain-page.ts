@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { sendWhole } from '../inference/spine/sink.ts';
 import type { Exchange } from './exchange.ts';
+import { linkFrom } from './link-base.ts';
 import { pageHeaders } from './static-files.ts';
 
 export interface PlainPage {
@@ -22,8 +23,8 @@ code { font-family: ui-monospace, monospace; font-size: .9em }
 /** Source of that style, for a content security policy. */
 export const plainStyleSource = `'sha256-${hash('sha256', plainStyle, 'base64')}'`;
 
-/** A page for a user whose browser came back from another site. Texts are escaped. */
-export function sendPlainPage({ client }: Exchange, { status, title, message, links }: PlainPage): void {
+/** A page for a user whose browser came back from another site. Texts are escaped; links may be places of this server. */
+export function sendPlainPage({ client, path }: Exchange, { status, title, message, links }: PlainPage): void {
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -32,7 +33,7 @@ export function sendPlainPage({ client }: Exchange, { status, title, message, li
 <style>${plainStyle}</style>
 <h1>${escaped(title)}</h1>
 <p>${escaped(message)}</p>
-${links.map(({ to, text }) => `<p><a href="${escaped(to)}">${escaped(text)}</a></p>\n`).join('')}</html>
+${links.map(({ to, text }) => `<p><a href="${escaped(to.startsWith('/') ? linkFrom(path, to) : to)}">${escaped(text)}</a></p>\n`).join('')}</html>
 `;
   const policy = pageHeaders.map((text) => text.replace("style-src 'self'", `style-src ${plainStyleSource}`));
   const headers = [...policy, 'content-type', 'text/html; charset=utf-8', 'cache-control', 'no-store'];

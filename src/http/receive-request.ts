@@ -10,6 +10,7 @@ import type { SharedTally } from '../books/metering/tally.ts';
 import type { Config } from '../config/schema.ts';
 import { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
+import { basePathOf } from '../kernel/base-path.ts';
 import { BriefMap } from '../kernel/brief.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid, isFailure } from '../kernel/failure.ts';
@@ -99,7 +100,8 @@ export class Reception {
     this.adminKeys = createLoginThrottle(parts.clock, parts.tally, 'admin-keys');
     this.clientAddress = createClientAddress(() => parts.snapshots.current.config.server.trusted_proxies);
     this.isProxy = createTrust(() => parts.snapshots.current.config.server.trusted_proxies);
-    this.table = new RouteTable(parts.routes);
+    const basePath = () => basePathOf(parts.snapshots.current.config.server.public_url);
+    this.table = new RouteTable(parts.routes, undefined, basePath);
   }
 
   /** Handles everything that comes on a connection. */

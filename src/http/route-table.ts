@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import createRouter from 'find-my-way';
 import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
+import { withoutBase } from '../kernel/base-path.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { putNewest } from '../kernel/put-newest.ts';
@@ -53,13 +54,19 @@ export class RouteTable {
   /** By method and path. */
   private readonly meant = new Map<string, Route | null>();
   private readonly nowMs: () => number;
+  private readonly basePath: () => string;
   private countedSinceMs = Number.NEGATIVE_INFINITY;
   private looks = 0;
 
-  /** `nowMs`: a monotonic clock. */
-  constructor(routes: readonly Route[], nowMs: () => number = () => performance.now()) {
+  /** `nowMs`: a monotonic clock. `basePath`: path before all others, which proxies leave there or take away. */
+  constructor(
+    routes: readonly Route[],
+    nowMs: () => number = () => performance.now(),
+    basePath: () => string = () => '',
+  ) {
     this.routes = routes;
     this.nowMs = nowMs;
+    this.basePath = basePath;
     this.router = routerOf(routes);
     for (const route of routes) {
       if (route.method === 'POST' && !/[:*(]/.test(route.path)) {
@@ -76,8 +83,11 @@ export class RouteTable {
     return { route, params: found.params, path };
   }
 
-  /** The route below the base URL of another server's clients, for endpoints that need a key. */
+  /** The route below the path of this server, or below the base URL of another one's clients for endpoints that need a key. */
   private below(method: string, path: string): FoundRoute | null {
+    const inner = this.inner(path);
+    const below = inner === path ? null : this.find(method, inner);
+    if (below !== null) return below;
     const once = writtenOnce(method, path);
     if (once !== path) {
       const meant = this.find(method, once);
@@ -92,15 +102,24 @@ export class RouteTable {
     return { route, params, path: other.path };
   }
 
+  /** The path without that of this server, which RFC 8615 has behind `/.well-known/…`. It goes once. */
+  private inner(path: string): string {
+    const base = this.basePath();
+    const at = base === '' ? 0 : (/^\/\.well-known\/[\w-]+(?=\/)/.exec(path)?.[0].length ?? 0);
+    const inner = withoutBase(path.slice(at), base);
+    return inner.startsWith(`${base}/`) ? path : path.slice(0, at) + inner;
+  }
+
   /**
    * For a path without a route: the dialect of the route above it, or of more than half of the routes right below its
    * first two parts (`/v1/tools`), or anywhere below its first (`/v1beta`, `/v2`).
    */
   dialectNear(path: string): Route['dialect'] {
     const { routes } = this;
-    const above = routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+    const inner = this.inner(path);
+    const above = routes.find((one) => inner === one.path || inner.startsWith(`${one.path}/`));
     if (above !== undefined) return above.dialect;
-    const [, first, second] = path.split('/', 3);
+    const [, first, second] = inner.split('/', 3);
     const beside = `/${first}/${second}/`;
     return (
       mostlyIn(routes.filter((one) => one.path.startsWith(beside) && !one.path.includes('/', beside.length))) ??
@@ -144,7 +163,7 @@ export class RouteTable {
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { failure: { kind: 'method-not-allowed', method, path: shown, allowed } };
-    const meant = this.meantBy(method, shown);
+    const meant = this.meantBy(method, this.inner(path).slice(0, 200));
     const door = vendorDoors.find(([pattern]) => pattern.test(path))?.[1];
     const hint = door ?? (meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`);
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Exchange, headerOf } from './exchange.ts';
 
 /** No script or style but our own files: what others wrote can run nothing, wherever a page shows it. */
 const contentSecurityPolicy = [
@@ -55,15 +54,14 @@ const encodings = [
 /** Files of a page: letters, digits and `._-`, no part of which begins with a dot. VitePress's index begins with `@`. */
 export const filePattern = /^\w[\w.-]{0,99}(\/[\w@][\w.-]{0,99}){0,9}$/;
 
-/** A file below `root` as the browser takes it best, with its headers; null: there is none. */
+/** A file below `root` in the best of `accepted` encodings (Accept-Encoding), with its headers; null: there is none. */
 export async function fileAt(
   root: string,
   name: string,
-  exchange: Exchange,
+  accepted: string,
 ): Promise<{ headers: string[]; bytes: Buffer } | null> {
   const type = types[name.slice(name.lastIndexOf('.') + 1)];
   if (type === undefined) return null;
-  const accepted = headerOf(exchange, 'accept-encoding') ?? '';
   const headers = ['content-type', type, 'vary', 'accept-encoding'];
   for (const [encoding, ending] of encodings) {
     if (!accepts(accepted, encoding)) continue;

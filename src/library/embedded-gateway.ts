@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { withoutBase } from '../kernel/base-path.ts';
 import { connectionPair } from '../kernel/web/connection-pair.ts';
 import { request as startRequest } from '../kernel/web/node-http.ts';
 import { GatewayError } from './gateway-error.ts';
@@ -37,7 +38,7 @@ export class EmbeddedGateway implements Gateway {
 
   readonly handler: Gateway['handler'] = (request, response, next) => {
     if (request.readableEnded && hasBody(request)) return failed(bodyUsed, response, next);
-    this.#strip(request, this.#basePath);
+    strip(request, this.#basePath);
     if (this.#opened !== null && this.#closing === null) return this.#opened.handle(request, response);
     this.#running().then(
       (opened) => opened.handle(request, response),
@@ -46,7 +47,7 @@ export class EmbeddedGateway implements Gateway {
   };
 
   readonly upgrade: Gateway['upgrade'] = (request, socket, head) => {
-    this.#strip(request, this.#basePath);
+    strip(request, this.#basePath);
     this.#running().then(
       (opened) => {
         if (!opened.upgrade(request, socket, head)) socket.destroy();
@@ -61,13 +62,13 @@ export class EmbeddedGateway implements Gateway {
     const request = isUnchanged ? input : new Request(input, { duplex: 'half', ...init } as RequestInit);
     const { address, incoming } = (isUnchanged ? (init ?? {}) : {}) as FetchContext;
     const opened = await this.#running();
-    const path = this.#withoutBase(pathOf(request.url), this.#basePath);
+    const path = withoutBase(pathOf(request.url), this.#basePath);
     return fetchThrough(opened, { request, path, address: address ?? incoming?.socket?.remoteAddress });
   };
 
   readonly fastify: Gateway['fastify'] = (instance) =>
     asFastifyPlugin(instance, (request, response) => {
-      this.#strip(request, instance.prefix.replace(/\/+$/, ''));
+      strip(request, instance.prefix.replace(/\/+$/, ''));
       this.handler(request, response);
     });
 
@@ -105,17 +106,10 @@ export class EmbeddedGateway implements Gateway {
       return rethrown(error);
     }
   }
+}
 
-  #strip(request: IncomingMessage, base: string): void {
-    request.url = this.#withoutBase(request.url ?? '/', base);
-  }
-
-  #withoutBase(path: string, base: string): string {
-    if (base === '' || !path.startsWith(base)) return path;
-    const rest = path.slice(base.length);
-    if (rest === '' || rest.startsWith('?')) return `/${rest}`;
-    return rest.startsWith('/') ? rest : path;
-  }
+function strip(request: IncomingMessage, base: string): void {
+  request.url = withoutBase(request.url ?? '/', base);
 }
 
 /** Rethrows an error: another bundle opens gateways, whose class is not the one that applications import. */

@@ -62,6 +62,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { folder, stores, secrets } = books;
   const { config, version, log } = options;
   const { clock, snapshots, health, transport } = services;
+  const server = () => snapshots.current.config.server;
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
@@ -151,9 +152,9 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ephemeralKeyRoute({ runs: createRunKeys(secrets.sealer('run keys')), plans, snapshots, clock }),
     usageRoute({ counters: stores.counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock, services.bodies),
-    openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
+    openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all, server }),
     ...(parts.dashboard?.routes ?? []),
-    ...docsRoutes(options.pagesFolder ?? null),
+    ...docsRoutes(options.pagesFolder ?? null, server),
     ...healthRoutes({ services, draining: parts.draining, storeTrouble }),
     ...statusRoutes({ services, version, dashboard: parts.dashboard !== null, draining: parts.draining, storeTrouble }),
     ...(config.telemetry.prometheus ? [metricsRoute(scrapeOf(metrics, options.seat))] : []),

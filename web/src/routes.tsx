@@ -9,6 +9,7 @@ import {
   useRouter,
 } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { serverPath } from './api/server-path.ts';
 import { keyPages, operatorPages, type PageGroup } from './pages/pages.ts';
 import { Button } from './parts/button.tsx';
 import { Empty } from './parts/empty.tsx';
@@ -39,6 +40,7 @@ export const router = createRouter({
     dashboard.addChildren(pagesOf(dashboard, operatorPages)),
     account.addChildren(pagesOf(account, keyPages)),
   ]),
+  basepath: serverPath || '/',
   ...searchForm,
   // Its code, not its data: the page requests that itself.
   defaultPreload: 'intent',

@@ -1,13 +1,30 @@
 import type { IncomingMessage } from 'node:http';
 import type { ProviderLogin } from '../../books/auth/session-store.ts';
+import type { Config } from '../../config/schema.ts';
+import { basePathOf } from '../../kernel/base-path.ts';
+import { linkBaseOf } from '../link-base.ts';
 
 /**
- * A browser sends the cookies of a host to every port of it: two servers there would log each other's people out. So the
- * name says the port of the address that the browser has, unless it is that of http or https.
+ * A browser sends the cookies of a host to every port of it, and those of a path to all below: two servers there would log
+ * each other's people out. So the name says port and path of the address that the browser has, unless they are the usual.
  */
 export function cookieName(of: 'session' | ProviderLogin, address: string): string {
-  const port = URL.parse(address)?.port ?? '';
-  return port === '' ? `culvert_${of}` : `culvert_${of}_${port}`;
+  const parts = ['culvert', of, URL.parse(address)?.port, ...basePathOf(address).split('/')];
+  return parts
+    .filter(Boolean)
+    .join('_')
+    .replace(/[^\w.-]/g, '-');
+}
+
+/**
+ * Address by which a browser has its session. One that reaches this server around the proxy, as by a link of `culvert
+ * dashboard`, does not have the path of `server.public_url`.
+ */
+export function sessionAddressOf(request: IncomingMessage, server: Config['server']): string {
+  const address = linkBaseOf(request, server);
+  const { host = '' } = request.headers;
+  const { protocol, host: known } = new URL(address);
+  return basePathOf(address) === '' || host === known ? address : `${protocol}//${host}`;
 }
 
 /** Null: it did not come, or twice: another site of this domain may have set one of the two. */
@@ -30,5 +47,5 @@ export function cookieValue({ headers }: Pick<IncomingMessage, 'headers'>, name:
 export function sessionCookie(secret: string | null, maxAgeMs: number, address: string): string {
   const seconds = Math.floor(maxAgeMs / 1_000);
   const secure = address.startsWith('https:') ? '; Secure' : '';
-  return `${cookieName('session', address)}=${secret ?? ''}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  return `${cookieName('session', address)}=${secret ?? ''}; Path=${basePathOf(address) || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }

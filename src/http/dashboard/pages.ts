@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import type { Exchange } from '../exchange.ts';
+import { type Exchange, headerOf } from '../exchange.ts';
+import { linkFrom } from '../link-base.ts';
 import { builtPages, fileAt, filePattern, installation, pageHeaders, plainText } from '../static-files.ts';
 
 const howToBuild = `In a clone, this builds them:
@@ -25,7 +26,8 @@ export function createPages(folder: string | null): (exchange: Exchange) => Prom
     const root = folder ?? builtPages();
     const name = exchange.path.replace(/^\/(dashboard|account)\/?/, '');
     const isAsset = name.startsWith('assets/');
-    const found = filePattern.test(name) ? await fileAt(root, name, exchange) : null;
+    const accepted = headerOf(exchange, 'accept-encoding') ?? '';
+    const found = filePattern.test(name) ? await fileAt(root, name, accepted) : null;
     if (found !== null) {
       const caching = isAsset ? 'public, max-age=31536000, immutable' : 'no-store';
       return sendWhole(exchange.client, [...pageHeaders, ...found.headers, 'cache-control', caching], found.bytes);
@@ -34,14 +36,16 @@ export function createPages(folder: string | null): (exchange: Exchange) => Prom
     const plain = [...unkept, 'content-type', plainText];
     if (isAsset)
       return sendWhole(exchange.client, plain, 'This file is not there any more. Load the page again.\n', 404);
-    const page = await fileAt(root, 'index.html', exchange);
+    const page = await fileAt(root, 'index.html', '');
     if (page === null) {
       const looksAgain = ['retry-after', lookAgainSeconds, 'refresh', lookAgainSeconds];
       return (await isBeingBuilt())
         ? sendWhole(exchange.client, [...plain, ...looksAgain], beingBuilt, 503)
         : sendWhole(exchange.client, plain, notBuilt, 503);
     }
-    sendWhole(exchange.client, [...unkept, ...page.headers], page.bytes);
+    // Its scripts stand beside it, and the page is shown at every place of the application.
+    const html = page.bytes.toString().replaceAll('="./', `="${linkFrom(exchange.path, '/dashboard/')}`);
+    sendWhole(exchange.client, [...unkept, ...page.headers], html);
   };
 }
 

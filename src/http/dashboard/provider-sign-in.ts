@@ -7,10 +7,11 @@ import type { Proof } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import type { GroupRoles, ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
+import { basePathOf } from '../../kernel/base-path.ts';
 import { isFailure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
-import { linkBaseOf } from '../link-base.ts';
+import { linkBaseOf, linkFrom } from '../link-base.ts';
 import { sendPlainPage } from '../plain-page.ts';
 import { pageHeaders } from '../static-files.ts';
 import { cookieName, cookieValue } from './cookie.ts';
@@ -72,7 +73,7 @@ export function createBegunCookie<T extends Begun>(
     const secure = isSecure ? '; Secure' : '';
     exchange.response.appendHeader(
       'set-cookie',
-      `${cookieName(of, address)}=${value}; Path=/dashboard/${of}; Max-Age=${maxAgeS}; HttpOnly${site}${secure}`,
+      `${cookieName(of, address)}=${value}; Path=${basePathOf(address)}/dashboard/${of}; Max-Age=${maxAgeS}; HttpOnly${site}${secure}`,
     );
   }
 
@@ -121,7 +122,7 @@ export async function enter(
     }
     const opened = await parts.open(exchange, { login, operator: operator.id }, parts.addressOf(exchange.request));
     if (isFailure(opened)) return sendLoginPage(exchange, 403, 'This operator was removed.');
-    sendTo(exchange, to);
+    sendTo(exchange, linkFrom(exchange.path, to));
   } catch (error) {
     parts.onTrouble(`a login by ${login} could not be stored: ${String(error).slice(0, 300)}`);
     sendLoginPage(exchange, 503, 'The operator cannot be stored now. Try again.');

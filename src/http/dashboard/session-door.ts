@@ -5,8 +5,7 @@ import { isCsrf, type Session, type Sessions } from '../../books/auth/sessions.t
 import type { Config } from '../../config/schema.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
-import { linkBaseOf } from '../link-base.ts';
-import { cookieName, cookieValue } from './cookie.ts';
+import { cookieName, cookieValue, sessionAddressOf } from './cookie.ts';
 import { crossSiteFailure } from './same-site.ts';
 
 /** Lets in browsers that send no key, but the dashboard's cookie. */
@@ -40,7 +39,7 @@ export interface DoorParts {
 
 /** The secret of the session that a browser sends; null: none. */
 export function sessionSecret(request: Exchange['request'], server: Config['server']): string | null {
-  return cookieValue(request, cookieName('session', linkBaseOf(request, server)));
+  return cookieValue(request, cookieName('session', sessionAddressOf(request, server)));
 }
 
 /** The session of a browser, and proof that a page of ours sent this. */

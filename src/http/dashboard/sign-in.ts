@@ -10,10 +10,9 @@ import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
-import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
-import { sessionCookie } from './cookie.ts';
+import { sessionAddressOf, sessionCookie } from './cookie.ts';
 import { noStore, readLogin } from './login-attempt.ts';
 import { createLoginThrottle } from './login-throttle.ts';
 import { type DoorParts, sessionOf, sessionSecret } from './session-door.ts';
@@ -66,7 +65,7 @@ const adminInPlaceOfKey: Failure = {
 export function createSignIn(parts: SignInParts) {
   const { sessions, clock, addressOf, server } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
-  const addressFor = ({ request }: Exchange) => linkBaseOf(request, server());
+  const addressFor = ({ request }: Exchange) => sessionAddressOf(request, server());
 
   /** Makes a new secret each time and ends the browser's earlier session: nobody can have planted it. */
   async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession> {

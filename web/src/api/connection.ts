@@ -1,3 +1,5 @@
+import { serverPath } from './server-path.ts';
+
 // Whether Culvert answers. While it does not, its health is requested every two seconds.
 const askEveryMs = 2_000;
 
@@ -30,7 +32,7 @@ export function unheard(): void {
 async function ask(): Promise<void> {
   timer = null;
   try {
-    await fetch('/healthz', { cache: 'no-store' });
+    await fetch(`${serverPath}/healthz`, { cache: 'no-store' });
     answered();
   } catch {
     unheard();

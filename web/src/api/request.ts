@@ -1,4 +1,5 @@
 import { answered, unheard } from './connection.ts';
+import { serverPath } from './server-path.ts';
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
@@ -64,13 +65,14 @@ export function setCsrf(token: string | null): void {
   if (isNext) changes.onNext();
 }
 
-/** `path` may have a query already. */
+/** Address of a path of this server, which may have a query already. */
 export function url(path: string, query: Query = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
   }
-  return search.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${search}`;
+  const separator = search.size === 0 ? '' : path.includes('?') ? '&' : '?';
+  return serverPath + path + separator + search;
 }
 
 /** The answer as it comes, of whatever status it is below 400. Throws ApiError, ConnectionError and the signal's reason. */

@@ -1,6 +1,7 @@
 import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import { call, setCsrf } from './request.ts';
+import { serverPath } from './server-path.ts';
 
 export type Role = 'owner' | 'admin' | 'member' | 'viewer' | 'billing';
 
@@ -90,6 +91,6 @@ export function useLogOut(): () => Promise<void> {
     // A provider of logins is logged out of too: it would log the next person in without asking.
     const ended = await call<{ end_session_url: string | null }>('DELETE', '/dashboard/session');
     client.clear();
-    location.assign(ended.end_session_url ?? '/dashboard');
+    location.assign(ended.end_session_url ?? `${serverPath}/dashboard`);
   };
 }

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
+import { placeNow, serverPath } from '../api/server-path.ts';
 import { type Credential, type LoginWays, logIn, providerLogins } from '../api/session.ts';
 import { Button, buttonClass } from '../parts/button.tsx';
 import { Input, Segments } from '../parts/controls.tsx';
@@ -121,12 +122,12 @@ export function LoginForm({ ways, onLink }: LoginProps) {
 
 /** Links to the login of each provider, which lead back to this page. */
 export function ProviderLinks({ ways, as }: { ways: LoginWays; as?: string }) {
-  const query = new URLSearchParams({ to: location.pathname + location.search });
+  const query = new URLSearchParams({ to: placeNow() + location.search });
   return providerLogins.map((login) => {
     const provider = ways[login];
     if (provider === null) return null;
     return (
-      <a key={login} href={`/dashboard/${login}/start?${query}`} className={buttonClass('main', 'w-full')}>
+      <a key={login} href={`${serverPath}/dashboard/${login}/start?${query}`} className={buttonClass('main', 'w-full')}>
         Continue with {provider.name}
         {as !== undefined && ` as ${as}`}
       </a>

@@ -2,7 +2,7 @@ import type { Config } from '../../../config/schema.ts';
 import { sendWhole } from '../../../inference/spine/sink.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { type Exchange, headerOf } from '../../exchange.ts';
-import { linkBaseOf } from '../../link-base.ts';
+import { linkBaseOf, linkPathOf } from '../../link-base.ts';
 import { escaped, plainStyle, plainStyleSource } from '../../plain-page.ts';
 import { writeJson } from '../../write-json.ts';
 import { qdrantApiVersion } from '../vectors.ts';
@@ -23,7 +23,10 @@ export function writeFrontPage(
     const title = { title: 'Culvert', version: qdrantApiVersion, culvert_version: version };
     return writeJson(exchange, 200, title, vary);
   }
-  if (dashboard) return sendWhole(exchange.client, [...vary, 'location', '/dashboard', ...plainText], '', 303);
+  const path = linkPathOf(exchange.request, server);
+  if (dashboard) {
+    return sendWhole(exchange.client, [...vary, 'location', `${path || '.'}/dashboard`, ...plainText], '', 303);
+  }
   const headers = [
     ...vary,
     'content-type',
@@ -35,12 +38,12 @@ export function writeFrontPage(
     'content-security-policy',
     `default-src 'none'; style-src ${plainStyleSource}; frame-ancestors 'none'`,
   ];
-  sendWhole(exchange.client, headers, pageOf(escaped(linkBaseOf(exchange.request, server)), escaped(version)));
+  sendWhole(exchange.client, headers, pageOf(escaped(linkBaseOf(exchange.request, server)), path, escaped(version)));
 }
 
 const plainText = ['content-type', 'text/plain; charset=utf-8', 'cache-control', 'no-store'];
 
-function pageOf(url: string, version: string): string {
+function pageOf(url: string, path: string, version: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -60,8 +63,8 @@ export CULVERT_API_KEY=sk-cv-…
 curl $CULVERT_URL/v1/models -H "Authorization: Bearer $CULVERT_API_KEY"</code></pre>
 <p>OpenAI’s clients take <code>${url}/v1</code> as their base URL, Anthropic’s and Google’s <code>${url}</code>.</p>
 <ul>
-<li><a href="/openapi.json">openapi.json</a>: every path</li>
-<li><a href="/readyz">readyz</a>: whether this server can answer</li>
+<li><a href="${path}/openapi.json">openapi.json</a>: every path</li>
+<li><a href="${path}/readyz">readyz</a>: whether this server can answer</li>
 </ul>
 </html>
 `;

@@ -1,21 +1,24 @@
+import type { Config } from '../../../config/schema.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { identityHeaders } from '../../delivery.ts';
+import { writeAnswer } from '../../delivery.ts';
 import type { Route } from '../../exchange.ts';
+import { linkPathOf } from '../../link-base.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
   admin(): Promise<Record<string, unknown>>;
   /** The whole route table, with this route. */
   routes(): readonly Route[];
+  server(): Config['server'];
 }
 
 type Json = Record<string, unknown>;
 
 /** `GET /openapi.json`: everything that is served. Without a key: it names what there is, and nothing of this server's. */
 export function openApiRoute(parts: OpenApiParts): Route {
-  let document: Buffer | null = null;
+  let document: string | null = null;
   return {
     method: 'GET',
     path: '/openapi.json',
@@ -24,15 +27,11 @@ export function openApiRoute(parts: OpenApiParts): Route {
     quota: 'none',
     dialect: openAiChat,
     async handle(exchange) {
-      document ??= Buffer.from(JSON.stringify(await documentOf(parts)));
-      exchange.response.writeHead(200, [
-        ...identityHeaders(exchange),
-        'content-type',
-        'application/json',
-        'content-length',
-        String(document.length),
-      ]);
-      exchange.response.end(exchange.request.method === 'HEAD' ? undefined : document);
+      document ??= JSON.stringify(await documentOf(parts)).slice(1);
+      const path = linkPathOf(exchange.request, parts.server());
+      // Without it, clients take the root of the host for that of this server.
+      const servers = path === '' ? '' : `"servers":${JSON.stringify([{ url: path }])},`;
+      writeAnswer(exchange, 200, [], `{${servers}${document}`);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { responseTurns } from '../../../formats/media/realtime/turn-events.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { basePathOf } from '../../../kernel/base-path.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -56,7 +57,8 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
       const stop = () => shutdown.abort();
       const watching: LongWork = { drain: stop, cut: stop };
       try {
-        const ourHeaders = ['content-type', 'application/sdp', 'location', `/v1/realtime/calls/${reached.id}`];
+        const base = basePathOf(snapshot.config.server.public_url);
+        const ourHeaders = ['content-type', 'application/sdp', 'location', `${base}/v1/realtime/calls/${reached.id}`];
         sendWhole(call.sink, [...headers, ...ourHeaders], reached.sdp, 201);
         ending.add(watching);
         const seen = watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });

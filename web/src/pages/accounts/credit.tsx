@@ -3,7 +3,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { AccountCredit } from '../../../../src/admin/entries/account-credit.ts';
 import { accounts, type DetailedAccount } from '../../api/entries.ts';
-import { call, get } from '../../api/request.ts';
+import { call, get, url } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input } from '../../parts/controls.tsx';
@@ -63,7 +63,7 @@ export function Credit({ account }: { account: DetailedAccount }) {
                 </li>
               ))}
             </ul>
-            <a href={`/admin/v1${path}.csv`} download className="underline underline-offset-2">
+            <a href={url(`/admin/v1${path}.csv`)} download className="underline underline-offset-2">
               All top-ups as CSV
             </a>
           </>

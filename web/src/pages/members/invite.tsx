@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { call } from '../../api/request.ts';
+import { serverUrl } from '../../api/server-path.ts';
 import { useOperator } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Input, Switch } from '../../parts/controls.tsx';
@@ -77,7 +78,7 @@ function InviteDialog({ account, onClose }: { account: string | undefined; onClo
 function LinkDialog({ link: { path, expires, mail }, onClose }: { link: Link; onClose: () => void }) {
   const finish = useShownOnce(onClose);
   const [copied, setCopied] = useState(false);
-  const address = location.origin + path;
+  const address = serverUrl + path;
   return (
     <Dialog
       open

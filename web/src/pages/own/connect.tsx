@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery, useCaller } from '../../api/caller.ts';
+import { serverUrl } from '../../api/server-path.ts';
 import { Code } from '../../parts/code.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { Choose } from '../../parts/forms/choose.tsx';
@@ -14,7 +15,7 @@ export default function ConnectPage() {
   const { data } = useQuery(modelsQuery(caller));
   const chats = data?.filter(({ model_type }) => model_type === 'chat') ?? [];
   const model = chosenModel ?? chats[0]?.id ?? 'your-model';
-  const clients = clientsFor(location.origin, model);
+  const clients = clientsFor(serverUrl, model);
   return (
     <Page
       title="Connect"
@@ -29,8 +30,8 @@ export default function ConnectPage() {
       }
     >
       <p className="max-w-prose text-muted text-sm">
-        <code className="font-mono text-ink">{location.origin}/v1</code> is the base URL, and the secret of your key is
-        the API key. These examples do not contain it: they read it from{' '}
+        <code className="font-mono text-ink">{serverUrl}/v1</code> is the base URL, and the secret of your key is the
+        API key. These examples do not contain it: they read it from{' '}
         <code className="font-mono text-ink">CULVERT_API_KEY</code>.
       </p>
       <Tabs

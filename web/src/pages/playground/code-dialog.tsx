@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
+import { serverUrl } from '../../api/server-path.ts';
 import { Code } from '../../parts/code.tsx';
 import { Segments } from '../../parts/controls.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -33,7 +34,7 @@ function Snippets({ caller, call }: Pick<CodeDialogProps, 'caller' | 'call'>) {
   const [language, setLanguage] = useState<Snippet['language']>('curl');
   let snippets: Snippet[];
   try {
-    snippets = snippetsOf(call(), location.origin, caller.key.name);
+    snippets = snippetsOf(call(), serverUrl, caller.key.name);
   } catch (error) {
     return <Note tone="warn">{(error as Error).message}</Note>;
   }

@@ -1,4 +1,5 @@
 import { ConnectionError } from '../../api/request.ts';
+import { serverPath } from '../../api/server-path.ts';
 
 export interface TrialAnswer {
   status: number;
@@ -18,7 +19,7 @@ const bytesMax = 50_000_000;
 export async function sendTrial(path: string, init: RequestInit): Promise<TrialAnswer> {
   const startedMs = Date.now();
   try {
-    const response = await fetch(path, init);
+    const response = await fetch(serverPath + path, init);
     const type = response.headers.get('content-type') ?? '';
     const body = await bodyOf(response, type);
     return { status: response.status, ms: Date.now() - startedMs, type, body };

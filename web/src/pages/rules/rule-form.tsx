@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { RouteReply } from '../../../../src/admin/entries/routes.ts';
 import { models, providers, rules } from '../../api/entries.ts';
+import { serverPath } from '../../api/server-path.ts';
 import { Input, Select, Switch, TextArea } from '../../parts/controls.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
@@ -75,7 +76,12 @@ function Condition({ draft, change }: PartProps) {
           <>
             In CEL, over model, plan, account, tag, headers, tokens, tools, media and more. Leave it empty for all
             requests.{' '}
-            <a href="/docs/routing-rules#conditions" target="_blank" rel="noreferrer" className="underline">
+            <a
+              href={`${serverPath}/docs/routing-rules#conditions`}
+              target="_blank"
+              rel="noreferrer"
+              className="underline"
+            >
               All fields
             </a>
           </>

@@ -3,6 +3,7 @@ import { BellRing, Send } from 'lucide-react';
 import type { AlertsTriedReply } from '../../../../src/admin/alerts.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
+import { serverPath } from '../../api/server-path.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
@@ -37,7 +38,7 @@ function Receivers() {
         <Empty icon={<BellRing />} title="Nobody gets alerts.">
           Name receivers under <code className="font-mono">telemetry.alerts.to</code> in culvert.yaml: mail, Slack or a
           webhook.{' '}
-          <a href="/docs/telemetry" className="text-accent underline underline-offset-2">
+          <a href={`${serverPath}/docs/telemetry`} className="text-accent underline underline-offset-2">
             Documentation
           </a>
         </Empty>

@@ -3,6 +3,7 @@ import { RefreshCw } from 'lucide-react';
 import { useCallback, useMemo, useState } from 'react';
 import { ApiError, call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
+import { serverPath } from '../../api/server-path.ts';
 import { Button } from '../../parts/button.tsx';
 import { classes } from '../../parts/classes.ts';
 import { SearchInput, Segments } from '../../parts/controls.tsx';
@@ -73,7 +74,7 @@ const otherKeys = new Set(['default_plan', 'simulator', 'autodetect']);
 function Described({ name }: { name: string }) {
   return (
     <a
-      href={`/docs/configuration#${otherKeys.has(name) ? 'other-keys' : name}`}
+      href={`${serverPath}/docs/configuration#${otherKeys.has(name) ? 'other-keys' : name}`}
       className="text-accent text-sm underline-offset-2 hover:underline"
     >
       Documentation<span className="sr-only"> of {name}</span>

@@ -5,6 +5,7 @@ import type { SessionReply } from '../../../../src/admin/sessions.ts';
 import { usePages } from '../../api/pages.ts';
 import { call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
+import { serverUrl } from '../../api/server-path.ts';
 import { providerLoginNames, useSession } from '../../api/session.ts';
 import { Button } from '../../parts/button.tsx';
 import { Confirm, Dialog } from '../../parts/dialog.tsx';
@@ -110,7 +111,7 @@ function LoginLink() {
           title="Login link"
           description="The first person who opens it is logged in as an owner."
         >
-          <Secret secret={location.origin + make.data.path} onDone={make.reset} />
+          <Secret secret={serverUrl + make.data.path} onDone={make.reset} />
         </Dialog>
       )}
     </div>

@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Copy, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import { serverPath } from '../../api/server-path.ts';
 import { Button, IconButton } from '../button.tsx';
 import { Input } from '../controls.tsx';
 import { Dialog } from '../dialog.tsx';
@@ -52,7 +53,7 @@ export default function ViewsDialog({ address, onClose }: { address: string; onC
         {views.map((view) => (
           <li key={view.name} className="flex min-h-9 items-center gap-2 border-line border-t">
             <a
-              href={view.address}
+              href={serverPath + view.address}
               onClick={(event) => {
                 event.preventDefault();
                 go(view.address);
