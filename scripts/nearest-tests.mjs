@@ -14,6 +14,7 @@ const usersMax = 3;
 const testsOfRooms = [
   ['src/admin/statements', ['admin/statements', 'stores/statement', 'contract/prices', 'admin']],
   ['src/admin/troubles', ['contract/notices', 'contract/health', 'faults/storage', 'faults/alerts', 'admin']],
+  ['src/admin/entries/body-rules', ['contract/kept-bodies', 'admin']],
   [
     'src/admin',
     ['admin', 'contract/notices', 'dashboard', 'variants', 'prompts', 'routes', 'faults/scim', 'responses'],
@@ -30,6 +31,10 @@ const testsOfRooms = [
   ['src/engines', ['engines', 'contract', 'faults']],
   ['src/formats/neutral/json-texts', ['guards/coverage', 'guards', 'steps', 'conversion']],
   ['src/formats/neutral', ['conversion', 'contract', 'clients', 'steps', 'faults']],
+  [
+    'src/formats/dialects/bedrock-converse',
+    ['contract/bedrock', 'contract/prices', 'clients/bedrock', 'conversion', 'upstream-formats'],
+  ],
   ['src/formats/dialects', ['conversion', 'contract', 'clients', 'prompt-cache', 'upstream-formats', 'faults']],
   ['src/formats/media', ['contract', 'clients', 'conversion', 'upstream-formats', 'faults']],
   ['src/formats/providers/services', ['providers', 'contract/upstream-dialects', 'clients/strict-chat']],

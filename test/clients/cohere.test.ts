@@ -29,6 +29,7 @@ const weather = {
 
 async function streamed(request: Parameters<typeof cohere.chatStream>[0]) {
   const types: string[] = [];
+  const ids: (string | undefined)[] = [];
   let text = '';
   let args = '';
   let end: unknown;
@@ -37,8 +38,15 @@ async function streamed(request: Parameters<typeof cohere.chatStream>[0]) {
     if (event.type === 'content-delta') text += event.delta?.message?.content?.text ?? '';
     if (event.type === 'tool-call-delta') args += event.delta?.message?.toolCalls?.function?.arguments ?? '';
     if (event.type === 'message-end') end = event.delta;
+    if (event.type === 'message-start' || event.type === 'message-end') ids.push(event.id);
   }
-  return { types, text, args, end: end as { finishReason?: string; usage?: { tokens?: { outputTokens?: number } } } };
+  return {
+    ids,
+    types,
+    text,
+    args,
+    end: end as { finishReason?: string; usage?: { tokens?: { outputTokens?: number } } },
+  };
 }
 
 const textOf = (answer: Awaited<ReturnType<typeof cohere.chat>>) =>
@@ -236,9 +244,10 @@ for (const [from, model] of [
   ["Cohere's own server", 'cut'],
 ] as const)
   test(`a stream of ${from} that breaks off ends with an error`, async () => {
-    const { end, types } = await streamed({ model, messages });
+    const { end, types, ids } = await streamed({ model, messages });
     assert.equal(types.at(-1), 'message-end');
     assert.equal(end.finishReason, 'ERROR');
+    assert.deepEqual(ids.slice(1), [ids[0]], 'the end is of the message that began');
   });
 
 test("Cohere's own server gets the body as it came, and its citations come back", async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import OpenAI from 'openai';
@@ -82,7 +83,9 @@ test('a session goes on when Gemini says that its connection ends soon', async (
   // Gemini sees the end of the connection late, and refuses another one until then.
   live.socket.pause();
   setTimeout(() => live.socket.resume(), 300);
+  const left = once(live.socket, 'close');
   const further = await next;
+  assert.equal((await left)[0], 1_000, 'a normal end');
   assert.equal(statusOf(await caller.turn('And now?')), 'completed');
   assert.deepEqual(setupOf(further), { ...setupOf(live), sessionResumption: { handle: 'handle-1' } });
   assert.match(JSON.stringify(further.messages), /And now\?/);

@@ -46,6 +46,11 @@ test('a file says its length where that is known, up to what its header can hold
   assert.deepEqual([declared(48_000), declared(), declared(2 ** 40)], [48_000, 0, 0]);
 });
 
+test('a file says how long its blocks are: one length, as its frames have', () => {
+  const { head } = createFlacWriter(24_000);
+  assert.deepEqual([head.readUInt16BE(8), head.readUInt16BE(10)], [4_096, 4_096]);
+});
+
 test('flac decodes to the very samples, at their rate, and is smaller', { skip }, () => {
   for (const rateHz of [8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]) {
     const pcm = tonePcm(2_000, { rateHz });

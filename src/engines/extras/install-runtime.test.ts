@@ -40,10 +40,12 @@ test('two installations of the packages at once do not spoil each other, and lea
 
 test('what a killed installation left is removed a day later, what another one writes is not', async (t) => {
   const { folder, install } = world(t, 1);
-  for (const name of ['runtime.new', 'runtime.new-old', 'runtime.new-young'])
+  const hoursOld = { 'runtime.new': 48, 'runtime.new-old': 25, 'runtime.new-young': 23 };
+  for (const [name, hours] of Object.entries(hoursOld)) {
     mkdirSync(join(folder.path, name, 'node_modules'), { recursive: true });
-  const twoDaysAgo = Date.now() / 1_000 - 2 * 86_400;
-  for (const name of ['runtime.new', 'runtime.new-old']) utimesSync(join(folder.path, name), twoDaysAgo, twoDaysAgo);
+    const changedS = Date.now() / 1_000 - hours * 3_600;
+    utimesSync(join(folder.path, name), changedS, changedS);
+  }
   await install();
   assert.deepEqual(readdirSync(folder.path).sort(), ['runtime', 'runtime.new-young']);
 });

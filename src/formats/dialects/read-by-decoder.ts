@@ -22,7 +22,6 @@ export function readByDecoder(
     terminal: false,
     ...(closing !== undefined && { closing: '' }),
     outputTokensSeen: 0,
-    answeredAs: null,
     finishReason: null as string | null,
   };
   let chars = 0;
@@ -33,7 +32,8 @@ export function readByDecoder(
     let shows = false;
     for (const event of events) {
       if (event.type === 'failed') return { shows, fault: event.fault };
-      if (event.type === 'usage') seen.usage = event.impossible === true ? null : event.usage;
+      if (event.type === 'start' && event.id !== null) Object.assign(seen, { mark: { id: event.id, sequence: 0 } });
+      else if (event.type === 'usage') seen.usage = event.impossible === true ? null : event.usage;
       else if (event.type === 'finish') {
         seen.finishReason = event.reason;
         if (closing !== undefined) Object.assign(seen, { terminal: true, closing });

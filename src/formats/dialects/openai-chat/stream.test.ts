@@ -191,6 +191,18 @@ test('[DONE] does not save an answer without its finish reason', () => {
   assert.equal(JSON.stringify(decoder.step({ event: '', data: '[DONE]' })).includes('truncated'), true);
 });
 
+test('[DONE] saves an answer that says no reason, as some servers’ do not, but was counted after its last word', () => {
+  const counted = JSON.stringify({ id: 'x', choices: [], usage: { prompt_tokens: 3, completion_tokens: 1 } });
+  const typesOf = (...lines: readonly string[]) => {
+    const decoder = decodeStream();
+    return [...lines, '[DONE]'].flatMap((data) => decoder.step({ event: '', data })).map(({ type }) => type);
+  };
+  assert.deepEqual(typesOf(piece({ content: 'whole' }), counted).slice(-3), ['usage', 'finish', 'end']);
+  assert.equal(typesOf(piece({ content: 'half' }), counted, piece({ content: ' more' })).at(-1), 'failed');
+  const reasonFirst = [piece({ content: 'a' }), piece({}, 'stop'), piece({ content: 'b' })];
+  assert.deepEqual(typesOf(...reasonFirst).slice(-2), ['finish', 'end'], 'content that came behind its reason');
+});
+
 test('a stream of nothing is malformed, with [DONE] or without', () => {
   assert.equal(JSON.stringify(decodeStream().finish()).includes('malformed'), true);
   assert.equal(JSON.stringify(decodeStream().step({ event: '', data: '[DONE]' })).includes('malformed'), true);
