@@ -8,15 +8,22 @@ export interface LoadResult {
 
 const headEndMark = Buffer.from('\r\n\r\n');
 const chunkedEnd = Buffer.from('0\r\n\r\n');
+/** An answer of which nothing comes for so long has failed. */
+const answerPatienceMs = 60_000;
 
 /** One kept-alive connection that sends one prepared request at a time and only counts the answer's bytes. */
 export class Connection {
   readonly #socket: Socket;
   #left = -1;
+  /** Last bytes of a chunked answer. */
+  #tail: Buffer = Buffer.alloc(0);
   #done: ((outcome: 'ok' | 'failed') => void) | null = null;
 
-  constructor(port: number) {
-    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  constructor(port: number, patienceMs = answerPatienceMs) {
+    this.#socket = connect({ port, host: '127.0.0.1', noDelay: true, timeout: patienceMs });
+    this.#socket.on('timeout', () => {
+      if (this.#done !== null) this.#socket.destroy();
+    });
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#socket.on('error', () => this.#socket.destroy());
     this.#socket.on('close', () => this.#end('failed'));
@@ -43,7 +50,14 @@ export class Connection {
       const length = contentLength(chunk, headEnd);
       this.#left = length === null ? -2 : length - (chunk.length - headEnd - 4);
     } else if (this.#left >= 0) this.#left -= chunk.length;
-    if (this.#left === 0 || (this.#left === -2 && chunk.subarray(-5).equals(chunkedEnd))) this.#end('ok');
+    if (this.#left === 0 || (this.#left === -2 && this.#isLast(chunk))) this.#end('ok');
+  }
+
+  /** The end of a chunked answer may come in two pieces. */
+  #isLast(chunk: Buffer): boolean {
+    const end = chunk.length < chunkedEnd.length ? Buffer.concat([this.#tail, chunk]) : chunk;
+    this.#tail = end.subarray(-chunkedEnd.length);
+    return this.#tail.equals(chunkedEnd);
   }
 
   #end(outcome: 'ok' | 'failed'): void {
@@ -68,12 +82,13 @@ export interface ClosedLoop {
   /** Whichever comes first. */
   seconds: number;
   requestsMax?: number;
+  patienceMs?: number;
   onCount?: { every: number; tell(requests: number): void };
 }
 
 /** Every connection sends its next request as soon as it has its answer. */
 export async function closedLoop(order: ClosedLoop): Promise<LoadResult> {
-  const { port, connections, requestsMax = Number.POSITIVE_INFINITY, onCount } = order;
+  const { port, connections, requestsMax = Number.POSITIVE_INFINITY, patienceMs, onCount } = order;
   const prepared = [order.request].flat();
   const endMs = performance.now() + order.seconds * 1_000;
   const startMs = performance.now();
@@ -83,7 +98,7 @@ export async function closedLoop(order: ClosedLoop): Promise<LoadResult> {
   await Promise.all(
     Array.from({ length: connections }, () => {
       return new Promise<void>((resolve) => {
-        let connection = new Connection(port);
+        let connection = new Connection(port, patienceMs);
         const next = () => {
           if (sent >= requestsMax || performance.now() > endMs) {
             connection.close();
@@ -97,7 +112,7 @@ export async function closedLoop(order: ClosedLoop): Promise<LoadResult> {
           if (outcome === 'failed') {
             errors += 1;
             connection.close();
-            connection = new Connection(port);
+            connection = new Connection(port, patienceMs);
           }
           if (onCount !== undefined && requests % onCount.every === 0) onCount.tell(requests);
           next();
@@ -144,8 +159,10 @@ export async function openLoop(order: {
       running += 1;
       connection.send(request, (outcome) => {
         running -= 1;
-        if (outcome === 'failed') errors += 1;
-        else {
+        if (outcome === 'failed') {
+          errors += 1;
+          connection.close();
+        } else {
           latenciesMs.push(performance.now() - sentMs);
           idle.push(connection);
         }

@@ -49,6 +49,7 @@ test('an empty set, or one of nonsense alone, holds nobody', () => {
 test('a place is a host with its port, as URLs write it', () => {
   assert.deepEqual(parsePlace('127.0.0.1:9000'), { host: '127.0.0.1', port: 9000 });
   assert.deepEqual(parsePlace('MinIO.internal:80'), { host: 'minio.internal', port: 80 });
+  for (const port of [1, 65_535]) assert.deepEqual(parsePlace(`a:${port}`), { host: 'a', port });
   assert.deepEqual(parsePlace('[0:0::1]:443'), { host: '[::1]', port: 443 });
   for (const none of ['127.0.0.1', 'a:0', 'a:65536', 'a:b', ':80', 'http://a:80', 'a/b:80', 'u@a:80', '::1:80', '']) {
     assert.equal(parsePlace(none), null, none);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
+import { listening } from '../../../test/listening.ts';
 import { applicationCertificate, entraFacts, startEntra } from '../../../test/upstream-formats/entra.ts';
 import { createTransport } from '../transport/send.ts';
 import { NotAuthorized, type UpstreamRequest } from '../transport/upstream-call.ts';
@@ -123,4 +125,22 @@ test('a secret that is refused ends the search, and no message repeats it', asyn
   const file = fileOf('empty.pem', 'nothing');
   const unreadable = tokenOf({}, { ...application, AZURE_CLIENT_CERTIFICATE_PATH: file });
   await assert.rejects(unreadable, /the certificate is no PEM file with a certificate and its private key/);
+});
+
+test('an answer without a token, or with one beside a failure, logs nobody in', async (t) => {
+  const given = { access_token: 'token', expires_in: 3_600, token_type: 'Bearer' };
+  const { application } = await scripted(t);
+  for (const [status, body] of [
+    [200, {}],
+    [200, { ...given, access_token: 7 }],
+    [200, [given]],
+    [203, given],
+  ] as const) {
+    const server = createServer((_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+    const url = await listening(t, server);
+    const env = { ...application, AZURE_AUTHORITY_HOST: `${url}/`, AZURE_CLIENT_SECRET: entraFacts.secret };
+    await assert.rejects(tokenOf({}, env), NotAuthorized, JSON.stringify([status, body]));
+  }
 });

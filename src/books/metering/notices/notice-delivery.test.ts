@@ -18,10 +18,10 @@ async function setUp(t: TestContext, failures: number, writeMs = 0) {
   const delivery = createNoticeDelivery({
     store: {
       ...store,
-      async end(id) {
+      async end(id, how) {
         seen.written += 1;
         left -= 1;
-        if (left < 0) return store.end(id);
+        if (left < 0) return store.end(id, how);
         clock.advance(writeMs);
         throw new Error('the database is gone');
       },
