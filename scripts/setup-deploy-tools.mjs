@@ -34,8 +34,14 @@ function run(command, args, env = {}) {
 }
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
-const apt = [...asRoot, 'apt-get', 'install', '-y', '-qq', '--no-install-recommends', ...debian];
-run(apt[0], apt.slice(1), { DEBIAN_FRONTEND: 'noninteractive' });
+for (const args of [
+  ['update', '-qq'],
+  ['install', '-y', '-qq', '--no-install-recommends', ...debian],
+]) {
+  const [command, ...rest] = [...asRoot, 'apt-get', ...args];
+  run(command, rest, { DEBIAN_FRONTEND: 'noninteractive' });
+}
+mkdirSync(join(tools, 'bin'), { recursive: true });
 const pip = ['-m', 'pip', 'install', '--quiet', '--root-user-action=ignore', '--upgrade', '--target', tools];
 run('python3', [...pip, ...python]);
 // Compiled once: about five minutes on two cores.
@@ -48,12 +54,12 @@ for (const [name, program] of Object.entries(go)) {
 // What prometheus-operator adds to Kubernetes, of which the chart makes two.
 const operator = 'github.com/prometheus-operator/prometheus-operator@v0.85.0';
 const { stdout } = spawnSync('go', ['mod', 'download', '-json', operator], { encoding: 'utf8' });
-if (stdout) {
-  const { Dir } = JSON.parse(stdout);
+const { Dir: sources } = JSON.parse(stdout || '{}');
+if (sources !== undefined) {
   mkdirSync(join(tools, 'crds'), { recursive: true });
   for (const kind of ['servicemonitors', 'prometheusrules']) {
     const name = `monitoring.coreos.com_${kind}.yaml`;
-    writeFileSync(join(tools, 'crds', name), readFileSync(join(Dir, 'example', 'prometheus-operator-crd', name)));
+    writeFileSync(join(tools, 'crds', name), readFileSync(join(sources, 'example', 'prometheus-operator-crd', name)));
   }
 }
 // The generator of a Terraform provider, and what its Go is compiled with. `go install` asks for lists of versions, which some

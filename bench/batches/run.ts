@@ -55,6 +55,9 @@ async function begin(count: number): Promise<Batch> {
   });
 }
 
+/** How a batch ends that is never completed. */
+const ends: readonly string[] = ['failed', 'expired', 'cancelled'];
+
 interface Ran {
   seconds: number;
   /** The most that was resident meanwhile. */
@@ -74,6 +77,7 @@ async function run(count: number, meanwhile?: () => Promise<void>): Promise<Ran>
     peakMb = Math.max(peakMb, residentMb(culvert.pid));
     const batch = await asked<Batch>(`/batches/${id}`);
     if (batch.request_counts.completed > 0) other ??= meanwhile?.() ?? Promise.resolve();
+    if (ends.includes(batch.status)) throw new Error(`the batch is ${JSON.stringify(batch)}`);
     if (batch.status !== 'completed') continue;
     if (batch.request_counts.completed !== count) throw new Error(`${JSON.stringify(batch.request_counts)}`);
     await other;

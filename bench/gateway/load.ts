@@ -9,7 +9,7 @@ export interface LoadResult {
 const headEndMark = Buffer.from('\r\n\r\n');
 const chunkedEnd = Buffer.from('0\r\n\r\n');
 /** An answer of which nothing comes for so long has failed. */
-const answerPatienceMs = 60_000;
+export const answerPatienceMs = 60_000;
 
 /** One kept-alive connection that sends one prepared request at a time and only counts the answer's bytes. */
 export class Connection {

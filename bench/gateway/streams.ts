@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { answerPatienceMs } from './load.ts';
 import { monotonicUs, stampDigits, stampMark } from './wire.ts';
 
 const mark = Buffer.from(stampMark);
@@ -16,12 +17,16 @@ export class StreamReader {
   constructor(port: number, request: Buffer, delays: 'keep' | 'count-only' = 'count-only') {
     this.#delays = delays;
     const startedUs = monotonicUs();
-    this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    this.socket = connect({ port, host: '127.0.0.1', noDelay: true, timeout: answerPatienceMs });
+    this.socket.once('timeout', () => this.socket.destroy());
     this.#first = new Promise((resolve, reject) => {
       this.socket.on('data', (chunk: Buffer) => {
         if (this.chunks > 0) return this.#count(chunk);
         this.#count(chunk);
-        if (this.chunks > 0) resolve(monotonicUs() - startedUs);
+        if (this.chunks === 0) return;
+        resolve(monotonicUs() - startedUs);
+        // Whoever reads on may pause as long as it likes.
+        this.socket.setTimeout(0);
       });
       this.socket.on('close', () => {
         this.closed = true;

@@ -19,6 +19,7 @@ const [rounds, seconds, warmSeconds] = quick ? [2, 2, 3] : [5, 4, 8];
 const connections = 64;
 /** Fewer than the deaths after which a worker is given up. */
 const kills = 4;
+const successorMaxMs = 30_000;
 const cores = availableParallelism();
 const loadBefore = (loadavg()[0] ?? 0).toFixed(1);
 /** With four cores and more, load and upstream have one each. */
@@ -158,7 +159,10 @@ async function measureDeaths(): Promise<Row[]> {
       if (victim === undefined) throw new Error('no worker is left');
       const diedMs = performance.now();
       process.kill(victim, 'SIGKILL');
-      while (replaced() < death) await after(5);
+      while (replaced() < death) {
+        if (performance.now() - diedMs > successorMaxMs) throw new Error('no worker took the place of a dead one');
+        await after(5);
+      }
       tookMs.push(performance.now() - diedMs);
       lost.push((await load).errors);
     }
