@@ -77,6 +77,14 @@ test('the mark continues the stream: the id that was sent, the number of the eve
   const failed = frame('response.failed', ',"response":{"error":{"code":"server_error","message":"x"}}');
   assert.deepEqual(pass(created + failed).reader.seen.mark, { id: 'resp_1', sequence: 1 });
   assert.equal(pass(frame('response.output_text.delta')).reader.seen.mark, undefined);
+  // The beginning of the part, which this server left out, went before the delta: `fill` numbered it 2.
+  const bare = (type: string, members: string) => `event: ${type}\ndata: {"type":"${type}"${members}}\n\n`;
+  const item = bare('response.output_item.added', ',"output_index":0,"item":{"type":"message","id":"m"}');
+  const delta = bare('response.output_text.delta', ',"output_index":0,"delta":"x"');
+  assert.equal(
+    pass(bare('response.created', ',"response":{"id":"resp_1"}') + item + delta).reader.seen.mark?.sequence,
+    4,
+  );
 });
 
 test('a whole answer: a failed one is a fault, one that only began is none', () => {

@@ -28,8 +28,9 @@ export function readInPassing(): PassingReader {
     if (verdict.fault !== null || !members.fill(type, event)) return verdict;
     const filled: PassingVerdict = { ...verdict, data: JSON.stringify(event) };
     const { before } = members;
-    if (before !== null) filled.before = `event: ${before.type}\ndata: ${JSON.stringify(before)}\n\n`;
-    return filled;
+    if (before === null) return filled;
+    seen.events += 1;
+    return { ...filled, before: `event: ${before.type}\ndata: ${JSON.stringify(before)}\n\n` };
   }
 
   return {
