@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { startGateway } from '../start-gateway.ts';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { blackHole, closedPlace } from './dead-places.ts';
 import { afterContent, beforeContent } from './fault-cases.ts';
@@ -129,3 +129,16 @@ function expectedOf(one: (typeof beforeContent)[number], form: 'whole' | 'stream
 function dispatchedTo(upstream: Upstream): number {
   return upstream.requests().filter(({ method }) => method === 'POST').length;
 }
+
+test('F12 a forward proxy that wants another login is no fault of the caller: the next provider answers', async (t) => {
+  const first = await startUpstream();
+  const second = await startUpstream();
+  t.after(() => Promise.all([first.close(), second.close()]));
+  const gateway = await startGateway(t, overUpstreams(first.url, second.url));
+  const ask = () => gateway.fetch('/v1/chat/completions', { json: { model: 'chat', messages } });
+  first.script('*', ['always status=407']);
+  const answered = await ask();
+  assert.equal(answered.status, 200, await answered.text());
+  second.script('*', ['always status=407']);
+  assert.equal((await ask()).status, 502);
+});

@@ -7,6 +7,8 @@ const byStatus: ReadonlyMap<number, FaultClass> = new Map<number, FaultClass>([
   [404, 'model_unavailable'],
   // A path or a method that is not there is the target's fault, not the caller's.
   [405, 'model_unavailable'],
+  // A forward proxy on the way wants another login.
+  [407, 'transient'],
   [408, 'transient'],
   [410, 'model_unavailable'],
   [425, 'transient'],
