@@ -166,7 +166,7 @@ test('who is in no group can log in as another person: the provider is to ask an
   provider.people.set('gast', { groups: ['guests'] });
   const { browser, response } = await logInAs('gast');
   const link = /<a href="([^"]*another[^"]*)"/.exec(await response.text())?.[1];
-  await browser.follow(`${gateway.url}${link}`);
+  await browser.follow(new URL(link ?? '', response.url).href);
   assert.match(provider.requests.at(-1) ?? '', /ForceAuthn="true"/);
   await browser.follow(startOf(gateway));
   assert.doesNotMatch(provider.requests.at(-1) ?? '', /ForceAuthn="true"/);

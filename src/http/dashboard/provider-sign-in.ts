@@ -11,7 +11,7 @@ import { basePathOf } from '../../kernel/base-path.ts';
 import { isFailure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { Exchange } from '../exchange.ts';
-import { linkBaseOf, linkFrom } from '../link-base.ts';
+import { linkBaseOf, linkPathOf } from '../link-base.ts';
 import { sendPlainPage } from '../plain-page.ts';
 import { pageHeaders } from '../static-files.ts';
 import { cookieName, cookieValue } from './cookie.ts';
@@ -122,7 +122,7 @@ export async function enter(
     }
     const opened = await parts.open(exchange, { login, operator: operator.id }, parts.addressOf(exchange.request));
     if (isFailure(opened)) return sendLoginPage(exchange, 403, 'This operator was removed.');
-    sendTo(exchange, linkFrom(exchange.path, to));
+    sendTo(exchange, linkPathOf(exchange.request, parts.server()) + to);
   } catch (error) {
     parts.onTrouble(`a login by ${login} could not be stored: ${String(error).slice(0, 300)}`);
     sendLoginPage(exchange, 503, 'The operator cannot be stored now. Try again.');
