@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.ts';
-import { basePathOf } from '../kernel/base-path.ts';
 import { createNetworkSet, plainAddress } from '../kernel/network.ts';
+import { basePathOf } from '../kernel/web/base-path.ts';
 
 /**
  * The beginning of links to this server, without a slash at the end: `server.public_url`, else the scheme and host that

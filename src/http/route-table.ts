@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import createRouter from 'find-my-way';
 import { openAiChat } from '../formats/dialects/openai-chat/index.ts';
-import { withoutBase } from '../kernel/base-path.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { putNewest } from '../kernel/put-newest.ts';
+import { withoutBase } from '../kernel/web/base-path.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { otherBaseOf, writtenOnce } from './other-base.ts';
 

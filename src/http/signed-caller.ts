@@ -1,9 +1,9 @@
 import type { AwsKeys } from '../books/auth/aws-keys.ts';
 import type { KeyRing } from '../books/auth/key-ring.ts';
-import { basePathOf } from '../kernel/base-path.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, isFailure } from '../kernel/failure.ts';
 import type { Room } from '../kernel/sharing/room.ts';
+import { basePathOf } from '../kernel/web/base-path.ts';
 import type { Route } from './exchange.ts';
 import { readBody, wrongEncoding } from './read-body.ts';
 import { claimIn, isSignatureOf, isSigned, sha256 } from './signed-request.ts';

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { withoutBase } from '../kernel/base-path.ts';
+import { withoutBase } from '../kernel/web/base-path.ts';
 import { connectionPair } from '../kernel/web/connection-pair.ts';
 import { request as startRequest } from '../kernel/web/node-http.ts';
 import { GatewayError } from './gateway-error.ts';

@@ -24,6 +24,8 @@ export interface EntryList<Row, Shown> {
   shown(row: Row): Shown;
 }
 
+type NoQuery = typeof noQuery;
+
 /** One operation on one entry. */
 interface OnEntry<Query extends z.ZodType, Body extends z.ZodType | null, Reply extends z.ZodType> {
   summary: string;
@@ -51,7 +53,7 @@ export type EntryOperations<Entry extends z.ZodType> = ReturnType<typeof entryOp
 /** `list`, `show`, `add`, `change` and `remove` of one kind, and what else can be done with an entry. */
 export function entryOperations<Entry extends z.ZodType>({ path, named, area, reply: entry }: EntryKind<Entry>) {
   function onEntry<
-    Query extends z.ZodType = typeof noQuery,
+    Query extends z.ZodType = NoQuery,
     Body extends z.ZodType | null = null,
     Reply extends z.ZodType = Entry,
   >(method: Operation['method'], below: string, one: OnEntry<Query, Body, Reply>): Operation {
@@ -92,7 +94,7 @@ export function entryOperations<Entry extends z.ZodType>({ path, named, area, re
         },
       };
     },
-    show: <Reply extends z.ZodType = Entry>(one: OnEntry<typeof noQuery, null, Reply>) => onEntry('GET', '', one),
+    show: <Reply extends z.ZodType = Entry>(one: OnEntry<NoQuery, null, Reply>) => onEntry('GET', '', one),
     /** POST to the list, which answers 201. */
     add<Body extends z.ZodType, Reply extends z.ZodType = Entry>(added: Added<Body, Reply>): Operation {
       const { summary, body, reply = entry, run } = added;
@@ -108,16 +110,12 @@ export function entryOperations<Entry extends z.ZodType>({ path, named, area, re
       };
     },
     /** PATCH changes members; PUT writes the whole entry. */
-    change: <Body extends z.ZodType, Query extends z.ZodType = typeof noQuery>(
+    change: <Body extends z.ZodType, Query extends z.ZodType = NoQuery>(
       one: OnEntry<Query, Body, Entry> & { body: Body; method?: 'PATCH' | 'PUT' },
     ) => onEntry(one.method ?? 'PATCH', '', one),
-    remove: <Query extends z.ZodType = typeof noQuery>(one: OnEntry<Query, null, Entry>) => onEntry('DELETE', '', one),
+    remove: <Query extends z.ZodType = NoQuery>(one: OnEntry<Query, null, Entry>) => onEntry('DELETE', '', one),
     /** POST to `verb` below an entry. */
-    act: <
-      Body extends z.ZodType | null = null,
-      Reply extends z.ZodType = Entry,
-      Query extends z.ZodType = typeof noQuery,
-    >(
+    act: <Body extends z.ZodType | null = null, Reply extends z.ZodType = Entry, Query extends z.ZodType = NoQuery>(
       verb: string,
       one: OnEntry<Query, Body, Reply>,
     ) => onEntry('POST', `/${verb}`, one),

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ProviderLogin } from '../../books/auth/session-store.ts';
 import type { Config } from '../../config/schema.ts';
-import { basePathOf } from '../../kernel/base-path.ts';
+import { basePathOf } from '../../kernel/web/base-path.ts';
 import { linkBaseOf } from '../link-base.ts';
 
 /**

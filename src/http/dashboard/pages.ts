@@ -43,7 +43,7 @@ export function createPages(folder: string | null): (exchange: Exchange) => Prom
         ? sendWhole(exchange.client, [...plain, ...looksAgain], beingBuilt, 503)
         : sendWhole(exchange.client, plain, notBuilt, 503);
     }
-    // Its scripts stand beside it, and the page is shown at every place of the application.
+    // Addresses of its scripts are relative to it, and the page is shown at every place of the application.
     const html = page.bytes.toString().replaceAll('="./', `="${linkFrom(exchange.path, '/dashboard/')}`);
     sendWhole(exchange.client, [...unkept, ...page.headers], html);
   };

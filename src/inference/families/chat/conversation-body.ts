@@ -254,8 +254,7 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   // The operator's own fields may be any.
   const fits = onlyOfTools && isAlone && neutral.tools === undefined;
   const fitted = fits ? { body: joined, losses: [] } : applyQuirks(joined as JsonObject, quirks);
-  const { recovered = [] } = encoded;
-  const lost = (neutral.lost ?? []).filter(({ field }) => !recovered.includes(field));
+  const lost = (neutral.lost ?? []).filter(({ field }) => encoded.recovered?.includes(field) !== true);
   const losses = [...lost, ...encoded.losses, ...fitted.losses.map(inChat)];
   if (repeatsTools) losses.push({ field: 'tools', why: 'narrowed' });
   const { members, losses: lostBetas } =
