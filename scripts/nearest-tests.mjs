@@ -75,6 +75,7 @@ const testsOfRooms = [
   ['src/inference/hooks', ['hooks', 'steps']],
   ['src/inference/models', ['contract', 'providers', 'admin', 'variants', 'routes', 'steps', 'prompt-cache', 'faults']],
   ['src/inference/server-tools', ['server-tools']],
+  ['src/inference/spine/steps', ['guards/elsewhere', 'guards/choices', 'guards', 'steps', 'hooks', 'contract']],
   ['src/inference/spine', ['contract', 'faults', 'steps', 'guards', 'variants', 'prompts', 'routes']],
   ['src/inference/vector-stores', ['clients/openai-vector', 'stores/vector', 'faults/vector', 'server-tools/file']],
   ['src/inference', ['contract', 'faults', 'steps', 'variants', 'prompts', 'clients']],

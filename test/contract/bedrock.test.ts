@@ -301,6 +301,31 @@ test('sources and pictures of Converse reach chat callers, whole and streamed', 
   assert.equal(asked(world).operation, 'converse');
 });
 
+test('each source of a whole answer is of its own block, however many there are', async (t) => {
+  const world = await open(t);
+  const blocks = Array.from({ length: 300 }, (_, at) => `Fact ${at}. `);
+  const content = blocks.map((text, at) => ({
+    citationsContent: { content: [{ text }], citations: [{ location: { web: { url: `https://a.example/${at}` } } }] },
+  }));
+  const usage = { inputTokens: 1, outputTokens: 900, totalTokens: 901 };
+  const message = { role: 'assistant', content };
+  world.bedrock.script('converse', [{ json: { output: { message }, stopReason: 'end_turn', usage } }]);
+  const answer = await world.gateway.fetch('/v1/chat/completions', chat('whole'));
+  const { choices } = (await answer.json()) as {
+    choices: [{ message: { content: string; annotations: JsonObject[] } }];
+  };
+  const { content: text, annotations } = choices[0].message;
+  assert.equal(text, blocks.join(''));
+  const cited = annotations.map(({ url_citation }) => {
+    const { start_index: start, end_index: end, url } = url_citation as { [name: string]: never };
+    return [text.slice(start, end), url];
+  });
+  assert.deepEqual(
+    cited,
+    blocks.map((block, at) => [block, `https://a.example/${at}`]),
+  );
+});
+
 test('tokens of Claude are estimated here, since Bedrock counts at none of the paths of Anthropic', async (t) => {
   const world = await open(t);
   const json = { model: 'claude', messages: [{ role: 'user', content: 'Hi there' }] };

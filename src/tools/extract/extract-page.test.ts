@@ -60,6 +60,7 @@ const written: readonly [string, string, string][] = [
   ],
   ['line breaks', '<p>a<br>b<br/> c</p>', 'a  \nb  \nc'],
   ['nested lists', '<ul><li>a<ul><li>b<li>c</ul><li>d</ul>', '- a\n  - b\n  - c\n- d'],
+  ['a numbered list from zero', '<ol start=0><li>a<li>b</ol>', '0. a\n1. b'],
   ['a numbered list from three', '<ol start=3><li>a<li><p>b</p><p>c</p></ol>', '3. a\n4. b\n\n   c'],
   ['tasks', '<ul><li><input type=checkbox checked> a<li><input type=checkbox> b</ul>', '- [x] a\n- [ ] b'],
   ['a quotation', '<blockquote><p>a</p><p>b</p></blockquote>', '> a\n>\n> b'],
