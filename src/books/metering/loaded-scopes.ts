@@ -47,6 +47,10 @@ export class LoadedScopes {
     this.#options = options;
   }
 
+  get clock(): QuotaClock {
+    return this.#options.clock;
+  }
+
   /** Undefined: not loaded. */
   get(name: Scope): RollingScope | undefined {
     return this.#loaded.get(name);

@@ -15,6 +15,8 @@ import {
 } from '../../../test/stores/counter-requests.ts';
 import { scopeRetentionMs } from './loaded-scopes.ts';
 import { holdsMax, MemoryCounters } from './memory-counters.ts';
+import { calendarLimit } from './plan-book.ts';
+import { CalendarPeriod } from './window.ts';
 
 const unit = 1_000;
 const minuteMs = 60_000;
@@ -205,4 +207,29 @@ test('holds are bounded', async () => {
   counters.settle(first, { costMilli: 0, tokens: 0, usdNano: 0 });
   await mustHold(counters, who, unit);
   assert.deepEqual(counters.gauges(), { scopes: 2, holds: holdsMax });
+});
+
+test('F28 a clock set forward past the end of a month and back leaves the calendar of budgets where it is', async () => {
+  const { clock, counters } = start();
+  const who = newAsker();
+  const limit = calendarLimit({ period: new CalendarPeriod('month', 'UTC'), usdNano: 3 }, who.scopes[0]!);
+  const endMs = () => limit.period!.endMs(clock.wallMs());
+  const spend = async (usdNano: number) =>
+    counters.settle(await mustHold(counters, who, 0, [limit]), { costMilli: 0, tokens: 0, usdNano });
+  const used = async () => (await counters.read(who.account, [limit]))[0]!;
+  clock.advance(endMs() - clock.wallMs() - 2 * hourMs);
+  await spend(2);
+  const thisEndMs = endMs();
+  clock.step(24 * hourMs);
+  assert.equal((await used()).used, 0);
+  clock.step(-24 * hourMs);
+  assert.equal((await used()).used, 2, 'the month goes on');
+  await spend(1);
+  assert.equal((await mustRefuse(counters, who, 0, [limit])).freeAtMs, thisEndMs);
+  assert.equal((await used()).leavesAtMs, thisEndMs);
+  clock.advance(2 * hourMs);
+  const nextEndMs = endMs();
+  assert.equal((await used()).used, 1, 'counted behind the step, it counts in the next month too');
+  await spend(2);
+  assert.equal((await mustRefuse(counters, who, 0, [limit])).freeAtMs, nextEndMs);
 });

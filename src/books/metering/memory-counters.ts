@@ -264,7 +264,7 @@ function boundLimit(scopes: LoadedScopes, limit: port.Limit, earlier: readonly p
   const scope = scopes.get(limit.scope);
   if (scope === undefined) return null;
   const counted = scope.sumOf(limit.measure, limit.span);
-  const ofPeriod = limit.period === undefined ? counted : new CalendarSum(counted, limit.period);
+  const ofPeriod = limit.period === undefined ? counted : new CalendarSum(counted, limit.period, scopes.clock);
   const sum = limit.isForEver === true ? scope.usdEver : ofPeriod;
   return { limit, scope, sum, span: spans[limit.span], first: isFirst(limit, earlier) };
 }

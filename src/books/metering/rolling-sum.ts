@@ -199,28 +199,34 @@ export class RollingSum {
   }
 }
 
-/** USD of a period of the calendar, of the hours that a RollingSum keeps. */
+/**
+ * USD of a period of the calendar, of the hours that a RollingSum keeps. It is the period of the wall clock: quota time
+ * stays ahead of one that was set forward and back, for good. What was counted meanwhile counts in the later period.
+ */
 export class CalendarSum implements Pick<RollingSum, 'usedAt' | 'writeState' | 'freeAtMs'> {
   readonly #sum: RollingSum;
   readonly #period: CalendarPeriod;
+  readonly #clock: QuotaClock;
 
-  constructor(sum: RollingSum, period: CalendarPeriod) {
+  constructor(sum: RollingSum, period: CalendarPeriod, clock: QuotaClock) {
     this.#sum = sum;
     this.#period = period;
+    this.#clock = clock;
   }
 
   usedAt(nowMs: number): number {
-    return this.#sum.usedSince(nowMs, this.#period.startMs(nowMs));
+    return this.#sum.usedSince(nowMs, this.#period.startMs(this.#clock.toWallMs(nowMs)));
   }
 
   writeState(state: LimitState, nowMs: number, _span: Span, aheadMs: number): void {
     state.used = this.usedAt(nowMs);
-    state.leavesAtMs = state.used === 0 ? null : this.#period.endMs(nowMs) - aheadMs;
+    state.leavesAtMs = state.used === 0 ? null : this.#period.endMs(nowMs - aheadMs);
   }
 
   /** All of it is free when the next period begins. */
   freeAtMs(nowMs: number, _span: Span, amount: number): number | null {
-    return amount > this.usedAt(nowMs) ? null : this.#period.endMs(nowMs);
+    if (amount > this.usedAt(nowMs)) return null;
+    return this.#period.endMs(this.#clock.toWallMs(nowMs)) + this.#clock.aheadMs;
   }
 }
 
