@@ -58,6 +58,21 @@ const operators = async (at = gateway) =>
   ((await (await at.fetch('/admin/v1/operators', asAdmin)).json()) as { data: Record<string, unknown>[] }).data;
 const asAdmin = { headers: { authorization: `Bearer ${adminKey}` } };
 
+test('a login ends the session that the browser had, whose cookie does not come back from the provider', async () => {
+  provider.people.set('eve', { groups: ['root'] });
+  const { browser } = await logInAs('eve');
+  const jar = browser.cookies(gateway.url);
+  const name = [...jar.keys()].find((one) => one.includes('session'))!;
+  const earlier = jar.get(name)!;
+  const back = await browser.logInAs('eve', startOf(gateway), callbackOf(gateway));
+  // As a browser does with SameSite=Strict, where the provider is another site.
+  jar.delete(name);
+  assert.equal((await browser.fetch(back)).status, 303);
+  assert.equal((await sessionOf(browser)).name, 'eve@example.org');
+  const before = await fetch(`${gateway.url}/dashboard/session`, { headers: { cookie: `${name}=${earlier}` } });
+  assert.notEqual(((await before.json()) as { kind: string }).kind, 'operator');
+});
+
 test('a person logs in at the provider, and is the operator that their groups say', async () => {
   provider.people.set('anna', { groups: ['staff', 'team-a', 'team-b'] });
   const { browser, response } = await logInAs('anna');

@@ -76,7 +76,8 @@ export function createOidcSignIn(parts: OidcSignInParts) {
         const identity = await login(config).finish(`${base}${callbackPath}?${exchange.search}`, state);
         attempt.passed();
         const another = await endSessionUrl(exchange);
-        await signIn.enter(exchange, { identity, roles: config.roles, login: 'oidc', to: state.to, another }, parts);
+        const { to, before = null } = state;
+        await signIn.enter(exchange, { identity, roles: config.roles, login: 'oidc', to, before, another }, parts);
       } catch (error) {
         attempt.failed();
         failed(exchange, 401, 'The OpenID provider did not confirm this login. Begin again.', error);

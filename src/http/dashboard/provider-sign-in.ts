@@ -15,7 +15,7 @@ import { linkBaseOf, linkPathOf } from '../link-base.ts';
 import { sendPlainPage } from '../plain-page.ts';
 import { pageHeaders } from '../static-files.ts';
 import { cookieName, cookieValue } from './cookie.ts';
-import type { DoorParts } from './session-door.ts';
+import { type DoorParts, sessionSecret } from './session-door.ts';
 import type { OpenedSession } from './sign-in.ts';
 
 /** Parts of logins at a provider: a browser goes there, and comes back with proof. */
@@ -27,7 +27,7 @@ export interface ProviderSignInParts extends DoorParts, InvitationParts {
   sealer: Sealer;
   /** The ring of this process knows the operator once it resolves. */
   refresh(): Promise<unknown>;
-  open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession>;
+  open(exchange: Exchange, proof: Proof, address: string | null, before: string | null): Promise<OpenedSession>;
   onTrouble(message: string): void;
 }
 
@@ -36,6 +36,8 @@ export interface Begun {
   /** Place of ours that it goes to afterwards. */
   to: string;
   untilMs: number;
+  /** Secret of its session before: the cookie of that does not come back with it from another site. */
+  before?: string | null;
 }
 
 /** Words for a browser that asks too often. */
@@ -79,7 +81,8 @@ export function createBegunCookie<T extends Begun>(
 
   return {
     keep(exchange, begun) {
-      const sealed = sealer.seal(Buffer.from(JSON.stringify(begun)), sealedFor).toString('base64url');
+      const all: Begun = { ...begun, before: sessionSecret(exchange.request, server()) };
+      const sealed = sealer.seal(Buffer.from(JSON.stringify(all)), sealedFor).toString('base64url');
       set(exchange, sealed, loginMaxMs / 1_000);
     },
     read(exchange) {
@@ -100,6 +103,8 @@ export interface Confirmed {
   login: ProviderLogin;
   /** Place of ours. */
   to: string;
+  /** See `Begun`. */
+  before: string | null;
   /** Address where another person can log in there; null: there is none. */
   another: string | null;
 }
@@ -107,7 +112,7 @@ export interface Confirmed {
 /** Opens the session of a confirmed identity and sends the browser on, or says why it may not. Never rejects. */
 export async function enter(
   exchange: Exchange,
-  { identity, roles, login, to, another }: Confirmed,
+  { identity, roles, login, to, before, another }: Confirmed,
   parts: ProviderSignInParts,
 ): Promise<void> {
   try {
@@ -120,7 +125,8 @@ export async function enter(
         : `${who} is in none of the groups that may use this dashboard.`;
       return sendLoginPage(exchange, 403, why, another);
     }
-    const opened = await parts.open(exchange, { login, operator: operator.id }, parts.addressOf(exchange.request));
+    const address = parts.addressOf(exchange.request);
+    const opened = await parts.open(exchange, { login, operator: operator.id }, address, before);
     if (isFailure(opened)) return sendLoginPage(exchange, 403, 'This operator was removed.');
     sendTo(exchange, linkPathOf(exchange.request, parts.server()) + to);
   } catch (error) {

@@ -72,12 +72,12 @@ export function createSamlSignIn(parts: SamlSignInParts) {
       const form = await formIn(exchange);
       if (form === null) return;
       if ('status' in form) return failed(exchange, form.status, noResponse);
-      const to = cookie.read(exchange)?.to ?? safePlace(form.relayState);
+      const { to = safePlace(form.relayState), before = null } = cookie.read(exchange) ?? {};
       const signed = await signedIn(exchange, { config, form, door, parts });
       if (signed === null || !(await isFirstUse(exchange, signed, { door, parts }))) return;
       const another = `${startPath}?another`;
       const { identity } = signed;
-      await enter(exchange, { identity, roles: config.roles, login: 'saml', to, another }, parts);
+      await enter(exchange, { identity, roles: config.roles, login: 'saml', to, before, another }, parts);
     },
     async metadata(exchange: Exchange): Promise<void> {
       const config = parts.saml();

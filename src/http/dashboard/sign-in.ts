@@ -68,8 +68,13 @@ export function createSignIn(parts: SignInParts) {
   const addressFor = ({ request }: Exchange) => sessionAddressOf(request, server());
 
   /** Makes a new secret each time and ends the browser's earlier session: nobody can have planted it. */
-  async function open(exchange: Exchange, proof: Proof, address: string | null): Promise<OpenedSession> {
-    const before = sessionSecret(exchange.request, server());
+  async function open(
+    exchange: Exchange,
+    proof: Proof,
+    address: string | null,
+    earlier: string | null = null,
+  ): Promise<OpenedSession> {
+    const before = sessionSecret(exchange.request, server()) ?? earlier;
     const agent = headerOf(exchange, 'user-agent') ?? '';
     const opened = await sessions.open(proof, { address, agent });
     if (isFailure(opened)) return opened;
