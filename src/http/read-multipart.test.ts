@@ -81,6 +81,20 @@ test('a file that cannot be kept for an unforeseen reason is an error for the lo
   await assert.rejects(receivedForm(world, form), /EMFILE/);
 });
 
+test('a quote in the name of a file is one, as browsers and SDKs send it', async (t) => {
+  const world = await receiver(t);
+  const form = new FormData();
+  form.set('file', new Blob(['x']), 'the "last" one.txt');
+  const body = Buffer.from(await new Response(form).arrayBuffer()).toString();
+  const boundary = body.slice(2, body.indexOf('\r\n'));
+  assert.match(body, /%22last%22/);
+  const type = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+  const upload = await receivedRaw(world, [body], type);
+  assert.ok(upload !== null && 'files' in upload, JSON.stringify(upload));
+  assert.equal(upload.files[0]?.fileName, 'the "last" one.txt');
+  await upload.release();
+});
+
 test('a form cut anywhere by the network is read the same', async (t) => {
   const world = await receiver(t);
   const body = [

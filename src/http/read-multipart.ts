@@ -189,7 +189,9 @@ function takeParts(
       stream.resume();
       return refuse(null, 'A part of the form has no name.');
     }
-    upload.take({ name, fileName: fileName ?? '', mediaType: declaredType(type) }, stream).catch((error: Error) => {
+    // Browsers and SDKs write a quote so (HTML, "multipart form data").
+    const plainName = (fileName ?? '').replaceAll('%22', '"');
+    upload.take({ name, fileName: plainName, mediaType: declaredType(type) }, stream).catch((error: Error) => {
       // A file that breaks off is the form's fault, which the parser tells in words.
       if (error instanceof FailureError) settle(error.failure);
       else if (!stream.errored) settle(error);

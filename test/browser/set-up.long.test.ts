@@ -26,6 +26,9 @@ test('an empty installation: a key is pasted, tried, its models appear, and one 
   await page.getByLabel('Key').fill('gsk_an-upstream-key');
   assert.equal(await page.getByLabel('Type').inputValue(), 'groq', 'a key says whose it is');
   await page.getByLabel('Base URL').fill(`${upstream.url}/wrong/v1`);
+  await page.getByLabel('Type').selectOption('openai');
+  assert.equal(await page.getByLabel('Base URL').inputValue(), `${upstream.url}/wrong/v1`);
+  await page.getByLabel('Type').selectOption('groq');
   await page.getByRole('button', { name: 'Connect' }).click();
   await page.getByText('Incorrect API key provided').waitFor();
   assert.equal(await page.getByLabel('Key').inputValue(), 'gsk_an-upstream-key', 'what was typed is kept');

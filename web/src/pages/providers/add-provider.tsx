@@ -24,10 +24,12 @@ interface Draft {
   type: string | null;
   key: string;
   baseUrl: string;
+  /** Address of the server that was picked, which belongs to its type. */
+  found: string;
   name: string;
 }
 
-const blank: Draft = { type: null, key: '', baseUrl: '', name: '' };
+const blank: Draft = { type: null, key: '', baseUrl: '', found: '', name: '' };
 
 /** Tries a provider, then keeps it. Gives the models that it listed. */
 export function AddProvider({
@@ -86,7 +88,9 @@ export function AddProvider({
         </>
       }
     >
-      <FoundServers onPick={(server) => change({ type: server.type, baseUrl: server.base_url, key: '' })} />
+      <FoundServers
+        onPick={(server) => change({ type: server.type, baseUrl: server.base_url, found: server.base_url, key: '' })}
+      />
       <Field name="api_key" label="API key" hint={keyHint(kind)}>
         <Input
           type="password"
@@ -99,7 +103,12 @@ export function AddProvider({
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field name="type" label="Type">
-          <Select value={type} onChange={({ target }) => change({ type: target.value, baseUrl: '' })}>
+          <Select
+            value={type}
+            onChange={({ target }) =>
+              change({ type: target.value, ...(draft.baseUrl === draft.found && { baseUrl: '' }) })
+            }
+          >
             {groupsOf(types.data).map(([label, group]) => (
               <optgroup key={label} label={label}>
                 {group.map(optionOf)}
