@@ -20,6 +20,8 @@ const lateRowsMax = 20_000;
 /** Requests in the order of time, as a database has them: a place is a key or an id. */
 export interface RequestOrder<Place extends string | number> {
   column: 'key' | 'request_id';
+  /** Whether an index has the requests of an account in this order. */
+  ofAccounts: boolean;
   /** No request that came at `ms` or later is below it. */
   at(ms: number): Place;
   msOf(place: Place): number;
@@ -75,7 +77,7 @@ export async function listRequests<Place extends string | number>(
 /** Statements over rows between two places. */
 function requestRows<Place extends string | number>(
   tables: SqlTables,
-  { column }: RequestOrder<Place>,
+  { column, ofAccounts }: RequestOrder<Place>,
   { accounts, where, sinceMs, untilMs, after }: RequestQuery,
 ) {
   const table = `${tables.prefix}usage_event`;
@@ -86,16 +88,20 @@ function requestRows<Place extends string | number>(
   if (after !== null) {
     conditions.push(`request_id <> ${marks.of(after.requestId)} AND settled_ms >= ${marks.of(after.settledMs)}`);
   }
+  const { session } = where;
+  const [account, another] = ofAccounts && session === undefined ? (accounts ?? []) : [];
+  const one = another === undefined ? account : undefined;
+  if (one !== undefined) conditions.push(`account = ${marks.of(one)}`);
   const given = [...values];
   const page = `SELECT * FROM ${table} WHERE ${['true', ...conditions].join(' AND ')}
     AND ${column} >= ${marks.of(0)} AND ${column} < ${marks.of(0)} ORDER BY ${column} DESC LIMIT ${marks.of(0)}`;
-  // Counts by an index alone, that of sessions where few rows are in it: rows that are passed over are not read.
-  const { session } = where;
-  const named = typeof session === 'object' ? [session.name] : [];
+  // Counts by an index alone, that of sessions or of an account where few rows are in it: others are not read.
+  const named = typeof session === 'object' ? [session.name] : one === undefined ? [] : [one];
   const inSession = session === undefined ? '' : `session ${session === 'any' ? 'IS NOT NULL' : '= $4'} AND`;
-  const text = `SELECT ${column} AS place FROM ${table} WHERE ${inSession} ${column} >= $1 AND ${column} < $2
+  const few = one === undefined ? inSession : 'account = $4 AND';
+  const text = `SELECT ${column} AS place FROM ${table} WHERE ${few} ${column} >= $1 AND ${column} < $2
     ORDER BY ${column} DESC LIMIT 1 OFFSET $3`;
-  const sliceEnd = session === undefined ? { name: 'events-slice', text } : text;
+  const sliceEnd = few === '' ? { name: 'events-slice', text } : text;
   return {
     /** Place of the row that is `rows` rows below `before`; null when there are fewer from `from` on. */
     async sliceEnd(from: Place, before: Place, rows: number): Promise<Place | null> {

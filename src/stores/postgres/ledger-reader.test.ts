@@ -5,8 +5,10 @@ import { rollupSums } from '../../books/ledger/batch-sums.ts';
 import { narrowTables } from '../../books/ledger/day-sums.ts';
 import type { UsageQuery } from '../../books/metering/ledger.ts';
 import { dayMs, hourMs } from '../../kernel/clock.ts';
+import { requestIdAt } from '../../kernel/ids.ts';
+import { listRequests } from '../ledger/request-pages.ts';
 import { connect } from './database.ts';
-import { readUsage } from './ledger-reader.ts';
+import { byRequestId, readUsage } from './ledger-reader.ts';
 import { tablesIn } from './stores.ts';
 
 test('a question of usage over days and single requests is one that PostgreSQL may sum in parallel', {
@@ -49,4 +51,50 @@ test('a question of usage over days and single requests is one that PostgreSQL m
     // Where the types of columns differ between the parts, all of it runs in one process.
     for (const plan of plans.slice(1)) assert.match(plan, /Parallel Append/, JSON.stringify(question));
   }
+});
+
+test('failed requests of an account are found at once, however many others came since', {
+  skip: postgresMissing,
+}, async (t) => {
+  const server = await startPostgres(t);
+  const database = await connect(server.newDatabase(), patientPools);
+  t.after(database.close);
+  const tables = tablesIn(database);
+  const columns = await tables.rows(
+    `SELECT column_name AS name, data_type AS type FROM information_schema.columns
+      WHERE table_schema = 'culvert' AND table_name = 'usage_event' AND is_nullable = 'NO'`,
+    [],
+  );
+  const insert = (account: string, status: number, from: number, rows: number) => {
+    const given: Readonly<Record<string, string>> = {
+      request_id: `'${requestIdAt(1_000)}-7000-8000-' || lpad(i::text, 12, '0')`,
+      account: `'${account}'`,
+      status: String(status),
+      route: `'{}'`,
+      attempts: `'[]'`,
+    };
+    const value = ({ name, type }: (typeof columns)[number]) => given[String(name)] ?? (type === 'text' ? `'x'` : '1');
+    const names = columns.map(({ name }) => `"${String(name)}"`);
+    return tables.run(
+      `INSERT INTO culvert.usage_event (${names}) SELECT ${columns.map(value)} FROM generate_series(${from}, ${from + rows - 1}) AS i`,
+      [],
+    );
+  };
+  await insert('few', 500, 1, 3);
+  await insert('few', 200, 4, 20);
+  await insert('many', 200, 100, 60_000);
+  let statements = 0;
+  const counting: typeof tables = {
+    ...tables,
+    rows(sql, values) {
+      statements += 1;
+      return tables.rows(sql, values);
+    },
+  };
+  const query = { cursor: null, limit: 10, sinceMs: null, untilMs: null, after: null, where: { status: 5 } };
+  const { events, next } = await listRequests(counting, byRequestId, { ...query, accounts: ['few'] });
+  assert.deepEqual([events.length, next], [3, null]);
+  assert.ok(statements <= 2, `${statements} statements`);
+  const both = await listRequests(counting, byRequestId, { ...query, accounts: ['few', 'many'] });
+  assert.equal(both.events.length, 3);
 });

@@ -106,6 +106,7 @@ const afterAll = 'req_g';
 /** Requests by the id, whose order is that of time. */
 export const byRequestId: RequestOrder<string> = {
   column: 'request_id',
+  ofAccounts: true,
   at: requestIdAt,
   msOf: (id) => (id === afterAll ? Number.MAX_SAFE_INTEGER : requestIdMs(id)),
   first: '',

@@ -102,6 +102,7 @@ const newestBucket = `
 /** Requests by the rowid. */
 export const byKey: RequestOrder<number> = {
   column: 'key',
+  ofAccounts: false,
   at: (ms) => Math.max(0, ledgerKeyAt(ms)),
   msOf: ledgerKeyMs,
   first: 0,
