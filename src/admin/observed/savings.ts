@@ -63,14 +63,7 @@ export function savingsOperations(parts: AdminParts): Operation[] {
       reply: savingsReply,
       async run({ params: { name }, query: { account, cursor, ...span }, operator }) {
         const classify = classifyOf(parts, name);
-        const { fromMs, toMs, pages } = observedPages(parts, {
-          rule: name,
-          classify,
-          operator,
-          span,
-          account,
-          cursor,
-        });
+        const { fromMs, toMs, pages } = observedPages(parts, { rule: name, classify, operator, span, account, cursor });
         const untilMs = parts.clock.monotonicMs() + stepMs;
         const sums = createSums(wouldCost(parts.snapshots.current));
         let examined = 0;

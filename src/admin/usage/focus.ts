@@ -45,12 +45,7 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
         };
         const where = definedMembers({ key, alias, provider });
         const accounts = new Map<string, string>();
-        for (const { group, split } of await parts.ledger.usage({
-          ...span,
-          where,
-          groupBy: 'key',
-          splitBy: 'account',
-        }))
+        for (const { group, split } of await parts.ledger.usage({ ...span, where, groupBy: 'key', splitBy: 'account' }))
           accounts.set(group, split ?? '');
         const lines: string[] = [];
         const pairs = await parts.ledger.usage({ ...span, where, groupBy: 'provider', splitBy: 'model' });

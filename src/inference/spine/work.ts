@@ -166,10 +166,7 @@ function answer(
   const headers =
     held === null
       ? []
-      : costHeaders({
-          headers: held.reserved.headers,
-          costMilli: paid ? (doneMilli ?? held.reserved.costMilli) : 0,
-        });
+      : costHeaders({ headers: held.reserved.headers, costMilli: paid ? (doneMilli ?? held.reserved.costMilli) : 0 });
   const all = [...headers, ...more, ...further];
   if (failure !== null) refuse(sink, failure, all);
   else sendWhole(sink, all, body!, status);

@@ -79,12 +79,7 @@ async function sumInFile(
     }
     const last = slices.at(-1) ?? [];
     // Nothing breathes in here: another question would wait for both statements anyway.
-    return await readSums(query, {
-      parts: last,
-      summed: `SELECT * FROM ${table}`,
-      dialect,
-      ask: askIn(tables),
-    });
+    return await readSums(query, { parts: last, summed: `SELECT * FROM ${table}`, dialect, ask: askIn(tables) });
   } finally {
     database.exec(`DROP TABLE ${table}`);
   }

@@ -240,10 +240,7 @@ class AnswerDecoder extends EventDecoder {
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
-    const reason = finishReasonOf(word, reasons, {
-      toolCalls: this.#toolCalls,
-      unwrapped: this.#unwrapped,
-    });
+    const reason = finishReasonOf(word, reasons, { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped });
     this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
 
