@@ -85,9 +85,10 @@ export class Connection {
           if (http2 && (socket as TLSSocket).alpnProtocol === 'h2') this.protocol = 'h2';
           else {
             joinWrites(socket);
-            readAtOnce(socket, (chunk) =>
-              this.work === 'asked' ? this.pastContinue(chunk) : this.refuseUnasked(socket, chunk),
-            );
+            readAtOnce(socket, (chunk) => {
+              if (this.work !== 'asked') return this.refuseUnasked(socket, chunk);
+              return this.awaitsHead && chunk[9] === oneDigit ? pastContinue(chunk) : chunk;
+            });
           }
           connected(null, socket);
         });
@@ -225,13 +226,12 @@ export class Connection {
     socket.destroy();
     return null;
   }
+}
 
-  /** The rest behind a `100 Continue`, for which undici would close; a client must read it unasked (RFC 9110 §15.2). */
-  private pastContinue(bytes: Buffer): Buffer {
-    if (!this.awaitsHead || bytes[9] !== oneDigit || bytes.toString('latin1', 0, 13) !== 'HTTP/1.1 100 ') return bytes;
-    const end = bytes.indexOf('\r\n\r\n');
-    return end === -1 ? bytes : this.pastContinue(bytes.subarray(end + 4));
-  }
+/** The rest behind a `100 Continue`, for which undici would close; a client must read it unasked (RFC 9110 §15.2). */
+function pastContinue(bytes: Buffer): Buffer {
+  const end = bytes.toString('latin1', 0, 13) === 'HTTP/1.1 100 ' ? bytes.indexOf('\r\n\r\n') : -1;
+  return end < 0 ? bytes : pastContinue(bytes.subarray(end + 4));
 }
 
 /** First character of every status below 200. */

@@ -156,9 +156,11 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
     const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
     const { beyondFormat: beyond } = request;
     const fitsFormat = beyond === undefined || (beyond === 'functions' && fitOf(order).quirks.functions === true);
+    const isMended = !fitsFormat && beyond === 'functions' && order.dialect === 'openai-chat';
+    const readable = isMended ? { ...withItems, neutral: () => withoutCustomTools(withItems.neutral()) } : withItems;
     const isForwarded = order.dialect === dialectId && order.turn === undefined && fitsFormat;
     const isAsItCame = isForwarded && !(order.inNetwork === true && namesMedia(conversation));
-    const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(withItems, order);
+    const encoded = isAsItCame ? encodeForwarded(withItems, order, fitOf(order).quirks) : converted(readable, order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return encoded;
     if (order.promptCache !== undefined && !decidesOnCaching(callers)) {
       encoded.bytes = withPromptCache(encoded.bytes, order.dialect, order.promptCache);
@@ -224,8 +226,6 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   const tools = neutral.tools && distinctTools(neutral.tools);
   const repeatsTools = tools !== neutral.tools;
   if (tools !== undefined && repeatsTools) neutral = { ...neutral, tools };
-  if (order.dialect === 'openai-chat' && callers.beyondFormat === 'functions' && !fitOf(order).quirks.functions)
-    neutral = withoutCustomTools(neutral);
   if (order.child !== null) {
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
