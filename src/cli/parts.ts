@@ -30,9 +30,7 @@ export interface CliParts {
   stored(config: Config): Promise<Stored>;
   /** The present answers of the stores, for `doctor`. Never rejects for a store that cannot be reached. */
   storeFacts(config: Config): Promise<StoreFacts>;
-  /**
-   * Databases of the data folder whose contents differ from what was written. Reads all of them, and changes nothing.
-   */
+  /** Databases of the data folder whose contents differ from what was written. Reads all, and changes nothing. */
   damages(config: Config): Promise<readonly Damage[]>;
   /** How far each database's schema is. Nothing is made or changed; a database that does not exist yet has all pending. */
   migrations(config: Config): Promise<readonly SchemaState[]>;

@@ -212,9 +212,7 @@ export class ResponseDelivery implements Delivery {
     if (!response.writableFinished && response.writableLength > 0) this.watchReader();
   }
 
-  /**
-   * Ends by a reset: to a client that reads until the connection ends, a plain end would look like the answer's end.
-   */
+  /** Ends by a reset: to a client that reads until the connection ends, a plain end looks like the answer's end. */
   private breakOff(): void {
     const { socket } = this.response;
     this.brokenOff = true;

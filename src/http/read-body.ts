@@ -240,9 +240,7 @@ function inPlace(declaredBytes: number, memory?: (bytes: number) => Buffer): Bod
   let body: Buffer | null = null;
   let at = 0;
 
-  /**
-   * Also places some of the waiting chunks: each new chunk takes as much along, so that they never all go in one turn.
-   */
+  /** Also places some of the waiting chunks: each new chunk takes as much along, so they never all go in one turn. */
   function catchUp(into: Buffer, bytes: number): void {
     const to = waitingAt + bytes;
     while (waiting.length > 0 && waitingAt < to) {

@@ -72,9 +72,7 @@ export async function fileAt(
   return bytes === null ? null : { headers, bytes };
 }
 
-/**
- * Whether the header, in browsers' form, accepts an encoding. A client that weighs encodings gets the file as it is.
- */
+/** Whether the header, in browsers' form, accepts an encoding. One that weighs encodings gets the file as it is. */
 function accepts(accepted: string, encoding: string): boolean {
   return accepted.split(',').some((one) => one.trim() === encoding);
 }

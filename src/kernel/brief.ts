@@ -9,9 +9,7 @@ const slotsMin = 64;
 /** A hash is made of so many characters at a key's end, where ids and digests differ. */
 const hashedChars = 16;
 
-/**
- * A map in one table, which grows with the most entries that it ever had. Keys must differ in their last characters.
- */
+/** A map in one table, which grows with the most entries it ever had. Keys must differ in their last characters. */
 export class BriefMap<Value> {
   size = 0;
   #keys: (string | null)[] = emptySlots(slotsMin);

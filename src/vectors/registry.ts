@@ -10,9 +10,7 @@ import type { AliasChange, Owner } from './vector-store.ts';
  * database cannot be used.
  */
 export interface VectorRegistry {
-  /**
-   * By name or alias. Never from a cache: a collection that was made again must not see the points of the earlier one.
-   */
+  /** By name or alias. Never from a cache: a collection made again must not see the points of the earlier one. */
   find(tenant: string, collection: string): Promise<RegisteredCollection | null>;
   /** By name. */
   list(tenant: string): Promise<readonly RegisteredCollection[]>;

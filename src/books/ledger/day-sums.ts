@@ -6,9 +6,7 @@ const hoursPerDay = 24;
 
 /** A day is added up when it has been over for this long: then hardly any of its rows is still to come. */
 export const sumDelayMs = 2 * 3_600_000;
-/**
- * A request that came less than this ago cannot belong to a day that is added up, whichever replica's clock was used.
- */
+/** A request that came less than this ago cannot belong to a day that is added up, by whichever replica's clock. */
 export const lateAfterMs = sumDelayMs / 2;
 
 /** A table of days, and what tells its rows apart; their sums are those of `rollup`. */

@@ -76,9 +76,7 @@ export interface Ledger extends QuotaBooks {
   reprice(changes: readonly Repriced[], atMs: number): Promise<readonly string[]>;
   /** Changes of `reprice` in requests of some hours, by account and model. */
   repriced(query: RepricedQuery): Promise<readonly RepricedRow[]>;
-  /**
-   * Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to the number of requests.
-   */
+  /** Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to their number. */
   prune(beforeMs: number): Promise<number>;
   /** Records for sinks. */
   records: RecordStore;

@@ -23,9 +23,7 @@ export const classifyError: Classify = (provider, status, error, dialect): Fault
 
 type ErrorText = Pick<UpstreamError, 'code' | 'message'> & Partial<Pick<UpstreamError, 'param'>>;
 
-/**
- * The class by the provider's own rules; null: none. They hold for an error inside an answer too, by its own status.
- */
+/** The class by the provider's own rules; null: none. They hold for an error in an answer too, by its own status. */
 export function ruledClass(provider: Provider, status: number, error: ErrorText | null): FaultClass | null {
   return classBy(provider.errors, status, error);
 }

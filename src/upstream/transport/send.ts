@@ -162,9 +162,7 @@ function bareConnect(pools: Pools): Transport['connect'] {
 
 const noHeaders: readonly string[] = Object.freeze([]);
 
-/**
- * Headers that authorize a request. Rejects where the authorizer throws, so that no observer is called within `send`.
- */
+/** Headers that authorize a request. Rejects where the authorizer throws, so no observer is called within `send`. */
 function proofOf(
   request: UpstreamRequest,
   authorize: Authorizer,

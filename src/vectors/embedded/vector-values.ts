@@ -36,9 +36,7 @@ export function decodeVector(spec: VectorSpec, bytes: Uint8Array): VectorValue {
   }
 }
 
-/**
- * The vector as it is stored: of length 1 when its distance is Cosine. Throws a FailureError (400) for another form.
- */
+/** The vector as it is stored: of length 1 if its distance is Cosine. Throws a FailureError (400) for another form. */
 export function storable(spec: VectorSpec, value: VectorValue, at: string): VectorValue {
   checkForm(spec, value, at);
   if (spec.kind === 'sparse' || spec.distance !== 'Cosine') return value;

@@ -14,9 +14,7 @@ const hnsw = { m: 0, payload_m: 16 };
 const strictMode = { enabled: false };
 
 export function createPhysicalCollections(connection: Connection) {
-  /**
-   * Indexed as far as this process knows: the process that made the collection may have died before it made the index.
-   */
+  /** Indexed as far as this process knows: the process that made the collection may have died before the index. */
   const indexed = new Set<string>();
 
   async function exists(name: string): Promise<boolean> {

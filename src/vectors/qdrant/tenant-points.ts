@@ -9,9 +9,7 @@ const pageRows = 1_000;
 /** Tenants and their owners' accounts, at most: one further is not shown. */
 const summariesMax = 100_000;
 
-/**
- * Points of every tenant, by tenant. Two requests to Qdrant would never be consistent: points come after collections.
- */
+/** Points of every tenant, by tenant. Two requests to Qdrant would not be consistent: points come after collections. */
 export async function summarize(
   registry: Pick<VectorRegistry, 'all'>,
   connection: Connection,

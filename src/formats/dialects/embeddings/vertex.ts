@@ -4,9 +4,7 @@ import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
-/**
- * True for models that Vertex asks by `embedContent`, one text a call, as Google's SDK does; all others by `predict`.
- */
+/** True for models that Vertex asks by `embedContent`, one text a call, as Google's SDK does; others by `predict`. */
 export function usesContentMethod(model: string): boolean {
   return (model.includes('gemini') && !/gemini-embedding-001$/.test(model)) || model.includes('maas');
 }

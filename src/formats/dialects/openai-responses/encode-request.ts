@@ -31,15 +31,11 @@ const takes = [
 type EncodedMembers = Taken<(typeof takes)[number]>;
 
 /** Hints that this format has as well. */
-const knownHints: ReadonlySet<string> = new Set([
-  'metadata',
-  'store',
-  'service_tier',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-  'safety_identifier',
-]);
+const knownHints: ReadonlySet<string> = new Set(
+  'metadata store service_tier prompt_cache_key prompt_cache_retention prompt_cache_options safety_identifier'.split(
+    ' ',
+  ),
+);
 
 /**
  * A neutral request as a Responses body. Losses have the names of chat's fields. Requests that would change the result

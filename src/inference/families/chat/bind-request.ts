@@ -20,9 +20,7 @@ export interface Naming {
   extras: Pick<ConversationExtras, 'named' | 'nativeOnly'>;
 }
 
-/**
- * Leaves the candidates that can reach the named objects. Null: nobody can answer it at all, and the encoder says why.
- */
+/** Leaves the candidates that can reach the named objects. Null: nobody can answer it, and the encoder says why. */
 export async function bindTo(
   { objects }: Pick<PlanServices, 'objects'>,
   { providers }: Snapshot,

@@ -74,15 +74,7 @@ function shownTurn({ role, parts }: NeutralRequest['messages'][number], index: n
 
 /** Fields that the turns and tools show. */
 const shownElsewhere = new Set([
-  'messages',
-  'input',
-  'instructions',
-  'system',
-  'contents',
-  'systemInstruction',
-  'system_instruction',
-  'tools',
-  'model',
+  ...'messages input instructions system contents systemInstruction system_instruction tools model'.split(' '),
   pathForm,
 ]);
 /** The same of formats that spell them otherwise. */

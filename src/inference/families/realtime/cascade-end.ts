@@ -201,9 +201,7 @@ export class CascadeEnd implements SessionEnd {
     this.#takeTurn(found.sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
   }
 
-  /**
-   * Takes one turn of the caller: its item is added at once, and transcribed and answered after the turns before it.
-   */
+  /** Takes one turn of the caller: its item is added at once, transcribed and answered after the turns before it. */
   #takeTurn(sound: Buffer, itemId: string, then: 'responds' | 'waits'): void {
     const full = this.#fullTurns();
     if (full !== null) return this.#events.error(full, null, null);

@@ -29,9 +29,7 @@ export interface ShardFile {
   /** The same, rows read as arrays: half the cost of objects. */
   prepareRows(sql: string): StatementSync;
   exec(sql: string): void;
-  /**
-   * Many reads as one transaction: alone, each takes the file's locks and gives them back, more than half of its cost.
-   */
+  /** Many reads as one transaction: alone, each takes the file's locks and gives them back, over half of its cost. */
   reading<T>(read: () => T): T;
   /** A transaction is open; the database ends it when the disk is full. */
   inTransaction(): boolean;
