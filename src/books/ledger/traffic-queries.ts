@@ -38,7 +38,7 @@ export interface TrafficQuery {
 
 /** Sums of a step. Steps without a request are left out. */
 export interface TrafficPoint extends minutes.TrafficCounts {
-  /** Wall-clock ms at which it begins. */
+  /** Wall-clock ms at which it begins; `fromMs` of the query where there are no steps. */
   fromMs: number;
   /** For `quantileMs`. */
   firstTokens: readonly number[];
@@ -91,14 +91,9 @@ export interface AttemptQuery {
 }
 
 /** Sums of a group, class and step. */
-export interface AttemptSum extends minutes.AttemptCounts {
+export interface AttemptSum extends minutes.AttemptCounts, Pick<TrafficPoint, 'fromMs' | 'firstTokens' | 'totals'> {
   group: string;
   class: string;
-  /** Wall-clock ms at which the step begins; `fromMs` of the query where there are no steps. */
-  fromMs: number;
-  /** For `quantileMs`. */
-  firstTokens: readonly number[];
-  totals: readonly number[];
 }
 
 /** Sums that a question may bring: groups, classes and steps of one page. */

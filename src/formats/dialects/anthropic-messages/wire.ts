@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
+import type { ChatRequest, CommonMember } from '../openai-chat/wire.ts';
 
 /**
  * The Messages format as Anthropic publishes it (API reference "Messages", version header 2023-06-01), as far as we
@@ -93,14 +94,9 @@ export type Thinking =
  * fields that the table has a third check for. All other members of a body are kept as they are.
  */
 
-export interface CallerBody extends JsonObject {
-  model: string;
+export interface CallerBody extends JsonObject, Pick<ChatRequest, CommonMember | 'max_tokens'> {
   messages: CallerMessage[];
-  max_tokens?: number | null;
-  stream?: boolean | null;
   system?: string | CallerBlock[] | null;
-  temperature?: number | null;
-  top_p?: number | null;
   top_k?: number | null;
   stop_sequences?: string[] | null;
   tools?: CallerTool[] | null;
@@ -110,8 +106,6 @@ export interface CallerBody extends JsonObject {
   output_format?: JsonValue;
   metadata?: (JsonObject & { user_id?: string | null }) | null;
   cache_control?: JsonObject | null;
-  models?: string[] | null;
-  fallbacks?: JsonValue;
   thread?: JsonObject | null;
 }
 

@@ -40,6 +40,9 @@ export interface ChatRequest extends JsonObject {
   fallbacks?: JsonValue;
 }
 
+/** Members that Responses and Messages name as chat does. */
+export type CommonMember = 'model' | 'stream' | 'temperature' | 'top_p' | 'models' | 'fallbacks';
+
 export type ChatRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
 
 export interface ChatMessage extends JsonObject {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { ChatRequest, CommonMember } from '../openai-chat/wire.ts';
 
 /*
  * OpenAI's Responses on the wire (published OpenAPI description, `test/spec/openai-openapi.json`). Only the parts that
@@ -16,20 +17,14 @@ export const openAiResponsesId = 'openai-responses';
 export const stopMember = 'stop of another format';
 export const seedMember = 'seed of another format';
 
-export interface ResponsesRequest extends JsonObject {
+export interface ResponsesRequest extends JsonObject, Pick<ChatRequest, MemberOfBoth> {
   [stopMember]?: string[];
   [seedMember]?: number;
-  model: string;
   input?: string | InputItem[] | null;
   instructions?: string | null;
-  stream?: boolean | null;
   max_output_tokens?: number | null;
-  temperature?: number | null;
-  top_p?: number | null;
-  top_logprobs?: number | null;
   tools?: WireTool[] | null;
   tool_choice?: string | JsonObject | null;
-  parallel_tool_calls?: boolean | null;
   text?: (JsonObject & { format?: TextFormat | null; verbosity?: string | null }) | null;
   reasoning?: (JsonObject & { [name in 'effort' | 'summary' | 'generate_summary']?: string | null }) | null;
   include?: string[] | null;
@@ -38,11 +33,9 @@ export interface ResponsesRequest extends JsonObject {
   store?: boolean | null;
   previous_response_id?: string | null;
   background?: boolean | null;
-  user?: string | null;
-  models?: string[] | null;
-  /** LiteLLM's. */
-  fallbacks?: JsonValue;
 }
+
+type MemberOfBoth = CommonMember | 'top_logprobs' | 'parallel_tool_calls' | 'user';
 
 interface AnyItem extends JsonObject {
   role?: 'user' | 'assistant' | 'system' | 'developer';
