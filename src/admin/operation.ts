@@ -22,7 +22,7 @@ export interface Operation {
   query: z.ZodType;
   /** `yaml`: a text that is taken as it is. Null: the operation has no body, and ignores one that comes. */
   body: z.ZodType | 'yaml' | null;
-  reply: JsonReply | TextReply;
+  reply: { kind: 'json'; status: 200 | 201; schema: z.ZodType } | TextReply;
   /** Throws FailureError for what the caller can correct. */
   run(call: Call): Promise<unknown>;
 }
@@ -30,12 +30,6 @@ export interface Operation {
 /** The right that an operator needs in the operation's area. */
 export function accessOf({ method, access }: Pick<Operation, 'method' | 'access'>): 'read' | 'write' {
   return access ?? (method === 'GET' ? 'read' : 'write');
-}
-
-export interface JsonReply {
-  kind: 'json';
-  status: 200 | 201;
-  schema: z.ZodType;
 }
 
 /** `run` gives the text, or its pieces where it may be long. */

@@ -53,15 +53,7 @@ export interface MockOptions {
   port: number;
   name: string;
   /** Called with every request once it has ended. */
-  onEnded(request: MockedRequest): void;
-}
-
-export interface MockedRequest {
-  method: string;
-  path: string;
-  aborted: boolean;
-  bytesSent: number;
-  ms: number;
+  onEnded(request: { method: string; path: string; aborted: boolean; bytesSent: number; ms: number }): void;
 }
 
 export interface StoreFacts {

@@ -32,15 +32,9 @@ export interface GuardedFetchOptions {
    * Address to which a page leads its reader at once, read from a body with a status of 2xx; null: the page is meant to
    * be read. It is followed as a redirect is, unless that may not be: then the page itself is the result.
    */
-  leadsTo?: ((page: LeadingPage) => Promise<URL | null>) | null;
+  leadsTo?: ((page: { url: URL; contentType: string; body: Buffer }) => Promise<URL | null>) | null;
   /** Gives up at any moment. */
   signal?: AbortSignal;
-}
-
-export interface LeadingPage {
-  url: URL;
-  contentType: string;
-  body: Buffer;
 }
 
 /** Validators of an answer for the next request: `if-none-match`, `if-modified-since`. */

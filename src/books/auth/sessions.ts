@@ -28,11 +28,6 @@ export type Sessions = ReturnType<typeof createSessions>;
 /** A session of a row, with its present key or operator. */
 export type KnownSession = Omit<SessionRow, 'hash' | 'credential' | 'operator'> & { who: Opened };
 
-export interface SessionOrigin {
-  address: string | null;
-  agent: string;
-}
-
 export interface SessionRules {
   /** Ms. */
   session_idle: number;
@@ -95,7 +90,7 @@ export function createSessions(parts: {
     /** `secret` is the cookie's, and kept nowhere. */
     async open(
       proof: Proof,
-      { address, agent }: SessionOrigin,
+      { address, agent }: { address: string | null; agent: string },
     ): Promise<{ secret: string; session: Session } | Failure> {
       const { login } = proof;
       const credential = 'credential' in proof ? proof.credential : null;

@@ -34,7 +34,7 @@ export interface VectorStoreRows extends JobStore<StoreFileRow> {
   /** Forgets the places of files that were removed before then. */
   forgetPlaces(beforeMs: number): Promise<void>;
   /** False when the lease is lost: nothing was written. */
-  finishFile(lease: Lease, end: StoreFileEnd): Promise<boolean>;
+  finishFile(lease: Lease, end: { status: 'completed' | 'failed'; bytes: number; facts: Uint8Array }): Promise<boolean>;
   /** Numbers of files by status, for each of these stores or batches. */
   counts(kind: 'store' | 'batch', ids: readonly string[]): Promise<ReadonlyMap<string, StoreCounts>>;
 
@@ -68,12 +68,6 @@ export interface StoreFileRow extends NewStoreFile {
   status: StoreFileStatus;
   /** Bytes of its passages. */
   bytes: number;
-}
-
-export interface StoreFileEnd {
-  status: 'completed' | 'failed';
-  bytes: number;
-  facts: Uint8Array;
 }
 
 export interface StoreBatchRow {

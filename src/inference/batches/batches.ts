@@ -11,12 +11,6 @@ import { runBatch } from './batch-run.ts';
 /** The batches of all tenants: what may be asked of them, and the work at those that this process has leased. */
 export type Batches = ReturnType<typeof createBatches>;
 
-export interface BatchOwner {
-  tenant: string;
-  account: string;
-  keyId: string;
-}
-
 export interface NewBatchRequest extends Omit<BatchFacts, 'errors' | 'caller'> {
   format: BatchFormat;
   endpoint: string;
@@ -85,7 +79,7 @@ export function createBatches(parts: BatchesParts) {
     find,
     /** Rejects with a FailureError when the tenant has too many. */
     async create(
-      owner: BatchOwner,
+      owner: Pick<BatchRow, 'tenant' | 'account' | 'keyId'>,
       { format, endpoint, inputFile, windowMs, ...facts }: NewBatchRequest,
     ): Promise<Batch> {
       const createdMs = clock.wallMs();

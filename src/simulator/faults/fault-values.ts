@@ -6,10 +6,6 @@ export type ValueReader<T> = (value: string | null) => T;
 
 /** Place in an answer where a fault strikes. The fault decides `default`. */
 export type Point = { unit: 'default' } | { unit: 'bytes' | 'events'; count: number };
-export interface Drip {
-  bytes: number;
-  everyMs: number;
-}
 /** Up and down in turns, each for `windowMs`. */
 export interface Turns {
   windowMs: number;
@@ -80,7 +76,7 @@ export const point: ValueReader<Point> = (value) => {
 };
 
 /** `1/10ms`: bytes per interval. */
-export const drip: ValueReader<Drip> = (value) => {
+export const drip: ValueReader<{ bytes: number; everyMs: number }> = (value) => {
   const [, count = 0, every] = /^(\d{1,7})\/(\d{1,7}(?:ms|s)?)$/.exec(value ?? '') ?? [];
   const bytes = Number(count);
   if (every === undefined || bytes < 1) throw new BadFaultValue('bytes per interval, such as 1/10ms');

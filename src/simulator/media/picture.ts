@@ -3,11 +3,6 @@ import { crc32, deflateSync } from 'node:zlib';
 export const pictureSideMin = 16;
 export const pictureSideMax = 4_096;
 
-export interface PictureSize {
-  width: number;
-  height: number;
-}
-
 /** Each letter that pictures need, and its seven rows of five dots, each a digit of base 32. */
 const font = new Map(
   `Aehhvhhh Cfgggggf Duhhhhhu Evgguggv Iv44444v Khikokih Lggggggv Mhrllhhh Nhppljjh Oehhhhhe Sfgge11u Tv444444
@@ -19,7 +14,7 @@ const letterColumns = 6;
 const lineRows = 9;
 
 /** White letters on black, one bit a pixel, as large as fits: a PNG that nobody mistakes for a real picture. */
-export function pngSaying(lines: readonly string[], { width, height }: PictureSize): Buffer {
+export function pngSaying(lines: readonly string[], { width, height }: { width: number; height: number }): Buffer {
   const columns = Math.max(...lines.map(({ length }) => length)) * letterColumns + 1;
   const rows = lines.length * lineRows + 1;
   // Text without room even at one pixel a dot is cut at the edge.
