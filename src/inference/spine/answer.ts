@@ -258,9 +258,7 @@ export class WholeAnswer<C> implements AttemptSink {
   }
 }
 
-/**
- * Form in which events are written for the client: in its dialect, as frames of a stream or folded into a whole answer.
- */
+/** Form in which events are written for the client: in its dialect, as frames of a stream or as a whole answer. */
 export interface WrittenFor {
   dialect: Pick<CallerDialect, 'encodeStream' | 'fold'>;
   head: AnswerHead;

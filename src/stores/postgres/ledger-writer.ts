@@ -217,9 +217,7 @@ const addToDays = dayTables.map(({ name, key }) =>
   bulkInsert<object>(name, [...key, ...rollupSums], onConflictAdd(name, key, rollupSums)),
 );
 
-/**
- * The port's `reprice`. Rows are touched in the order of `writeEvents`, and days are written as late events write them.
- */
+/** The port's `reprice`. Rows are touched in the order of `writeEvents`, and days written as late events do it. */
 export function repriceRequests(
   connections: Connections,
   changes: readonly Repriced[],

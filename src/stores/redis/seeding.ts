@@ -16,9 +16,7 @@ const recentCallsMs = 61_000;
 
 /** Begins scopes that Redis does not count yet, from the ledger. */
 export interface Seeding {
-  /**
-   * True once they are counted, by whichever process; false when that is impossible now. One at a time for an account.
-   */
+  /** True once they are counted, by whichever process; false: that is impossible now. One at a time for an account. */
   ensure(account: string, scopes: readonly Scope[]): Promise<boolean>;
 }
 

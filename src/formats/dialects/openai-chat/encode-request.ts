@@ -5,6 +5,7 @@ import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { textsOf } from '../openai-metadata.ts';
+import { openAiResponsesId } from '../openai-responses/wire.ts';
 import { byHand, encoderOf, type Taken, writeFields } from '../taken-fields.ts';
 import { effortAbove, effortOfBudget } from './effort.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -18,7 +19,14 @@ type EncodedMembers = Taken<(typeof takes)[number]>;
  * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields of
  * `target.omit` are left out and listed. Providers handle other spellings (`providers/quirks.ts`).
  */
-export const encodeRequest = encoderOf({ vendor: openAiChatId, takes, fields: encodedFields, hints: 'all', encode });
+export const encodeRequest = encoderOf({
+  vendor: openAiChatId,
+  takes,
+  fields: encodedFields,
+  hints: 'all',
+  borrows: { [openAiResponsesId]: new Set(['text.verbosity']) },
+  encode,
+});
 
 function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest | Failure {
   const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
@@ -43,6 +51,7 @@ function encode(request: EncodedMembers, target: EncodeTarget): EncodedRequest |
   put(body, 'reasoning_effort', above ?? effortOf(request, losses));
   if (request.hints !== undefined) putHints(body, request.hints, losses);
   putExtensions(body, request);
+  put(body, 'verbosity', request.extensions?.[openAiResponsesId]?.['text.verbosity']);
   if (target.stream) {
     body.stream = true;
     body.stream_options = { include_usage: true };

@@ -316,6 +316,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['response_format', 'text.format'],
   ['response_format.json_schema.schema', 'text.format.schema'],
   ['reasoning_effort', 'reasoning.effort'],
+  ['verbosity', 'text.verbosity'],
   ['logprobs', 'include'],
   ['messages', 'input'],
   ['thinking', 'input.reasoning'],

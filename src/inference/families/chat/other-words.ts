@@ -99,12 +99,10 @@ function encodedFrom(read: Pick<CallerRequest, 'model' | 'neutral' | 'extras'> |
   const target = { model: read.model, maxOutputTokens: null, stream: false, omit: [] };
   const encoded = dialects[of].encodeRequest({ ...neutral, ...(tools && { tools }) }, target);
   if (isFailure(encoded)) return encoded;
-  // Both have a place in chat completions.
-  const verbosity = neutral.extensions?.['openai-responses']?.['text.verbosity'];
-  const lost = [...(neutral.lost ?? []), ...encoded.losses].filter(
-    ({ field }) => field !== 'text.verbosity' && !/^tools\[\d+\]\.format$/.test(field),
-  );
-  return { body: { ...encoded.body, ...(verbosity !== undefined && { verbosity }) }, lost };
+  // It has a place in chat completions.
+  const isFormat = ({ field }: Loss) => /^tools\[\d+\]\.format$/.test(field);
+  const lost = [...(neutral.lost ?? []), ...encoded.losses].filter((loss) => !isFormat(loss));
+  return { body: encoded.body, lost };
 }
 
 const of = 'openai-chat' as const;
