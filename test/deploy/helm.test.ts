@@ -110,6 +110,18 @@ test('pods run without root, rights or a writable root, and no secret stands in 
   );
 });
 
+test("the user of pods is the image's, or OpenShift's where it chooses one", { skip }, (t) => {
+  const of = (values: object) =>
+    render(t, values).all.find(({ kind }) => kind === 'Deployment')!.spec.template.spec.securityContext;
+  const seccompProfile = { type: 'RuntimeDefault' };
+  const groups = { runAsGroup: 10001, fsGroup: 10001, fsGroupChangePolicy: 'OnRootMismatch' };
+  assert.deepEqual(of({}), { runAsNonRoot: true, runAsUser: 10001, ...groups, seccompProfile });
+  assert.deepEqual(of({ podSecurityContext: null }), { runAsNonRoot: true, seccompProfile });
+  const user = { runAsUser: 5, ...groups };
+  assert.deepEqual(of({ podSecurityContext: { runAsUser: 5 } }), { runAsNonRoot: true, ...user, seccompProfile });
+  assert.notEqual(render(t, { podSecurityContext: { runAsUser: 0 } }).code, 0);
+});
+
 test('ConfigMaps and Secrets of include are mounted as folders that culvert.yaml names', { skip }, (t) => {
   const config = { ...one.config, include: ['/data/own.yaml'] };
   const { all, said } = render(t, { ...one, config, include: everything.include });
