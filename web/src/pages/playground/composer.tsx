@@ -1,6 +1,7 @@
-import { ImagePlus, Send, Square, X } from 'lucide-react';
+import { ImagePlus, Send, X } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useRef, useState } from 'react';
 import { Button, buttonClass, IconButton } from '../../parts/button.tsx';
+import { StopButton } from '../../parts/stop-button.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { commandKey } from '../../shell/shortcuts.tsx';
 import type { Picture } from './conversation.ts';
@@ -102,9 +103,7 @@ export function Composer(props: ComposerProps) {
           {running ? 'Esc to stop' : `${commandKey} + Enter to send`}
         </span>
         {running ? (
-          <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={onStop}>
-            Stop
-          </Button>
+          <StopButton onStop={onStop} />
         ) : (
           <Button
             look="main"

@@ -1,4 +1,4 @@
-import { Code2, Play, Square } from 'lucide-react';
+import { Code2, Play } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
 import { ApiError } from '../../api/request.ts';
@@ -6,6 +6,7 @@ import { Button } from '../../parts/button.tsx';
 import { plural } from '../../parts/format.ts';
 import { Form } from '../../parts/forms/form.tsx';
 import { Section } from '../../parts/page.tsx';
+import { StopButton } from '../../parts/stop-button.tsx';
 import { commandKey } from '../../shell/shortcuts.tsx';
 import { CodeDialog } from './code-dialog.tsx';
 import { FactsLine } from './facts-line.tsx';
@@ -57,9 +58,7 @@ export function Trial({ caller, call, action, disabled, onRun, shown, children, 
                 )}
                 <span className="flex-1" />
                 {running ? (
-                  <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={stop} title="Esc">
-                    Stop
-                  </Button>
+                  <StopButton onStop={stop} title="Esc" />
                 ) : (
                   <Button
                     type="submit"

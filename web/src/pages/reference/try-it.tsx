@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Send, Square } from 'lucide-react';
+import { Send } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { Callers } from '../../api/caller.ts';
 import { useSession } from '../../api/session.ts';
@@ -15,6 +15,7 @@ import { useObjectUrl } from '../../parts/object-url.ts';
 import { Section } from '../../parts/page.tsx';
 import { NoKey } from '../../parts/speaks-as.tsx';
 import { Badge } from '../../parts/status.tsx';
+import { StopButton } from '../../parts/stop-button.tsx';
 import { examples } from './examples.ts';
 import { exampleOf } from './fields-of.ts';
 import { FormFields, type FormValues, formDataOf, missingIn } from './form-fields.tsx';
@@ -50,7 +51,6 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
   ];
   const path = pathOf(operation, values);
   const abort = useRef<AbortController | null>(null);
-  const stop = () => abort.current?.abort();
   useEffect(() => () => abort.current?.abort(), []);
   const send = useMutation({
     mutationFn() {
@@ -81,11 +81,7 @@ export function TryIt({ document, operation, callers: { caller, error } }: TryIt
         onSubmit={() => (changesSomething(operation) ? setAsking(true) : send.mutate())}
         footer={
           <>
-            {send.isPending && (
-              <Button icon={<Square className="size-3.5 fill-current" aria-hidden />} onClick={stop}>
-                Stop
-              </Button>
-            )}
+            {send.isPending && <StopButton onStop={() => abort.current?.abort()} />}
             <Button
               type="submit"
               look="main"
