@@ -62,8 +62,9 @@ try {
   await Promise.all([a.stop(), b.stop()]);
 } finally {
   upstream.stop();
-  for (const place of ['a', 'b']) git('worktree', 'remove', '--force', join(folder, place));
   rmSync(folder, { recursive: true, force: true });
+  // A commit that is not there has no worktree, and its error is the one to read.
+  git('worktree', 'prune');
 }
 if (process.argv.includes('--write'))
   writeSection({
