@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import type { Config } from '../config/schema.ts';
-import { linkBaseOf } from './link-base.ts';
+import { linkBaseOf, linkFrom } from './link-base.ts';
 
 function linkBase(headers: Record<string, string>, server: Partial<Config['server']> = {}, peer = '127.0.0.1'): string {
   const socket = { remoteAddress: peer, localAddress: '::1', localPort: 4_141 };
@@ -29,4 +29,26 @@ test('a proxy says that the caller came by https, if it is one of the trusted on
     linkBase({ ...headers, 'x-forwarded-proto': 'javascript' }, server, '10.1.2.3'),
     'http://ai.example.org',
   );
+});
+
+test('a trusted proxy says which path it took away, unless the operator does', () => {
+  const headers = { host: 'ai.example.org', 'x-forwarded-prefix': '/team/culvert/' };
+  const server = { trusted_proxies: ['10.0.0.0/8'] };
+  assert.equal(linkBase(headers, server, '10.1.2.3'), 'http://ai.example.org/team/culvert');
+  assert.equal(linkBase(headers, server, '192.0.2.1'), 'http://ai.example.org');
+  const both = { ...server, public_url: 'https://ai.example.org/gate' };
+  assert.equal(linkBase(headers, both, '10.1.2.3'), 'https://ai.example.org/gate');
+  for (const prefix of ['//evil.example', '/a b', 'culvert', '/', '/a\r\nx: y', '/"><script>']) {
+    const base = linkBase({ host: 'box', 'x-forwarded-prefix': prefix }, server, '10.1.2.3');
+    assert.equal(base, 'http://box', prefix);
+  }
+});
+
+test('a link from a page holds below any path', () => {
+  for (const base of ['', '/culvert', '/a/b'])
+    for (const path of ['/', '/dashboard', '/dashboard/', '/dashboard/keys/a%2Fb', '/dashboard/oidc/callback']) {
+      if (base !== '' && path === '/') continue;
+      const { pathname } = new URL(linkFrom(path, '/dashboard/assets/a.js'), `http://box${base}${path}`);
+      assert.equal(pathname, `${base}/dashboard/assets/a.js`, base + path);
+    }
 });

@@ -66,3 +66,25 @@ test('a long path of another base is read in one pass: it needs no key', { timeo
   assert.deepEqual(otherBaseOf('/model/a/b/converse'), { path: '/model/a%2Fb/converse' });
   assert.deepEqual(otherBaseOf('/model/a/converse/invoke'), { path: '/model/a%2Fconverse/invoke' });
 });
+
+test('a route is found with and without the path of this server, which stands behind /.well-known', () => {
+  const card = { ...routes()[1]!, path: '/.well-known/card/mcp' };
+  const table = new RouteTable([...routes(), card], undefined, () => '/culvert');
+  const found = (method: string, path: string) => table.find(method, path)?.path;
+  assert.equal(found('POST', '/culvert/v1/chat/completions'), '/v1/chat/completions');
+  assert.equal(found('GET', '/v1/models'), '/v1/models');
+  assert.equal(found('GET', '/culvert/openai/v1/models'), '/v1/models', 'also below the base URL of another server');
+  assert.equal(found('GET', '/culvert/.well-known/card/mcp'), '/.well-known/card/mcp');
+  assert.equal(found('GET', '/.well-known/card/culvert/mcp'), '/.well-known/card/mcp');
+  assert.equal(found('GET', '/culverts/v1/models'), undefined);
+  assert.equal(found('GET', '/culvert/culvert/v1/models'), undefined, 'it goes once');
+  assert.equal(found('GET', `${'/culvert'.repeat(2_000)}/v1/models`), undefined);
+  assert.equal(table.refusalOf('GET', '/culvert/v1/chat/completions').failure.kind, 'method-not-allowed');
+  assert.match(JSON.stringify(table.refusalOf('GET', '/culvert/v1/model')), /Did you mean GET \/v1\/models\?/);
+});
+
+test('a path that is a route of its own is served as it was before it was that of this server', () => {
+  const table = new RouteTable(routes(), undefined, () => '/v1');
+  assert.equal(table.find('GET', '/v1/models')?.path, '/v1/models');
+  assert.equal(table.find('GET', '/v1/v1/models')?.path, '/v1/models');
+});

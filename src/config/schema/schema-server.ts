@@ -58,7 +58,9 @@ export const serverSchema = z
       ),
     public_url: httpUrl()
       .optional()
-      .describe("How callers reach this server, for links in answers. Default: the request's Host."),
+      .describe(
+        "How callers reach this server, for links in answers. It may have a path, which requests have or not. Default: the request's Host.",
+      ),
     unknown_models: z
       .enum(['nearest', 'refuse'])
       .optional()
@@ -96,7 +98,7 @@ export const serverSchema = z
       .array(network())
       .max(1_000)
       .default([])
-      .describe('Proxies whose X-Forwarded-For Culvert believes.'),
+      .describe('Proxies whose X-Forwarded-For, -Proto and -Prefix Culvert believes.'),
     connections_per_address: z
       .int()
       .min(1)

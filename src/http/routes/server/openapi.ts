@@ -56,7 +56,7 @@ async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
     in: 'cookie',
     name: 'culvert_session',
     description:
-      'The session of a logged-in browser. At a port other than that of http or https its name ends in the port, as in culvert_session_4141. Calls that change something need x-culvert-csrf, too.',
+      'The session of a logged-in browser. At a port other than that of http or https its name ends in the port, as in culvert_session_4141; below a path, in that. Calls that change something need x-culvert-csrf, too.',
   };
   return {
     ...rest,
