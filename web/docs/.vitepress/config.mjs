@@ -44,6 +44,7 @@ export default defineConfig({
       md.core.ruler.push('links out of docs/', plainLinks);
     },
   },
+  vite: { plugins: [{ name: 'base of the page', enforce: 'pre', transform: withBaseOfPage }] },
   transformHtml(html) {
     return html
       .replace(/<script id="([\w-]+)">([\s\S]*?)<\/script>/g, (_whole, id, code) => {
@@ -62,6 +63,15 @@ export default defineConfig({
     writeFileSync(join(outDir, style), `${text}\n${colours.getCSS()}`);
   },
 });
+
+/**
+ * Scripts find a page by the base that the server writes into the metadata, since it may be below a path. VitePress compiles
+ * the length of its base into them.
+ */
+function withBaseOfPage(code, id) {
+  if (!/vitepress\/dist\/client\/app\/utils\.js$/.test(id)) return null;
+  return code.replace('const base = import.meta.env.BASE_URL', 'const base = siteDataRef.value.base');
+}
 
 /** Anchors as GitHub makes them, so that one link serves both. */
 function githubSlug(heading) {

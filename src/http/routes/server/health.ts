@@ -17,20 +17,15 @@ export interface HealthParts {
  */
 export function healthRoutes(parts: HealthParts): Route[] {
   const open = { method: 'GET', auth: 'none', quota: 'none', dialect: openAiChat } as const;
-  const alive: Route['handle'] = (exchange) => writeJson(exchange, 200, "I'm alive!");
   return [
-    {
-      ...open,
-      path: '/health/liveliness',
-      summary: 'Whether the process is alive, in the format of LiteLLM',
-      handle: alive,
-    },
-    {
-      ...open,
-      path: '/health/liveness',
-      summary: 'Whether the process is alive, in the format of LiteLLM',
-      handle: alive,
-    },
+    ...['/health/liveliness', '/health/liveness'].map(
+      (path): Route => ({
+        ...open,
+        path,
+        summary: 'Whether the process is alive, in the format of LiteLLM',
+        handle: (exchange) => writeJson(exchange, 200, "I'm alive!"),
+      }),
+    ),
     {
       ...open,
       path: '/health/readiness',
