@@ -7,7 +7,7 @@ import { linkPathOf } from './link-base.ts';
 import { builtPages, fileAt, filePattern, installation, pageHeaders, plainText } from './static-files.ts';
 
 /** Beginnings of addresses in the site, which is built for `/docs/`. */
-const placesOfOurs = /["'`(](?=\/(?:docs\/|dashboard\\?"))/g;
+const placesOfOurs = /["'`(](?=\/docs\/)/g;
 const pagePattern = /^(?:decisions\/)?[a-z0-9-]{1,80}$/;
 
 /** The built site, `docs/` of the built pages. Where it is not built, pages come as their Markdown. */

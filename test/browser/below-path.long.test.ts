@@ -7,7 +7,6 @@ import { freePort, nginxMissing, type ProxiedPath, startNginxBelow } from '../st
 import { startOpenIdProvider } from '../start-openid-provider.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { openPage, settled } from './open-page.ts';
-import { everyPage } from './pages.ts';
 
 const skip = chromiumMissing || nginxMissing;
 const kinds: readonly ProxiedPath[] = ['passed on', 'stripped'];
@@ -57,22 +56,14 @@ for (const kind of kinds) {
       assert.equal(session?.path, '/culvert', 'its neighbours do not get it');
     });
 
-    await t.test('each page is loaded by its address', async () => {
-      const pages = Object.values(everyPage).filter((path) => typeof path === 'string');
-      for (const path of pages) {
-        await page.goto(`/culvert${path}`);
-        await settled(page);
-      }
-    });
-
     await t.test('each page is reached by its link, and loaded again', async () => {
       const places = page.getByRole('navigation', { name: 'Pages' }).first();
       for (const name of (await places.getByRole('link').allInnerTexts()).map((text) => text.trim())) {
         await places.getByRole('link', { name, exact: true }).click();
         await settled(page);
+        await page.reload();
+        await settled(page);
       }
-      await page.reload();
-      await settled(page);
     });
 
     await t.test('a form is saved, and its entry is at its address', async () => {
@@ -106,11 +97,11 @@ for (const kind of kinds) {
 
     await t.test('the documentation leads from page to page', async () => {
       await page.goto('/culvert/docs/');
-      await page.locator('a[href="/culvert/docs/dashboard"]').last().click();
+      await page.locator('main a[href$="/dashboard"]').click();
       await page.waitForURL('**/culvert/docs/dashboard**');
-      await page.locator('main h1').waitFor();
+      await page.locator('main h1', { hasText: 'Dashboard' }).waitFor();
       await page.reload();
-      await page.locator('main h1').waitFor();
+      await page.locator('main h1', { hasText: 'Dashboard' }).waitFor();
     });
 
     await t.test('who logs out here and there comes back', async () => {
