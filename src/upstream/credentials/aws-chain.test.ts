@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import { temporaryFolder } from '../../../test/start-process.ts';
+import { findAwsKeys } from './aws-chain.ts';
 import { awsAuthorizer } from './aws-signature.ts';
 
 /** A credentials file of AWS; `profile` signs with its profile `work`, and gives the access key it signed with. */
@@ -41,4 +42,15 @@ test('a profile that is written after the first request is found', async (t) => 
   await assert.rejects(signedWith(), /profile work/);
   write('AKIALATER');
   assert.equal(await signedWith(), 'AKIALATER');
+});
+
+test('an empty AWS_PROFILE, as container files leave it, names no profile: keys of the environment sign', async (t) => {
+  const given = { AWS_PROFILE: '', AWS_ACCESS_KEY_ID: 'AKIAENV', AWS_SECRET_ACCESS_KEY: 'secret' };
+  const before = { ...process.env };
+  t.after(() => {
+    for (const name of Object.keys(given)) if (before[name] === undefined) delete process.env[name];
+    Object.assign(process.env, before);
+  });
+  Object.assign(process.env, given);
+  assert.equal((await findAwsKeys({ region: 'us-east-1' }, 0)).value.accessKeyId, 'AKIAENV');
 });

@@ -66,12 +66,12 @@ async function assumed(
 
 async function sourceKeys({ keys, profile }: AwsSource): Promise<Found> {
   if (keys !== undefined) return keys;
-  const fromEnvironment = profile === undefined && process.env.AWS_PROFILE === undefined ? environmentKeys() : null;
+  const fromEnvironment = profile === undefined && !process.env.AWS_PROFILE ? environmentKeys() : null;
   if (fromEnvironment !== null) return fromEnvironment;
   const chain = await loadChain();
   // The SDK reads each file once otherwise, and a missing one never again.
   const named = { ignoreCache: true, ...(profile !== undefined && { profile }) };
-  const shown = profile ?? process.env.AWS_PROFILE ?? 'default';
+  const shown = profile ?? (process.env.AWS_PROFILE || 'default');
   const ofProfile: Step[] = [
     [`profile ${shown}`, chain.fromIni(named)],
     [`SSO of profile ${shown}`, chain.fromSSO(named)],
