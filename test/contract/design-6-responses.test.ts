@@ -123,7 +123,7 @@ test('tools that the provider runs are dropped and listed, custom ones become fu
     ],
   });
   assert.equal(answer.headers.get('x-culvert-dropped'), 'tools[0].format, tools.tool_search, tools.code_interpreter');
-  assert.equal((sentBy(upstream)[0]?.body as JsonObject).verbosity, 'low');
+  assert.equal((sentBy(upstream)[0]?.body as JsonObject | undefined)?.verbosity, 'low');
   const { output } = (await answer.json()) as { output: JsonObject[] };
   assert.deepEqual([output[0]!.type, output[0]!.input], ['custom_tool_call', 'mock']);
   const [tool] = (sentBy(upstream)[0]!.body as { tools: { function: JsonObject }[] }).tools;

@@ -389,7 +389,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/redis/lua-ahead.ts': ['aheadOf'],
   'src/stores/postgres/boots.ts': ['buryBoot', 'column'],
   'src/stores/ledger/request-pages.ts': [
-    'inSession',
+    'few',
     "['true', ...conditions].join(' AND ')",
     'column',
     'marks.of(0)',
