@@ -113,6 +113,21 @@ const flatPatchTool = {
 };
 const flatReadTool = { type: 'function', name: 'read_file', parameters: readTool.function.parameters, strict: false };
 
+/** The tool for a model that is none of OpenAI's, which may know functions alone. */
+const patchFunction = {
+  type: 'function',
+  function: {
+    name: 'ApplyPatch',
+    description: `Applies a patch.\n\nThe input must follow this lark grammar:\n${definition}`,
+    parameters: {
+      type: 'object',
+      properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+      required: ['input'],
+      additionalProperties: false,
+    },
+  },
+};
+
 /** Names of the functions that it calls. The simulated Claude calls none in a turn with results, which ours are in one with the question. */
 function callsIn([choice]: ChatAnswer['choices']): string[] {
   return (choice!.message.tool_calls as unknown as (typeof call)[]).map(({ function: { name } }) => name);
@@ -145,7 +160,7 @@ for (const model of models) {
     if (model === 'chat') {
       assert.deepEqual(lastBody().tools, [
         { ...readTool, function: { ...readTool.function, strict: false } },
-        patchTool,
+        patchFunction,
       ]);
       for (const name of ['input', 'include', 'text']) assert.equal(lastBody()[name], undefined);
       assert.equal(lastBody().verbosity, 'low');
@@ -165,7 +180,7 @@ for (const model of models) {
     const { choices } = await chat({ model, messages: [user('Please call read_file')], tools, tool_choice });
     assert.deepEqual(callsIn(choices), ['read_file']);
     assert.match(JSON.stringify(lastBody()), /Applies a patch\./);
-    if (model === 'chat') assert.deepEqual(lastBody().tools, [readTool, patchTool]);
+    if (model === 'chat') assert.deepEqual(lastBody().tools, [readTool, patchFunction]);
   });
 
   test(`Cursor writes tools and their results as Anthropic does, for names with claude (${model} upstream)`, async () => {

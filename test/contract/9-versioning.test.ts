@@ -81,7 +81,7 @@ test('§9 what needs no prefix tells nothing about models, keys or providers', a
 test('/ sends a browser to the dashboard, or tells it what to do, and a client title and version', async (t) => {
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8';
   const sent = await fetch(gateway.url, { headers: { accept }, redirect: 'manual' });
-  assert.deepEqual([sent.status, sent.headers.get('location')], [303, '/dashboard']);
+  assert.deepEqual([sent.status, sent.headers.get('location')], [303, './dashboard']);
   const without = await startGateway(t, { admin: { dashboard: false } });
   assert.equal((await fetch(`${without.url}/dashboard`)).status, 404);
   assert.equal((await fetch(`${without.url}/dashboard/session`, { method: 'POST' })).status, 404);

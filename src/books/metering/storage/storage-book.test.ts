@@ -93,7 +93,7 @@ test('changes of other processes count at once, and only once where a measure ha
   assert.equal((await book.usage('a')).usedBytes, 900);
   await assert.rejects(
     book.keep('a', 'files', 200, async () => {}),
-    /quota-exceeded/,
+    /Storage limit reached/,
   );
   assert.notEqual(await book.mayKeep('b'), null, 'what arrives at another process counts');
   await book.keep('a', 'files', 50, async () => {});

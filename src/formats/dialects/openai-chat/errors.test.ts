@@ -150,7 +150,7 @@ test('a status without a word decides: the target, its credential or its limits,
     model_unavailable: [404, 405, 410],
     rate_limited: [429],
     region_blocked: [451],
-    transient: [408, 425, 499, ...Array.from({ length: 100 }, (_, at) => 500 + at)],
+    transient: [407, 408, 425, 499, ...Array.from({ length: 100 }, (_, at) => 500 + at)],
   };
   const found = Object.groupBy(
     Array.from({ length: 200 }, (_, at) => 400 + at),
@@ -158,7 +158,7 @@ test('a status without a word decides: the target, its credential or its limits,
   );
   const { caller_fault: callers = [], ...others } = found;
   assert.deepEqual({ ...others }, classes);
-  assert.equal(callers.length, 89);
+  assert.equal(callers.length, 88);
   const saying = (message: string, param: string | null = null) => ({ message, code: '', type: '', param }) as never;
   for (const [status, error, expected] of [
     [404, saying('No such file', 'file_id'), 'caller_fault'],
