@@ -34,4 +34,15 @@ test('a browser that comes around the proxy has a session without the path of th
   assert.equal(address('a.example', 'https://a.example/culvert'), 'https://a.example/culvert');
   assert.equal(address('127.0.0.1:4141', 'https://a.example/culvert'), 'https://127.0.0.1:4141');
   assert.equal(address('127.0.0.1:4141', 'https://a.example'), 'https://a.example', 'as before');
+  assert.equal(address('A.example:443', 'https://a.example/culvert'), 'https://a.example/culvert', 'with its port');
+});
+
+test('a Host that is no address names a cookie, too', () => {
+  const socket = { remoteAddress: '127.0.0.1' };
+  for (const host of ['a:99999', '256.256.256.256', '%zz']) {
+    const ours = (server: object) =>
+      sessionAddressOf({ headers: { host }, socket } as IncomingMessage, server as Config['server']);
+    assert.equal(ours({ trusted_proxies: [] }), `http://${host}`);
+    assert.equal(cookieName('session', ours({ public_url: 'https://a.example/culvert' })), 'culvert_session');
+  }
 });

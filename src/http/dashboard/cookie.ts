@@ -22,9 +22,11 @@ export function cookieName(of: 'session' | ProviderLogin, address: string): stri
  */
 export function sessionAddressOf(request: IncomingMessage, server: Config['server']): string {
   const address = linkBaseOf(request, server);
-  const { host = '' } = request.headers;
-  const { protocol, host: known } = new URL(address);
-  return basePathOf(address) === '' || host === known ? address : `${protocol}//${host}`;
+  const known = URL.parse(address);
+  if (known === null || basePathOf(address) === '') return address;
+  // Some proxies write the usual port, too.
+  const used = `${known.protocol}//${request.headers.host ?? ''}`;
+  return URL.parse(used)?.host === known.host ? address : used;
 }
 
 /** Null: it did not come, or twice: another site of this domain may have set one of the two. */
