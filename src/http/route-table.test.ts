@@ -88,3 +88,13 @@ test('a path that is a route of its own is served as it was before it was that o
   assert.equal(table.find('GET', '/v1/models')?.path, '/v1/models');
   assert.equal(table.find('GET', '/v1/v1/models')?.path, '/v1/models');
 });
+
+test('the path of this server may be the beginning of its routes, too', () => {
+  const chat = { ...routes()[0]!, path: '/api/chat' };
+  const table = new RouteTable([...routes(), chat], undefined, () => '/api');
+  const found = (method: string, path: string) => table.find(method, path)?.path;
+  assert.equal(found('POST', '/api/api/chat'), '/api/chat', 'of a proxy that passes it on');
+  assert.equal(found('POST', '/api/chat'), '/api/chat', 'of one that takes it away');
+  assert.equal(found('GET', '/api/v1/models'), '/v1/models');
+  assert.equal(found('POST', '/api/api/api/chat'), undefined);
+});

@@ -75,22 +75,25 @@ export class RouteTable {
     }
   }
 
-  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
-  find(method: string, path: string): FoundRoute | null {
+  /**
+   * A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. `isInner`: the path of this server is
+   * taken away already.
+   */
+  find(method: string, path: string, isInner = false): FoundRoute | null {
     const found = this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
     const route = found === null ? undefined : this.routes[found.store.at];
-    if (found === null || route === undefined || namesNothing(found.params)) return this.below(method, path);
+    if (found === null || route === undefined || namesNothing(found.params)) return this.below(method, path, isInner);
     return { route, params: found.params, path };
   }
 
   /** The route below the path of this server, or below the base URL of another one's clients for endpoints that need a key. */
-  private below(method: string, path: string): FoundRoute | null {
-    const inner = this.inner(path);
-    const below = inner === path ? null : this.find(method, inner);
+  private below(method: string, path: string, isInner: boolean): FoundRoute | null {
+    const inner = isInner ? path : this.inner(path);
+    const below = inner === path ? null : this.find(method, inner, true);
     if (below !== null) return below;
     const once = writtenOnce(method, path);
     if (once !== path) {
-      const meant = this.find(method, once);
+      const meant = this.find(method, once, isInner);
       return meant?.route.auth === 'key' ? meant : null;
     }
     const other = otherBaseOf(path);
@@ -102,12 +105,11 @@ export class RouteTable {
     return { route, params, path: other.path };
   }
 
-  /** The path without that of this server, which RFC 8615 has behind `/.well-known/…`. It goes once. */
+  /** The path without that of this server, which RFC 8615 has behind `/.well-known/…`. */
   private inner(path: string): string {
     const base = this.basePath();
     const at = base === '' ? 0 : (/^\/\.well-known\/[\w-]+(?=\/)/.exec(path)?.[0].length ?? 0);
-    const inner = withoutBase(path.slice(at), base);
-    return inner.startsWith(`${base}/`) ? path : path.slice(0, at) + inner;
+    return path.slice(0, at) + withoutBase(path.slice(at), base);
   }
 
   /**
