@@ -23,6 +23,17 @@ test('models of plans and keys that nobody has are named, each with its place', 
   assert.deepEqual(warningsOf(`${up}plans: { team: { models: [any] } }`), [], 'every model of the provider is one');
 });
 
+test('an address of this server that is one of its places, or has a query, is named', () => {
+  const of = (url: string) => warningsOf(`server: { public_url: "https://box${url}" }\n`);
+  for (const place of ['/v1', '/v1beta/', '/dashboard', '/docs/x'])
+    assert.match(
+      of(place)[0] ?? '',
+      /^c:1:\d+ server\.public_url: \/\w+ is a path of .* Write the address before \/\w+\.$/,
+    );
+  assert.match(of('/culvert?a=b')[0] ?? '', /fail with a query\. Remove \?a=b\.$/);
+  for (const fine of ['', '/', '/culvert', '/v1x/', '/documents', '/team/v1']) assert.deepEqual(of(fine), [], fine);
+});
+
 test('a provider without a credential is named, unless its type or its address needs none', () => {
   const [warning, ...others] = warningsOf(`providers:
   openai: { type: openai }

@@ -15,6 +15,7 @@ export interface Caution extends PathProblem {
 /** Settings that are allowed but most likely not intended. */
 export function cautionsOf(config: Config): Caution[] {
   return [
+    ...ofPublicUrl(config),
     ...ofProcesses(config),
     ...ofBodies(config),
     ...ofVectors(config),
@@ -24,6 +25,22 @@ export function cautionsOf(config: Config): Caution[] {
     ...ofDataRules(config),
     ...ofSoftLimits(config),
   ];
+}
+
+/** Beginnings of paths that Culvert serves itself: of `/v1/models`, nobody could say where the path of the server ends. */
+const placesOfOurs = /^\/(v\d(?:beta)?|dashboard|account|docs|admin|scim)(?=\/|$)/;
+
+function ofPublicUrl({ server: { public_url } }: Config): Caution[] {
+  const url = URL.parse(public_url ?? '');
+  if (url === null) return [];
+  const path = ['server', 'public_url'];
+  const place = placesOfOurs.exec(url.pathname)?.[0];
+  if (place !== undefined) {
+    const message = `${place} is a path of Culvert itself, so logins and links below it fail`;
+    return [{ path, message, fix: `Write the address before ${place}.` }];
+  }
+  const message = 'links of Culvert go on behind it, so they fail with a query';
+  return url.search === '' ? [] : [{ path, message, fix: `Remove ${url.search.slice(0, 100)}.` }];
 }
 
 function ofProcesses({ server: { processes } }: Config): Caution[] {
