@@ -1,10 +1,11 @@
 import type { AwsKeys } from '../books/auth/aws-keys.ts';
 import type { KeyRing } from '../books/auth/key-ring.ts';
+import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, isFailure } from '../kernel/failure.ts';
 import type { Room } from '../kernel/sharing/room.ts';
-import { basePathOf } from '../kernel/web/base-path.ts';
 import type { Route } from './exchange.ts';
+import { linkPathOf } from './link-base.ts';
 import { readBody, wrongEncoding } from './read-body.ts';
 import { claimIn, isSignatureOf, isSigned, sha256 } from './signed-request.ts';
 
@@ -15,7 +16,7 @@ export interface SignedCallersParts {
   clock: Pick<Clock, 'wallMs'>;
   /** Room for bodies of callers who are not known yet: the signature covers the body. */
   bodies: Pick<Room, 'hold'>;
-  bodyBytesMax(): number;
+  server(): Config['server'];
 }
 
 /** Callers that sign their requests as AWS's clients do. */
@@ -31,7 +32,7 @@ const strangers = '';
  * among what is signed, a wrong signature is refused before the body is read.
  */
 export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
-  const { awsKeys, ring, clock, bodies, bodyBytesMax } = parts;
+  const { awsKeys, ring, clock, bodies, server } = parts;
   return async (exchange, addressOf) => {
     const { request } = exchange;
     const { headers, method = '', url: target = '' } = request;
@@ -46,7 +47,7 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
     const claimedHash = headers['x-amz-content-sha256'];
     const isRight = (bodyHash: string) =>
       // A proxy may have taken away the path of this server, which the caller signed.
-      [target, basePathOf(exchange.publicUrl) + target].some((one) =>
+      [target, linkPathOf(request, server()) + target].some((one) =>
         isSignatureOf(key.secretAccessKey, claim, { method, target: one, headers, bodyHash }),
       );
     const isClaimed = typeof claimedHash === 'string' && claim.names.includes('x-amz-content-sha256');
@@ -59,7 +60,10 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
     if (packed !== null) return packed;
     const held = bodies.hold(strangers);
     try {
-      const body = await readBody(exchange, bodyBytesMax(), { held, memory: (bytes) => Buffer.allocUnsafeSlow(bytes) });
+      const body = await readBody(exchange, server().body_limit, {
+        held,
+        memory: (bytes) => Buffer.allocUnsafeSlow(bytes),
+      });
       if (body === null || !Buffer.isBuffer(body)) return body;
       const bodyHash = sha256(body);
       const isWhole = isClaimed ? bodyHash === claimedHash : isRight(bodyHash);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { after, type TestContext, test } from 'node:test';
 import {
   BedrockRuntimeClient,
@@ -19,6 +18,7 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey } from '../start-gateway.ts';
 import { startBedrock, testBedrockToken } from '../upstream-formats/start-bedrock.ts';
+import { Sha256 } from './sha256.ts';
 import { source, startDrawing } from './start-drawing.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
@@ -629,20 +629,6 @@ async function handSigner(service = 'bedrock') {
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = await issued();
   const credentials = { accessKeyId, secretAccessKey };
   return new SignatureV4({ credentials, region: 'us-east-1', service, sha256: Sha256, applyChecksum: false });
-}
-
-class Sha256 {
-  readonly #hash: Hash | Hmac;
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as Uint8Array);
-  }
-  update(data: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(data as Uint8Array);
-  }
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(this.#hash.digest());
-  }
-  reset(): void {}
 }
 
 test('a signature covers body, path, service and time', async () => {

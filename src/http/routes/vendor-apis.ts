@@ -12,7 +12,7 @@ import { cachedContentsRoutes } from './google/cached-contents.ts';
 import { ollamaRoutes } from './ollama.ts';
 
 /** Parts for callers that sign their requests. */
-export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'bodyBytesMax'>;
+export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'server'>;
 
 /** APIs of other vendors than OpenAI and Anthropic, at the paths that their SDKs ask. */
 export function vendorApiRoutes(
@@ -20,8 +20,8 @@ export function vendorApiRoutes(
   signing: SigningParts,
   batches: Omit<GoogleBatchesParts, 'services'>,
 ): Route[] {
-  const bodyBytesMax = () => services.snapshots.current.config.server.body_limit;
-  const signed = createSignedCallers({ ...signing, clock: services.clock, bodyBytesMax });
+  const server = () => services.snapshots.current.config.server;
+  const signed = createSignedCallers({ ...signing, clock: services.clock, server });
   return [
     ...geminiRoutes({ services, ...batches }),
     ...cachedContentsRoutes({ services, ...batches }),
