@@ -25,7 +25,9 @@ export function createDocsPages(
     const send = ({ headers, bytes }: { headers: string[]; bytes: Buffer }, status: number) => {
       const isText = base !== '' && /^text\//.test(headers[1] ?? '');
       const shown = isText ? bytes.toString().replace(placesOfOurs, (start) => start + base) : bytes;
-      const caching = isAsset && status === 200 ? 'public, max-age=31536000, immutable' : 'no-cache';
+      // A base that a header names is of its sender: no cache of several people may keep it.
+      const whose = isText && server().public_url === undefined ? 'private' : 'public';
+      const caching = isAsset && status === 200 ? `${whose}, max-age=31536000, immutable` : 'no-cache';
       sendWhole(client, [...pageHeaders, ...headers, 'cache-control', caching], shown, status);
     };
 

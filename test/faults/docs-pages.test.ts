@@ -73,3 +73,16 @@ test('where the site is not built a page comes as it was written', async () => {
   assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8');
   assert.equal((await get('/docs/none', bare.url)).status, 404);
 });
+
+test('a path that a proxy names is in no file that several people share', async (t) => {
+  const link = 'assets/link.3c4d.js';
+  writeFileSync(join(docs, link), 'go("/docs/errors")');
+  const asked = async (server: object) => {
+    const below = await startGateway(t, { server }, { pagesFolder: join(folder, 'dist') });
+    const answer = await fetch(`${below.url}/docs/${link}`, { headers: { 'x-forwarded-prefix': '/theirs' } });
+    return [await answer.text(), answer.headers.get('cache-control')?.split(',')[0]];
+  };
+  assert.deepEqual(await asked({ trusted_proxies: ['127.0.0.1'] }), ['go("/theirs/docs/errors")', 'private']);
+  assert.deepEqual(await asked({ public_url: 'https://box/ours' }), ['go("/ours/docs/errors")', 'public']);
+  assert.deepEqual(await asked({}), ['go("/docs/errors")', 'public']);
+});
