@@ -81,6 +81,7 @@ test('a route is found with and without the path of this server, which stands be
   assert.equal(found('GET', `${'/culvert'.repeat(2_000)}/v1/models`), undefined);
   assert.equal(table.refusalOf('GET', '/culvert/v1/chat/completions').failure.kind, 'method-not-allowed');
   assert.match(JSON.stringify(table.refusalOf('GET', '/culvert/v1/model')), /Did you mean GET \/v1\/models\?/);
+  assert.match(JSON.stringify(table.refusalOf('POST', '/culvert/v1/listen')), /Deepgram's/);
 });
 
 test('a path that is a route of its own is served as it was before it was that of this server', () => {

@@ -165,8 +165,9 @@ export class RouteTable {
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { failure: { kind: 'method-not-allowed', method, path: shown, allowed } };
-    const meant = this.meantBy(method, this.inner(path).slice(0, 200));
-    const door = vendorDoors.find(([pattern]) => pattern.test(path))?.[1];
+    const inner = this.inner(path);
+    const meant = this.meantBy(method, inner.slice(0, 200));
+    const door = vendorDoors.find(([pattern]) => pattern.test(inner))?.[1];
     const hint = door ?? (meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`);
     const message = `There is no ${shown} here.${hint} GET /openapi.json lists every path.`;
     return { failure: { kind: 'not-found', message }, dialect: meant?.dialect };
