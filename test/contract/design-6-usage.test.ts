@@ -8,6 +8,7 @@ const { ask, status, usage } = await servePlans(
   {
     free: { rpm: 20, windows: { '5h': 50, week: 300 }, tokens: { month: 5_000 }, concurrency: 4 },
     other: {},
+    brisk: { rpm: 20 },
   },
   {
     tiers: { premium: { '5h': 10 } },
@@ -39,7 +40,7 @@ test('"GET /v1/usage": account, plan and how full every limit is; units as decim
   assert.ok(Math.abs(leavesInMs - 5 * 3_600_000) <= boundMs, `${leavesInMs}`);
   assert.deepEqual([week.used, week.allowed], [1.05, 300]);
   assert.deepEqual([month.used, month.allowed, month.remaining], [1.05, null, null]);
-  assert.deepEqual([told.rpm.used, told.rpm.allowed], [3, 20]);
+  assert.equal(told.rpm.allowed, 20);
   assert.deepEqual(told.concurrency, { used: 0, allowed: 4 });
   assert.deepEqual([told.tiers.premium?.windows['5h'].used, told.tiers.premium?.windows['5h'].allowed], [0.05, 10]);
   assert.equal(told.tiers.premium?.rpm.allowed, null);
@@ -48,12 +49,20 @@ test('"GET /v1/usage": account, plan and how full every limit is; units as decim
   assert.equal(told.key, null);
 });
 
+test('requests a minute are those of the last minute', async () => {
+  // Asked here: the requests above may be older than a minute when their tests come.
+  for (let i = 0; i < 3; i++) await status('brisk');
+  await workersKnow();
+  const { rpm } = await usage('brisk');
+  assert.deepEqual([rpm.used, rpm.allowed], [3, 20]);
+});
+
 test('it is free: neither a unit nor a request a minute', async () => {
-  const before = await usage('free');
-  for (let i = 0; i < 30; i++) await usage('free');
-  const after = await usage('free');
+  const before = await usage('brisk');
+  for (let i = 0; i < 30; i++) await usage('brisk');
+  const after = await usage('brisk');
   assert.deepEqual([after.windows['5h'].used, after.rpm.used], [before.windows['5h'].used, before.rpm.used]);
-  const response = await ask('free', '/v1/usage');
+  const response = await ask('brisk', '/v1/usage');
   await response.text();
   assert.equal(response.headers.get('ratelimit'), null);
 });
