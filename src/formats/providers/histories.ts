@@ -129,8 +129,13 @@ export function withTurns(messages: readonly JsonValue[]): JsonValue[] | null {
     const last = result.at(-1);
     const isAlike =
       isObject(one) && isObject(last) && one.role === last.role && /^(user|assistant)$/.test(`${one.role}`);
-    if (isAlike) result.splice(-1, 1, { ...last, ...one, content: joined(last.content, one.content) });
-    else result.push(one);
+    if (!isAlike) {
+      result.push(one);
+      continue;
+    }
+    const calls = [last, one].flatMap(({ tool_calls }) => (Array.isArray(tool_calls) ? tool_calls : []));
+    const content = joined(last.content, one.content);
+    result.splice(-1, 1, { ...last, ...one, content, ...(calls.length > 0 && { tool_calls: calls }) });
   }
   return result.length === messages.length ? null : result;
 }

@@ -169,6 +169,7 @@ test('model facts: known families by their bare name, everything else unknown', 
 
 test('Perplexity: user and assistant speak by turns behind the system, and JSON mode is a schema', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+  const other = { ...call, id: 'call_2' };
   const fitted = applyQuirks(
     {
       messages: [
@@ -176,7 +177,9 @@ test('Perplexity: user and assistant speak by turns behind the system, and JSON 
         { role: 'user', content: 'Here is a file.' },
         { role: 'user', content: [{ type: 'text', text: 'What is it?' }] },
         { role: 'assistant', content: 'A' },
-        { role: 'assistant', content: 'list.', tool_calls: [call] },
+        { role: 'assistant', content: 'list', tool_calls: [call] },
+        { role: 'assistant', content: 'of', tool_calls: [other] },
+        { role: 'assistant', content: 'things.', tool_calls: null },
         { role: 'system', content: 'The user is in Rome.' },
         { role: 'user', content: 'Of what?' },
       ],
@@ -191,7 +194,7 @@ test('Perplexity: user and assistant speak by turns behind the system, and JSON 
   assert.deepEqual(fitted.body.messages, [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: file },
-    { role: 'assistant', content: 'A\n\nlist.', tool_calls: [call] },
+    { role: 'assistant', content: 'A\n\nlist\n\nof\n\nthings.', tool_calls: [call, other] },
     { role: 'user', content: 'The user is in Rome.\n\nOf what?' },
   ]);
   assert.deepEqual(fitted.body.response_format, {
