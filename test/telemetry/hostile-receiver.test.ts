@@ -93,3 +93,40 @@ test('spans that no receiver takes are lost above their room, and nobody waits',
   assert.ok(more < 32 * 1024 * 1024, `${more} bytes wait`);
   await until('the loss is said', () => said.length === 1);
 });
+
+test('spans that a receiver rejects with a 200 are named with its words, once a minute', async (t) => {
+  // ExportTraceServiceResponse { partial_success { rejected_spans: 3, error_message } }
+  const message = Buffer.from('the attribute is too long for secret-8');
+  const partial = Buffer.concat([Buffer.from([0x08, 3, 0x12, message.length]), message]);
+  const rejection = Buffer.concat([Buffer.from([0x0a, partial.length]), partial]);
+  const { one, said, asked, heal } = await telemetryOver(t, (response) => void response.end(rejection));
+  one();
+  await until('the rejection is said', () => said.length === 1);
+  assert.match(
+    said[0]!,
+    /^traces were sent to http:\S+\/v1\/traces, which rejected 3 spans: the attribute is too long/,
+  );
+  assert.doesNotMatch(said[0]!, /secret-8/);
+  one();
+  await until('another batch is rejected', () => asked() === 2);
+  heal();
+  one();
+  await until('a batch is taken', () => asked() === 3);
+  assert.equal(said.length, 1);
+});
+
+for (const [what, body] of [
+  ['nothing', ''],
+  ['JSON', '{}'],
+  ['a partial success of nothing', Buffer.from([0x0a, 0])],
+  ['half a message', Buffer.from([0x0a, 9, 0x08])],
+] as const) {
+  test(`a 200 with ${what} is a success without a word`, async (t) => {
+    const { one, said, asked } = await telemetryOver(t, (response) => void response.end(body));
+    one();
+    await until('a batch is taken', () => asked() === 1);
+    one();
+    await until('the next one is taken', () => asked() === 2);
+    assert.deepEqual(said, []);
+  });
+}

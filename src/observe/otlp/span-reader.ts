@@ -24,6 +24,18 @@ export function readSpans(body: Uint8Array): ReadSpan[] {
   return found;
 }
 
+/** Spans that a receiver did not take of a request that it answered with 200, and why: the partial success of its answer. */
+export function readRejection(answer: Uint8Array): { spans: number; message: string } {
+  let [spans, message] = [0, ''];
+  for (const partial of bytesOf(answer, 1)) {
+    for (const { field, value } of fieldsOf(partial)) {
+      if (field === 1 && typeof value === 'number') spans = value;
+      else if (field === 2 && typeof value !== 'number') message = textOf(value);
+    }
+  }
+  return { spans, message };
+}
+
 function readSpan(bytes: Uint8Array): ReadSpan {
   const attributes: Record<string, AttributeValue> = {};
   let [traceId, startMs, endMs] = ['', 0, 0];

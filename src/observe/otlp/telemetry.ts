@@ -3,6 +3,7 @@ import { AttemptMetrics } from './genai-metrics.ts';
 import { type HeliconeLog, heliconeLogs } from './helicone-logs.ts';
 import { type LoggerForm, loggerForm, type NamedLogger } from './logger-forms.ts';
 import { LoggerQueue } from './logger-queue.ts';
+import { readRejection } from './span-reader.ts';
 import { type SpanBatch, SpanSender } from './span-sender.ts';
 import { lengthDelimited, resourceAttribute } from './span-writer.ts';
 import { createTraces } from './traces.ts';
@@ -41,6 +42,8 @@ const protobuf = { 'Content-Type': 'application/x-protobuf' };
 const json = { 'Content-Type': 'application/json' };
 /** Logs under way to one service that takes no batches. The exporter takes up to 30 at once. */
 const logsAtOnce = 16;
+/** A receiver may reject some spans of each batch. */
+const rejectionsEachMs = 60_000;
 
 /**
  * OpenTelemetry's exporters, over what `traces` and `genai-metrics` gather. They know the receiver, its headers, retries,
@@ -80,20 +83,35 @@ type Send = (batch: SpanBatch) => Promise<string | null>;
 /** Sends bodies to one receiver by OpenTelemetry's own exporter. */
 async function openExport(
   signal: ReturnType<typeof ofSignal>,
+  { onTrouble }: Pick<TelemetryOptions, 'onTrouble'>,
   contentType = protobuf,
 ): Promise<{ send: Send; shown: string }> {
   const { convertLegacyHttpOptions, createOtlpHttpExportDelegate } = await import(
     '@opentelemetry/otlp-exporter-base/node-http'
   );
   const settings = convertLegacyHttpOptions(signal, 'TRACES', 'v1/traces', contentType);
+  const headers = await settings.headers();
+  const shown = placeOf(settings.url);
+  let [rejected, reportedMs] = [0, -rejectionsEachMs];
+  const deserializeResponse = (response: Uint8Array) => {
+    const { spans, message } = readRejection(response);
+    rejected += spans;
+    const nowMs = performance.now();
+    if ((spans === 0 && message === '') || nowMs - reportedMs < rejectionsEachMs) return null;
+    onTrouble(`traces were sent to ${shown}, which rejected ${rejected} spans: ${withoutHeaders(message, headers)}`);
+    [rejected, reportedMs] = [0, nowMs];
+    return null;
+  };
   const exporter = createOtlpHttpExportDelegate<SpanBatch, null>(
     settings,
-    { serializeRequest: ({ body }) => body, deserializeResponse: () => null },
+    {
+      serializeRequest: ({ body }) => body,
+      deserializeResponse: contentType === protobuf ? deserializeResponse : () => null,
+    },
     'otlp_http_span_exporter',
     { name: 'span', countItems: ({ spans }) => spans },
     undefined,
   );
-  const headers = await settings.headers();
   const send: Send = (batch) =>
     new Promise((resolve) => {
       // The exporter's own timer begins anew with each byte: a receiver that drips would hold all spans for ever.
@@ -103,11 +121,15 @@ async function openExport(
         resolve(code === 0 ? null : reasonOf(error, headers));
       });
     });
-  return { send, shown: placeOf(settings.url) };
+  return { send, shown };
 }
 
 async function openLogger({ name, takes, url, headers }: LoggerForm, options: TelemetryOptions): Promise<LoggerQueue> {
-  const { send, shown } = await openExport({ url, headers: { ...headers } }, takes === 'otlp' ? protobuf : json);
+  const { send, shown } = await openExport(
+    { url, headers: { ...headers } },
+    options,
+    takes === 'otlp' ? protobuf : json,
+  );
   return new LoggerQueue({
     async send(batch) {
       const logs = takes === 'otlp' ? null : heliconeLogs(batch.body);
@@ -139,7 +161,7 @@ async function openSender(
   attributes: Attributes,
   queues: readonly LoggerQueue[],
 ): Promise<SpanSender> {
-  const receiver = options.receives ? await openExport(ofSignal(options, 'v1/traces')) : null;
+  const receiver = options.receives ? await openExport(ofSignal(options, 'v1/traces'), options) : null;
   const shown = receiver?.shown ?? '';
   return new SpanSender({
     resource: Buffer.concat(
@@ -206,13 +228,17 @@ function ofSignal({ endpoint, headers }: TelemetryOptions, path: string) {
   return { ...url, ...(Object.keys(headers).length > 0 && { headers: { ...headers } }) };
 }
 
-/** Why nothing was taken, without our headers: a receiver may repeat them in its status line. */
+/** Why nothing was taken. */
 function reasonOf(error: Error | undefined, headers: Readonly<Record<string, string>>): string {
-  if (error === undefined) return 'they were refused';
+  return error === undefined ? 'they were refused' : withoutHeaders(error.message, headers);
+}
+
+/** Text of a receiver without our headers, which it may repeat. */
+function withoutHeaders(words: string, headers: Readonly<Record<string, string>>): string {
   const secrets = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
   return secrets
     .filter(({ length }) => length >= secretCharsMin)
-    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), error.message)
+    .reduce((text, secret) => text.replaceAll(secret, '[redacted]'), words)
     .slice(0, reasonCharsMax);
 }
 
