@@ -268,7 +268,7 @@ test('F75 a caller whose reply is not kept in time gets 503, and a repeat the re
   const { send, runs } = setUp({ ...store, keep });
   const first = await send();
   assert('failure' in first && first.failure.kind === 'quota-unavailable');
-  conflictOf(await send());
+  assert.match(conflictOf(await send()).message, /or its answer could not be recorded yet/, 'it is no longer running');
   while (fails > -1) await new Promise((resolve) => setImmediate(resolve));
   const again = await send();
   assert('body' in again && again.body === 'answer 1');

@@ -114,7 +114,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
     const conflict = (message: string) => refuse(sink, { kind: 'conflict', message }, headers);
     switch (taken.kind) {
       case 'in-flight': {
-        const message = `The first request with this Idempotency-Key, ${first}, is still running. Retry in a second.`;
+        const message = `The first request with this Idempotency-Key, ${first}, is still running, or its answer could not be recorded yet. Retry in a second.`;
         return refuse(sink, { kind: 'conflict', message, retryAfterMs: inFlightRetryMs }, headers);
       }
       case 'other-body':
