@@ -3,24 +3,27 @@ import { getJson } from '../../transport/get-json.ts';
 import { googleAuthorizer, unknownProject } from '../google.ts';
 import { type ManagerParts, managerTimeoutMs, refusedBy, type SecretReader, SecretUnread } from './secret-manager.ts';
 
-const publicAddress = 'https://secretmanager.googleapis.com';
-const form = /^(?:projects\/([\w.:-]+)\/secrets\/)?([\w-]+)(?:\/versions\/([\w-]+))?$/;
+const form = /^(?:projects\/([\w.:-]+)(?:\/locations\/([a-z\d-]+))?\/secrets\/)?([\w-]+)(?:\/versions\/([\w-]+))?$/;
 
 /**
  * Secrets of Google Cloud by resource name, or by name in the project of the credentials, which are Google's Application
- * Default Credentials (https://cloud.google.com/secret-manager/docs/reference/rest).
+ * Default Credentials (https://cloud.google.com/secret-manager/docs/reference/rest). Those of a location are at its address
+ * alone (https://cloud.google.com/secret-manager/regional-secrets/access-regional-secret-version).
  */
 export function gcpReader({ env, transport }: ManagerParts): SecretReader {
   const authorize = googleAuthorizer({});
-  const address = env.CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER || publicAddress;
   return async (path) => {
-    const [, project = env.GOOGLE_CLOUD_PROJECT || unknownProject, name, version = 'latest'] = form.exec(path) ?? [];
+    const [, project = env.GOOGLE_CLOUD_PROJECT || unknownProject, location, name, version = 'latest'] =
+      form.exec(path) ?? [];
+    const host = location === undefined ? 'secretmanager' : `secretmanager.${location}.rep`;
+    const address = env.CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER || `https://${host}.googleapis.com`;
+    const place = location === undefined ? project : `${project}/locations/${location}`;
     if (name === undefined || !URL.canParse(address)) {
       throw new SecretUnread('the name is not that of a secret, such as projects/my-project/secrets/openai');
     }
     const to = {
       origin: new URL(address).origin,
-      path: `/v1/projects/${project}/secrets/${name}/versions/${version}:access`,
+      path: `/v1/projects/${place}/secrets/${name}/versions/${version}:access`,
       headers: ['accept', 'application/json'],
       authorize,
     };
