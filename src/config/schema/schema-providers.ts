@@ -59,10 +59,14 @@ const entraSchema = z
       .string()
       .min(1)
       .optional()
-      .describe('What the token is for. Default: https://cognitiveservices.azure.com/.default.'),
+      .describe(
+        'What the token is for. Default: the AI services of the cloud of base_url, such as https://cognitiveservices.azure.com/.default.',
+      ),
     authority: httpUrl()
       .optional()
-      .describe('Where tokens come from. Default: AZURE_AUTHORITY_HOST, else https://login.microsoftonline.com.'),
+      .describe(
+        'Where tokens come from. Default: AZURE_AUTHORITY_HOST, else that of the cloud of base_url, such as https://login.microsoftonline.com.',
+      ),
   })
   .describe(
     "Tokens of Entra ID instead of a key, for azure-openai. Without it and without api_key, Culvert uses them at Azure's own addresses alone.",

@@ -3,7 +3,7 @@ import type { Provider, TokenIssuer } from '../../formats/providers/provider.ts'
 import { systemClock } from '../../kernel/clock.ts';
 import type { AwsSource } from '../../upstream/credentials/aws-chain.ts';
 import { awsAuthorizer } from '../../upstream/credentials/aws-signature.ts';
-import { entraAuthorizer } from '../../upstream/credentials/entra.ts';
+import { type AzureCloud, entraAuthorizer } from '../../upstream/credentials/entra.ts';
 import { googleAuthorizer } from '../../upstream/credentials/google.ts';
 import { ibmIamAuthorizer } from '../../upstream/credentials/ibm-iam.ts';
 import type { Authorizer } from '../../upstream/transport/upstream-call.ts';
@@ -38,7 +38,8 @@ export function authorizerFor(
     const credentialsFile = config.google?.credentials_file;
     return once(['google', credentialsFile], () => googleAuthorizer({ credentialsFile }));
   }
-  const { entra } = config;
+  const { entra, base_url: baseUrl } = config;
+  const [, cloud] = /\.azure\.(us|cn)$/.exec(baseUrl === undefined ? '' : new URL(baseUrl).hostname) ?? [];
   const facts = {
     tenantId: entra?.tenant_id,
     clientId: entra?.client_id,
@@ -46,8 +47,9 @@ export function authorizerFor(
     certificateFile: entra?.certificate_file,
     scope: entra?.scope,
     authority: entra?.authority,
+    cloud: cloud as AzureCloud | undefined,
   };
-  return once(['entra', entra], () => entraAuthorizer(facts, process.env));
+  return once(['entra', facts], () => entraAuthorizer(facts, process.env));
 }
 
 function mayHaveTokens(tokens: TokenIssuer, config: ProviderConfig): boolean {

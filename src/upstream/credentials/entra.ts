@@ -13,11 +13,22 @@ export interface EntraFacts {
   clientSecret?: string | undefined;
   /** Path of a PEM file with the certificate and its private key. */
   certificateFile?: string | undefined;
-  /** Scope of the token; default: Azure's AI services. */
+  /** Scope of the token; default: the AI services of the cloud. */
   scope?: string | undefined;
-  /** Authority of another cloud than the public one, such as `https://login.microsoftonline.us`. */
+  /** Default: that of the cloud. */
   authority?: string | undefined;
+  /** Cloud of the service that gets the token. */
+  cloud?: AzureCloud | undefined;
 }
+
+/** By the top-level domain of its services: the public one, the US government's, China's. */
+export type AzureCloud = keyof typeof authorities;
+
+const authorities = {
+  com: 'https://login.microsoftonline.com',
+  us: 'https://login.microsoftonline.us',
+  cn: 'https://login.chinacloudapi.cn',
+};
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -123,7 +134,7 @@ function asserted(assertion: string): Record<string, string> {
 function application({ env, ...facts }: Seeking): { clientId: string; tokenUrl: string } {
   const clientId = needed(facts.clientId ?? env.AZURE_CLIENT_ID, 'AZURE_CLIENT_ID');
   const tenantId = needed(facts.tenantId ?? env.AZURE_TENANT_ID, 'AZURE_TENANT_ID');
-  const authority = facts.authority ?? env.AZURE_AUTHORITY_HOST ?? 'https://login.microsoftonline.com';
+  const authority = facts.authority ?? env.AZURE_AUTHORITY_HOST ?? authorities[facts.cloud ?? 'com'];
   const tokenUrl = `${authority.replace(/\/+$/, '')}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`;
   return { clientId, tokenUrl };
 }
@@ -135,10 +146,8 @@ async function exchange(seeking: Seeking, proof: Record<string, string>): Promis
   return tokenIn(await seeking.ask({ url: tokenUrl, form, where: 'outside' }), seeking.clock);
 }
 
-const usualScope = 'https://cognitiveservices.azure.com/.default';
-
-function scopeOf({ scope = usualScope }: Seeking): string {
-  return scope;
+function scopeOf({ scope, cloud = 'com' }: Seeking): string {
+  return scope ?? `https://cognitiveservices.azure.${cloud}/.default`;
 }
 
 /**
