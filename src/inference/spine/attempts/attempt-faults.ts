@@ -64,7 +64,7 @@ export function statusFault(
     ...shortErrorText(error ?? {}, connection),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
-    retryAfterMs: faultClass === 'transient' ? explicitWaitMs(headers, nowMs) : requestedWait(headers, error, nowMs),
+    retryAfterMs: requestedWait(faultClass, headers, error, nowMs),
   };
 }
 
@@ -91,9 +91,15 @@ function classFor({ callers }: ProviderConnection, found: FaultClass): FaultClas
   return callers !== null && ofCredentials.has(found) ? 'caller_credential' : found;
 }
 
-/** Ms that the answer asks to wait, within those of a cooling; null: it does not say. */
-function requestedWait(headers: UpstreamHeaders | null, error: UpstreamError | null, nowMs: number): number | null {
+/** Ms that the answer asks to wait, of a limit within those of a cooling; null: it does not say. */
+function requestedWait(
+  faultClass: FaultClass,
+  headers: UpstreamHeaders | null,
+  error: UpstreamError | null,
+  nowMs: number,
+): number | null {
   const bodyMs = error === null ? null : waitInBody(error, nowMs);
+  if (faultClass === 'transient') return explicitWaitMs(headers, nowMs) ?? bodyMs;
   if (headers !== null) return retryAfterMs(headers, nowMs, bodyMs);
   return bodyMs === null ? null : coolingMs(bodyMs);
 }
@@ -108,12 +114,12 @@ export function faultInAnswer(found: Fault, connection: ProviderConnection, nowM
   const reported = { code, message, param };
   const ruled = status === null ? null : ruledClass(provider, status, reported);
   const faultClass = classFor(connection, ruled ?? classByText(provider, found.class, status, reported));
-  const isLimit = faultClass === 'rate_limited' || faultClass === 'caller_credential';
+  const mayWait = faultClass === 'rate_limited' || faultClass === 'caller_credential' || faultClass === 'transient';
   return {
     ...scrubbedFault(found, connection),
     class: faultClass,
     ...(faultClass === 'too_long' && lengthOf(reported, connection)),
-    ...(isLimit && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
+    ...(mayWait && { retryAfterMs: found.retryAfterMs ?? waitInBody(bodyOf(found), nowMs) }),
   };
 }
 
