@@ -5,12 +5,12 @@ import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 export const thinkingDisabled: JsonObject = { thinking: { type: 'disabled' } };
 
 /**
- * For models that think unasked, and answer 400 to a call that must be made while they do: such a chat gets `off`, the
- * members that keep them from thinking. A caller's own member of that name stays.
+ * For models that think unasked, and answer 400 to chats that are `refused` while they do: these get `off`, the members
+ * that keep them from thinking. A caller's own member of that name stays.
  */
-export function withoutThoughtsBeforeForcedCalls(off: JsonObject): FitMembers {
+export function withoutThoughts(off: JsonObject, refused: (body: JsonObject) => boolean = isForced): FitMembers {
   return (body) => {
-    if (!isForced(body) || Object.keys(off).some((name) => body[name] !== undefined)) return null;
+    if (!refused(body) || Object.keys(off).some((name) => body[name] !== undefined)) return null;
     const { reasoning_effort: effort = null } = body;
     return {
       members: off,
@@ -47,6 +47,7 @@ function choiceAs(allowedIn: (choice: JsonObject) => JsonObject): FitMembers {
 
 const nameOfTool = (tool: JsonValue) => objectIn(objectIn(tool).function).name;
 
-function isForced({ tools, tool_choice: choice }: JsonObject): boolean {
+/** A call must be made. */
+export function isForced({ tools, tool_choice: choice }: JsonObject): boolean {
   return Array.isArray(tools) && (choice === 'required' || isObject(choice));
 }

@@ -11,7 +11,9 @@ import { groq } from './services/groq.ts';
 import { litellm } from './services/litellm.ts';
 import { llamacpp } from './services/llamacpp.ts';
 import { lmstudio } from './services/lmstudio.ts';
+import { minimax } from './services/minimax.ts';
 import { mistral } from './services/mistral.ts';
+import { moonshot } from './services/moonshot.ts';
 import { nvidia } from './services/nvidia.ts';
 import { openai } from './services/openai.ts';
 import { openrouter } from './services/openrouter.ts';
@@ -146,10 +148,53 @@ test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1
   });
   assert.equal(applyQuirks(body, quirksOf(openai, 'gpt-4o')).body, body);
   assert.equal(quirksOf(openai, 'o3').logprobs, false, 'routing must know');
-  assert.deepEqual(quirksOf(xai, 'grok-4-fast-reasoning').omit, ['presence_penalty', 'frequency_penalty']);
-  assert.equal(quirksOf(xai, 'grok-4-fast-non-reasoning'), xai.quirks);
+  assert.deepEqual(quirksOf(xai, 'grok-4.3').omit, ['presence_penalty', 'frequency_penalty']);
+  assert.equal(quirksOf(xai, 'grok-4.5-non-reasoning'), xai.quirks);
   assert.equal(quirksOf(groq, 'openai/o3').rename.max_tokens, undefined, 'other services translate on their own');
   assert.equal(quirksOf(groq, 'openai/o3', 'openai-responses'), groq.quirks, 'the word is a member of Responses');
+});
+
+test('xAI: an effort goes where a model refuses the word, and stays where it takes it', () => {
+  const body: JsonObject = { messages, reasoning_effort: 'high' };
+  const refusing =
+    'grok-3 grok-4-0709 grok-4-fast-reasoning grok-4-1-fast-reasoning grok-4.20-0309-reasoning grok-code-fast-1';
+  for (const model of refusing.split(' ')) {
+    const lost = [{ field: 'reasoning_effort', why: 'unsupported' }];
+    assert.deepEqual(applyQuirks(body, quirksOf(xai, model)), { body: { messages }, losses: lost }, model);
+  }
+  for (const model of ['grok-3-mini', 'grok-4', 'grok-4.3', 'grok-4.20-multi-agent-0309', 'grok-4.6'])
+    assert.equal(applyQuirks(body, quirksOf(xai, model)).body, body, model);
+});
+
+test('Kimi from K2.5 on: sampling is fixed, so it goes', () => {
+  const body: JsonObject = { messages, temperature: 0.2, top_p: 1 };
+  for (const model of ['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3']) {
+    const lost = [{ field: 'temperature', why: 'unsupported' }];
+    assert.deepEqual(applyQuirks(body, quirksOf(moonshot, model)), { body: { messages }, losses: lost }, model);
+  }
+  for (const model of ['kimi-k2-turbo-preview', 'moonshot-v1-8k'])
+    assert.equal(applyQuirks(body, quirksOf(moonshot, model)).body, body, model);
+});
+
+test('Qwen3 by DashScope: open models do not think in answers that are not streamed', () => {
+  const fittedFor = (model: string, more: JsonObject) => applyQuirks({ messages, ...more }, quirksOf(dashscope, model));
+  for (const model of ['qwen3-32b', 'qwen3-235b-a22b', 'qwen3-1.7b', 'qwen3-0.6b']) {
+    assert.deepEqual(fittedFor(model, {}), { body: { messages, enable_thinking: false }, losses: [] }, model);
+    assert.deepEqual(fittedFor(model, { stream: true }).body, { messages, stream: true });
+    assert.deepEqual(fittedFor(model, { enable_thinking: true }).body, { messages, enable_thinking: true });
+    const lost = [{ field: 'reasoning_effort', why: 'unsupported' }];
+    assert.deepEqual(fittedFor(model, { reasoning_effort: 'high' }).losses, lost);
+  }
+  for (const model of ['qwen-plus', 'qwen3-max', 'qwen3-235b-a22b-instruct-2507', 'qwen3-30b-a3b-thinking-2507'])
+    assert.deepEqual(fittedFor(model, {}).body, { messages }, model);
+});
+
+test('MiniMax: a temperature is above 0, and at most 1', () => {
+  const fittedFor = (temperature: number) => applyQuirks({ messages, temperature }, quirksOf(minimax, 'MiniMax-M2.7'));
+  assert.deepEqual(fittedFor(0), { body: { messages, temperature: 0.01 }, losses: [] });
+  const lost = [{ field: 'temperature', why: 'clamped' }];
+  assert.deepEqual(fittedFor(1.5), { body: { messages, temperature: 1 }, losses: lost });
+  assert.deepEqual(fittedFor(0.7).body, { messages, temperature: 0.7 });
 });
 
 test('model facts: known families by their bare name, everything else unknown', () => {

@@ -1,6 +1,8 @@
-import { withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
+import { isForced, withoutThoughts } from '../forced-calls.ts';
 import { withSystemForDeveloper } from '../histories.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
+
+const thinkingOff = { enable_thinking: false };
 
 /**
  * https://www.alibabacloud.com/help/en/model-studio/error-code: Qwen by Alibaba's Model Studio, outside of China;
@@ -19,9 +21,11 @@ export const dashscope = openAiLike({
     rename: { max_completion_tokens: 'max_tokens' },
     // "The tool_choice parameter does not support being set to required or object in thinking mode".
     models: [
+      { pattern: /^qwen3\.[5-9](?!.*thinking)/, fitsInChat: [withoutThoughts(thinkingOff)] },
+      // "parameter.enable_thinking must be set to false for non-streaming calls"
       {
-        pattern: /^qwen3\.[5-9](?!.*thinking)/,
-        fitsInChat: [withoutThoughtsBeforeForcedCalls({ enable_thinking: false })],
+        pattern: /^qwen3-[\d.]+b(-a\d+b)?$/,
+        fitsInChat: [withoutThoughts(thinkingOff, (body) => body.stream !== true || isForced(body))],
       },
     ],
   },

@@ -1,5 +1,5 @@
 import { jsonModeForSchema } from '../answer-forms.ts';
-import { thinkingDisabled, withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
+import { thinkingDisabled, withoutThoughts } from '../forced-calls.ts';
 import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
@@ -18,7 +18,7 @@ export const deepseek = openAiLike({
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
     // "Thinking mode does not support this tool_choice".
-    models: [{ pattern: /^deepseek-v[4-9]/, fitsInChat: [withoutThoughtsBeforeForcedCalls(thinkingDisabled)] }],
+    models: [{ pattern: /^deepseek-v[4-9]/, fitsInChat: [withoutThoughts(thinkingDisabled)] }],
     nativeN: false,
     seed: false,
     jsonSchema: false,

@@ -1,4 +1,4 @@
-import { thinkingDisabled, withoutThoughtsBeforeForcedCalls } from '../forced-calls.ts';
+import { thinkingDisabled, withoutThoughts } from '../forced-calls.ts';
 import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
 
@@ -18,6 +18,14 @@ export const moonshot = openAiLike({
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
     // "tool_choice 'required' is incompatible with thinking enabled".
-    models: [{ pattern: /^kimi-k2\.[56]/, fitsInChat: [withoutThoughtsBeforeForcedCalls(thinkingDisabled)] }],
+    models: [
+      { pattern: /^kimi-k2\.[56]/, fitsInChat: [withoutThoughts(thinkingDisabled)] },
+      // "invalid temperature: only 1 is allowed for this model": their sampling is fixed.
+      {
+        pattern: /^kimi-k(2\.[5-9]|[3-9])/,
+        omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'],
+      },
+    ],
+    nativeN: false,
   },
 });

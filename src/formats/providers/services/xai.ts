@@ -13,6 +13,8 @@ export const xai = openAiLike({
   envKey: 'XAI_API_KEY',
   quirks: {
     models: [
+      // "Model grok-4-0709 does not support parameter reasoningEffort": they think as much as they like.
+      { pattern: /^grok-(2|3(?!-mini)|4-(\d|fast)|4\.20(?!-multi)|code|build)/, omit: ['reasoning_effort'] },
       // docs.x.ai, "Reasoning": adding them results in an error. `stop` too, but leaving that out would change the answer.
       { pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/, omit: ['presence_penalty', 'frequency_penalty'] },
     ],
