@@ -44,7 +44,7 @@ test("efforts of Claude Code above the usual ones reach OpenAI's models that tak
       'gpt-5': high,
       'gpt-5.1': high,
       'gpt-5.1-codex-max': ['xhigh', 'xhigh, told', 'medium'],
-      'gpt-5.2-chat-latest': high,
+      'gpt-5.2-chat-latest': ['medium, told', 'medium, told', 'medium'],
       'gpt-5.6-sol': ['xhigh', 'xhigh, told', 'medium'],
       'gpt-6-astra': ['xhigh', 'max', 'medium'],
       llama: high,

@@ -45,7 +45,9 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
       withPicturesBehindResults,
     ),
   },
-  { pattern: /^(o1-(mini|preview)|gpt-5[.\d]*-chat)/, efforts: [] },
+  { pattern: /^(o1-(mini|preview)|gpt-5-chat)/, efforts: [] },
+  // "Supported values are: 'medium'."
+  { pattern: /^gpt-5\.\d+-chat/, efforts: ['medium'] },
   { pattern: /^gpt-5-pro/, efforts: ['high'] },
   { pattern: /^gpt-5\.\d+-pro/, efforts: ['medium', 'high', 'xhigh'] },
   { pattern: /^(o\d|gpt-5-codex|gpt-5\.1-codex(?!-max))/, efforts: lowToHigh },

@@ -312,7 +312,7 @@ export interface ModelQuirks
   fitsInChat?: readonly FitMembers[];
   /** Holds where neither the service nor a rule before has one. */
   history?: NonNullable<ProviderQuirks['history']>;
-  /** Words of `reasoning_effort` that it takes, for callers who ask in words that it refuses; the first match decides. */
+  /** Words of `reasoning_effort` that it takes: callers who ask in others get the nearest; the first match decides. */
   efforts?: readonly string[];
 }
 

@@ -166,6 +166,30 @@ test('xAI: an effort goes where a model refuses the word, and stays where it tak
     assert.equal(applyQuirks(body, quirksOf(xai, model)).body, body, model);
 });
 
+test('an effort in a word that a model refuses is the nearest that it takes', () => {
+  const effortAt = (provider: typeof groq, model: string, reasoning_effort: string) => {
+    const { body, losses } = applyQuirks({ messages, reasoning_effort }, quirksOf(provider, model));
+    return [body.reasoning_effort, losses.map(({ why }) => why)];
+  };
+  // "`reasoning_effort` must be one of `none` or `default`"
+  assert.deepEqual(effortAt(groq, 'qwen/qwen3-32b', 'medium'), ['default', []]);
+  assert.deepEqual(effortAt(groq, 'qwen/qwen3-32b', 'high'), ['default', ['narrowed']]);
+  assert.deepEqual(effortAt(groq, 'qwen/qwen3-32b', 'none'), ['none', []]);
+  assert.deepEqual(effortAt(groq, 'openai/gpt-oss-120b', 'xhigh'), ['high', ['narrowed']]);
+  assert.deepEqual(effortAt(groq, 'openai/gpt-oss-120b', 'default'), ['medium', []]);
+  assert.deepEqual(effortAt(mistral, 'mistral-small-latest', 'medium'), ['high', ['narrowed']]);
+  assert.deepEqual(effortAt(openai, 'o3', 'none'), ['low', ['narrowed']]);
+  assert.deepEqual(effortAt(openai, 'gpt-5.1', 'minimal'), ['low', ['narrowed']]);
+  assert.deepEqual(effortAt(openai, 'gpt-5.2-chat-latest', 'high'), ['medium', ['narrowed']]);
+  assert.deepEqual(effortAt(openai, 'gpt-5-chat-latest', 'high'), [undefined, ['unsupported']]);
+  const ofResponses = quirksOf(openai, 'gpt-5.1', 'openai-responses');
+  assert.deepEqual(applyQuirks({ reasoning: { effort: 'xhigh', summary: 'auto' } }, ofResponses), {
+    body: { reasoning: { effort: 'high', summary: 'auto' } },
+    losses: [{ field: 'reasoning.effort', why: 'narrowed' }],
+  });
+  assert.deepEqual(effortAt(groq, 'llama-3.3-70b', 'high'), ['high', []], 'nobody knows its words');
+});
+
 test('Kimi from K2.5 on: sampling is fixed, so it goes', () => {
   const body: JsonObject = { messages, temperature: 0.2, top_p: 1 };
   for (const model of ['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3']) {

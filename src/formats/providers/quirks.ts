@@ -3,6 +3,7 @@ import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/forward-body.ts';
 import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 import type { Loss } from '../neutral/loss.ts';
+import { nearestEffort } from './efforts.ts';
 import { withSystemFirst } from './histories.ts';
 import { bareName } from './model-facts.ts';
 import type { ModelQuirks, ProviderQuirks, QuirksOfModel } from './provider.ts';
@@ -35,7 +36,7 @@ export function quirksOf(
   const known = byModel.get(model);
   if (known !== undefined) return known;
   if (byModel.size >= rememberedModelsMax) byModel.clear();
-  const found = narrowed(quirks, bareName(model), dialect === 'openai-chat');
+  const found = narrowed(quirks, bareName(model), dialect);
   byModel.set(model, found);
   return found;
 }
@@ -54,7 +55,8 @@ function inMessages({ fits = [] }: ProviderQuirks): ProviderQuirks {
 
 const messagesWithFits = new WeakMap<NonNullable<ProviderQuirks['fits']>, ProviderQuirks>();
 
-function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): QuirksOfModel {
+function narrowed(quirks: ProviderQuirks, name: string, dialect: DialectId): QuirksOfModel {
+  const inChat = dialect === 'openai-chat';
   const rules = (quirks.models ?? []).filter(({ pattern }) => pattern.test(name));
   const all: readonly Partial<ModelQuirks>[] = [quirks, ...rules];
   const omit = new Set(all.flatMap((one) => [...(one.omit ?? []), ...((inChat && one.omitInChat) || [])]));
@@ -69,7 +71,12 @@ function narrowed(quirks: ProviderQuirks, name: string, inChat: boolean): Quirks
     rename: Object.assign({}, ...all.map(({ rename }) => rename)),
     logprobs: quirks.logprobs && !omit.has('logprobs'),
     systemFirst: all.some((one) => one.systemFirst),
-    fits: all.flatMap((one) => [...(one.fits ?? []), ...((inChat && one.fitsInChat) || [])]),
+    fits: [
+      ...all.flatMap((one) => [...(one.fits ?? []), ...((inChat && one.fitsInChat) || [])]),
+      ...(efforts && (dialect === 'openai-chat' || dialect === 'openai-responses')
+        ? [nearestEffort(efforts, dialect)]
+        : []),
+    ],
     ...(all.some((one) => one.functions) && { functions: true }),
     ...(history && { history }),
     ...(efforts && inChat && omit.has('reasoning') && { efforts }),

@@ -279,11 +279,13 @@ function converted(callers: CallerRequest, order: EncodeOrder): EncodedBody | Ne
   };
 }
 
-/** A loss of the upstream's schema of a tool, as the neutral form names it. */
+/** A loss of the upstream's effort, or of its schema of a tool, as the neutral form names it. */
 function inChat(loss: Loss): Loss {
   return {
     ...loss,
-    field: loss.field.replace(/^(tools\[\d+\])\.(input_schema|parameters)$/, '$1.function.parameters'),
+    field: loss.field
+      .replace(/^(tools\[\d+\])\.(input_schema|parameters)$/, '$1.function.parameters')
+      .replace(/^reasoning\.effort$/, 'reasoning_effort'),
   };
 }
 
