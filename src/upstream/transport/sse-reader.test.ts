@@ -73,6 +73,14 @@ test('F13 every split point, one byte at a time too, gives the same events and t
   assert.deepEqual(readAll([...bytes].map((byte) => Buffer.of(byte))), whole);
 });
 
+test('an error that a server of llama.cpp names as a field is the data of an event', () => {
+  const events = readAll([Buffer.from('data: 1\n\nerror: {"code":400}\n\ndata: [DONE]\n\n')]);
+  assert.deepEqual(
+    events.map(({ data }) => data),
+    ['1', '{"error":{"code":400}}', '[DONE]'],
+  );
+});
+
 test('what the splitter gives to forward reads as the same events, whichever of them are hidden', () => {
   fc.assert(
     fc.property(

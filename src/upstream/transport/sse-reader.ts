@@ -149,11 +149,12 @@ class ByteSplitter implements SseSplitter {
   }
 
   /**
-   * Keeps what `data` and `event` say; comments and all other fields mean nothing here. `text`: `bytes` behind `base` as
-   * characters; null: they are not ASCII, or the line begins before it.
+   * Keeps what `data` and `event` say; comments and all other fields mean nothing here but `error`, which servers of
+   * llama.cpp of 2025 break a stream off with. `text`: `bytes` behind `base` as characters; null: they are not ASCII, or
+   * the line begins before it.
    */
   private readLine(bytes: Buffer, start: number, end: number, text: string | null = null, base = 0): void {
-    const name = bytes[start] === dataName[0] ? dataName : eventName;
+    const name = bytes[start] === dataName[0] ? dataName : bytes[start + 1] === errorName[1] ? errorName : eventName;
     const nameEnd = start + name.length;
     if (nameEnd > end || (nameEnd < end && bytes[nameEnd] !== colon)) return;
     for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return;
@@ -161,6 +162,7 @@ class ByteSplitter implements SseSplitter {
     if (from < end && bytes[from] === space) from += 1;
     const value = text === null ? bytes.toString('utf8', from, end) : text.slice(from - base, end - base);
     if (name === eventName) this.event = value;
+    else if (name === errorName) this.data = `{"error":${value}}`;
     else this.data = this.data === null ? value : `${this.data}\n${value}`;
   }
 
@@ -215,6 +217,7 @@ function withItsLf(bytes: Buffer, last: SplitEvent): Buffer {
 
 const dataName = [0x64, 0x61, 0x74, 0x61];
 const eventName = [0x65, 0x76, 0x65, 0x6e, 0x74];
+const errorName = [0x65, 0x72, 0x72, 0x6f, 0x72];
 
 /** How many of the bytes of a BOM `bytes` begins with. */
 function leadingBomBytes(bytes: Buffer): number {

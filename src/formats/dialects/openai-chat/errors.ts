@@ -262,6 +262,8 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishR
   ['function_call', 'tool-calls'],
   ['content_filter', 'content-filter'],
   ['safety', 'content-filter'],
+  // Bedrock.
+  ['guardrail_intervened', 'content-filter'],
   // Zhipu's GLM; servers in front of Gemini.
   ['sensitive', 'content-filter'],
   ['recitation', 'content-filter'],

@@ -14,6 +14,7 @@ import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageO
 import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, usual } from './decode-answer.ts';
+import { finishReasons } from './encode-answer.ts';
 import { faultInWhole, neutralFinishReason } from './errors.ts';
 import { neutralUsage } from './read-usage.ts';
 import { type Call, idPrefix, mendCall, mendPiece } from './tool-call-reader.ts';
@@ -23,6 +24,7 @@ const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false 
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
 const contentAndUsage: PassingVerdict = { ...contentOnly, usageBeside: true };
 const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
+const oddReason = /"finish_reason": ?"(?!stop"|length")/;
 
 /**
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
@@ -58,10 +60,8 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
     }
-    if (finished !== null) {
-      seen.finish(finished);
-      if (sawCalls) seen.mendReasons(chunk);
-    }
+    if (finished !== null) seen.finish(finished);
+    if ((finished !== null && sawCalls) || oddReason.test(data)) seen.mendReasons(chunk);
     if (!sawContent) sawRole ||= data.includes('"role"');
     if (content && !sawRole) seen.addRoles(chunk);
     if (content) sawContent = true;
@@ -126,10 +126,11 @@ function readWhole(
     seen.finishReason ??= stringOr(choice.finish_reason, null);
     const { content, tool_calls: calls, reasoning } = (choice.message ?? {}) as JsonObject;
     if (typeof content === 'string') seen.characters += content.length;
-    if (Array.isArray(calls) && calls.length > 0) {
-      seen.mendReason(choice);
+    const called = Array.isArray(calls) && calls.length > 0;
+    if (called || choice.finish_reason !== 'stop') seen.mendReason(choice, called, 'stop');
+    if (called) {
       for (const [place, call] of calls.entries())
-        if (isObject(call) && mendCall(call, call.id || `${idPrefix(answer.id, choice.index)}${place}`))
+        if (isObject(call) && mendCall(call, call.id || `${idPrefix(answer.id, choice.index)}${place}`, '{}'))
           seen.mended = true;
     }
     if (reasoning !== undefined) seen.mendThought(choice.message);
@@ -224,20 +225,22 @@ class SeenInPassing implements PassingFacts {
 
   mendReasons({ choices }: JsonObject): void {
     for (const choice of listIn(choices)) {
-      if (!isObject(choice)) continue;
+      if (!isObject(choice) || typeof choice.finish_reason !== 'string') continue;
       const index = typeof choice.index === 'number' ? choice.index : 0;
-      if (this.#reader?.hasCalled(index) === true) this.mendReason(choice);
+      this.mendReason(choice, this.#reader?.hasCalled(index) === true, null);
     }
   }
 
   /**
-   * Says `tool_calls` where a choice that called a tool says `stop`, as several servers do, or a word that OpenAI does not
-   * have, such as `tool_use`: clients would not run it.
+   * Says `tool_calls` where a choice that called a tool says `stop`, as several servers do: clients would not run it. SDKs
+   * of .NET and Rust throw at words that OpenAI does not have, such as `sensitive`, and at the empty one of LocalAI's
+   * chunks, which is `none`.
    */
-  mendReason(choice: JsonObject): void {
-    const { finish_reason: reason } = choice;
-    if (typeof reason !== 'string' || neutralFinishReason(reason) !== 'stop') return;
-    choice.finish_reason = 'tool_calls';
+  mendReason(choice: JsonObject, called: boolean, none: 'stop' | null): void {
+    const word = choice.finish_reason || none;
+    const reason = typeof word === 'string' ? openAiReason(word, called) : word;
+    if (reason === choice.finish_reason) return;
+    choice.finish_reason = reason;
     this.mended = true;
   }
 
@@ -289,6 +292,13 @@ class SeenInPassing implements PassingFacts {
   get outputTokensSeen(): number {
     return estimatedTokens(this.characters);
   }
+}
+
+/** OpenAI's word for `word`. */
+function openAiReason(word: string, called: boolean): string {
+  const reason = neutralFinishReason(word);
+  if (reason === 'stop' && called) return finishReasons['tool-calls'];
+  return reason === null || word === 'function_call' ? word : finishReasons[reason];
 }
 
 /** True for a named event that only this server has, such as a sign of life: chunks have no name. */

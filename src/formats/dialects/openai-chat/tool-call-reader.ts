@@ -146,12 +146,14 @@ export function mendPiece(piece: JsonObject, { place, unique }: Readonly<Call>):
   return mendCall(piece, begins ? unique : piece.id) || misplaced;
 }
 
-/** Gives a forwarded call its id, and its arguments as the text that clients read. True if it changed. */
-export function mendCall(call: JsonObject, id: JsonValue | undefined): boolean {
-  const args = objectIn(call.function).arguments;
-  if (call.id === id && !isObject(args)) return false;
+/** Gives a forwarded call its id, and its arguments as the text that clients read: `none` for none. True if it changed. */
+export function mendCall(call: JsonObject, id: JsonValue | undefined, none?: string): boolean {
+  const called = isObject(call.function) ? call.function : null;
+  const given = called?.arguments ?? null;
+  const args = isObject(given) ? JSON.stringify(given) : (given ?? none ?? null);
+  if (call.id === id && args === given) return false;
   if (id !== undefined) call.id = id;
-  if (isObject(args)) objectIn(call.function).arguments = JSON.stringify(args);
+  if (called !== null && args !== given) called.arguments = args;
   return true;
 }
 

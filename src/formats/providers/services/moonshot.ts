@@ -1,3 +1,4 @@
+import { listIn, objectIn } from '../../../kernel/json.ts';
 import { thinkingDisabled, withoutThoughts } from '../forced-calls.ts';
 import { inTurn, withoutThoughtsAlone, withSystemForDeveloper, withThoughtsBesideCalls } from '../histories.ts';
 import { openAiLike } from '../openai-like.ts';
@@ -14,6 +15,8 @@ export const moonshot = openAiLike({
   speaksToo: ['openai-responses', 'anthropic-messages'],
   paths: { messages: { fromOrigin: '/anthropic/v1/messages' } },
   tooLong: [/exceeded model token limit: (?<most>\d+)(?: \(requested: (?<sent>\d+)\))?/i],
+  // Its streams have it in their last choice.
+  usageOf: ({ usage, choices }) => usage ?? objectIn(listIn(choices)[0]).usage,
   quirks: {
     history: inTurn(withSystemForDeveloper, withoutThoughtsAlone, withThoughtsBesideCalls),
     rename: { max_completion_tokens: 'max_tokens' },
