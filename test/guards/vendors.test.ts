@@ -203,11 +203,12 @@ for (const [name, { path, auth, body, hit, miss, masked }] of Object.entries(ven
     const { status, text, guard } = await ask(name);
     assert.equal(status, 200, text);
     assert.equal(guard, `${name}=pass; scanned=100%`);
-    const [call] = service.calls;
-    assert.equal(call!.path, path);
-    assert.match(String(call!.headers['content-type']), /^application\/json/);
-    auth(call!);
-    assert.deepEqual(JSON.parse(call!.body), body);
+    // What an earlier test gave up on may arrive now.
+    const call = service.calls.find((one) => one.path === path);
+    assert.ok(call, `none of ${service.calls.map((one) => one.path).join(', ')} is ${path}`);
+    assert.match(String(call.headers['content-type']), /^application\/json/);
+    auth(call);
+    assert.deepEqual(JSON.parse(call.body), body);
   });
 
   test(`${name}: a hit blocks, in requests and in answers`, async () => {
@@ -249,7 +250,8 @@ test('a text beyond what one request takes is asked about in pieces', async () =
   const json = { model: 'azure-content-safety', messages: [{ role: 'user', content: words }] };
   const response = await gateway.fetch('/v1/chat/completions', { json });
   assert.equal(response.status, 200, await response.text());
-  const texts = service.calls.map(({ body }) => (JSON.parse(body) as { text: string }).text);
+  const asked = service.calls.filter(({ path }) => path === vendors['azure-content-safety']!.path);
+  const texts = asked.map(({ body }) => (JSON.parse(body) as { text: string }).text);
   assert.ok(texts.length === 3 && texts.every(({ length }) => length <= 10_000));
   assert.equal(texts.join(''), words);
 });

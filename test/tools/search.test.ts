@@ -273,7 +273,11 @@ test('a search of less time than a page may take reads what it can in it; a page
     fetch: { allow_private: [new URL(site.url).host] },
     tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
   });
-  const { status, headers, body } = await search(gateway, { query: 'otters', timeout: 3_000, scrapeOptions: {} });
+  // A busy machine may need longer than 2 s for a page that answers.
+  const searched = (timeout: number) => search(gateway, { query: 'otters', timeout, scrapeOptions: {} });
+  const inTwoS = await searched(2_000);
+  const isRead = inTwoS.body.data?.web[0].markdown !== undefined;
+  const { status, headers, body } = isRead ? inTwoS : await searched(30_000);
   assert.equal(status, 200, JSON.stringify(body));
   const [read, silent] = body.data.web;
   assert.match(read.markdown, /Words about otters/);
