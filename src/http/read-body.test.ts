@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
-import { bodyParts } from './read-body.ts';
+import { type TestContext, test } from 'node:test';
+import type { Failure } from '../kernel/failure.ts';
+import { BodyPace, bodyParts } from './read-body.ts';
 
 const kb = 1024;
 const mb = 1024 * kb;
@@ -29,6 +30,64 @@ test('memory that was given stays the giver\u2019s', () => {
   parts.giveBack();
   assert.equal(given.length, 2 * mb);
 });
+
+for (const { what, limitBytes, wholeMin } of [
+  { what: 'ten minutes', limitBytes: 10 * mb, wholeMin: 10 },
+  { what: 'as long as the largest takes at 64 KB/s', limitBytes: 64 * kb * 60 * 25, wholeMin: 25 },
+]) {
+  test(`a body may take ${what}, and is refused once`, (t) => {
+    const { came, pass, refusals } = paced(t, limitBytes);
+    for (let minutes = 0; minutes < wholeMin - 1; minutes += 0.5) {
+      came(64 * kb);
+      pass(30_000);
+    }
+    came(64 * kb);
+    pass(59_000);
+    assert.deepEqual(refusals(), []);
+    came(64 * kb);
+    pass(1_001);
+    const message = `The request body took longer than ${wholeMin} min to arrive.`;
+    assert.deepEqual(refusals(), [{ kind: 'request-timeout', message }]);
+    pass(3_600_000);
+    assert.equal(refusals().length, 1);
+  });
+}
+
+test('a body that brings less than 64 KB in a minute is refused once; one that is there is not', (t) => {
+  const { came, pass, refusals, pace } = paced(t, 10 * mb);
+  came(64 * kb - 1);
+  pass(30_000);
+  came(1);
+  pass(59_999);
+  assert.deepEqual(refusals(), [], 'the minute begins anew with each 64 KB');
+  came(64 * kb - 1);
+  pass(1);
+  assert.match(JSON.stringify(refusals()), /less than 64 KB in 60 s/);
+  pass(3_600_000);
+  assert.equal(refusals().length, 1);
+  pace.end();
+
+  const there = paced(t, 10 * mb);
+  there.came(64 * kb);
+  there.pace.end();
+  there.pass(3_600_000);
+  assert.deepEqual(there.refusals(), []);
+});
+
+/** A body of which no more comes than the test says, over a clock that stands still. */
+function paced(t: TestContext, limitBytes: number) {
+  t.mock.timers.reset();
+  t.mock.timers.enable({ apis: ['setTimeout', 'setImmediate'] });
+  const refused: Failure[] = [];
+  const pace = new BodyPace({ complete: false }, limitBytes, (failure) => refused.push(failure));
+  t.mock.timers.tick(0);
+  return {
+    pace,
+    came: (bytes: number) => pace.came(bytes),
+    pass: (ms: number) => t.mock.timers.tick(ms),
+    refusals: () => refused,
+  };
+}
 
 function same(size: number, count: number): number[] {
   return new Array<number>(count).fill(size);

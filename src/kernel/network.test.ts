@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createNetworkSet, parseNetwork, parsePlace, plainAddress } from './network.ts';
+import { clientNetwork, createNetworkSet, parseNetwork, parsePlace, plainAddress } from './network.ts';
 
 test('an address or network is read; IPv4 wrapped in IPv6 is IPv4', () => {
   assert.deepEqual(parseNetwork('10.0.0.0/8'), { address: '10.0.0.0', family: 'ipv4', prefixBits: 8 });
@@ -54,4 +54,13 @@ test('a place is a host with its port, as URLs write it', () => {
   for (const none of ['127.0.0.1', 'a:0', 'a:65536', 'a:b', ':80', 'http://a:80', 'a/b:80', 'u@a:80', '::1:80', '']) {
     assert.equal(parsePlace(none), null, none);
   }
+});
+
+test('clients of one /64 are one network, however they write it; each IPv4 address is its own', () => {
+  for (const address of ['2001:db8:0:7::1', '2001:DB8:0:7:aaaa:bbbb:cccc:dddd', '2001:0db8::7:1:2:3:4'])
+    assert.equal(clientNetwork(address), '2001:db8:0:7', address);
+  assert.equal(clientNetwork('2001:db8::1'), '2001:db8:0:0');
+  assert.equal(clientNetwork('::1'), '0:0:0:0');
+  assert.equal(clientNetwork('fe80::'), 'fe80:0:0:0');
+  assert.deepEqual([clientNetwork('192.0.2.7'), clientNetwork(null)], ['192.0.2.7', '']);
 });

@@ -181,7 +181,7 @@ describe('liars are not taken for a server', () => {
 });
 
 test('the probe reaches loopback only, and gives up at its bounds', async () => {
-  const bounds = { timeoutMs: 100, bodyBytesMax: 64 };
+  const bounds = { timeoutMs: patientMs, bodyBytesMax: 64 };
   const { port } = await serve((request, response) => response.end('x'.repeat(request.url === '/big' ? 65 : 64)));
   const other = await serve((_, response) => response.end('x'), '127.0.0.2');
   const elsewhere = [`http://127.0.0.2:${other.port}/`, `http://localhost:${port}/`, `https://127.0.0.1:${port}/`];

@@ -2,27 +2,51 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rulesOf } from './model-rules.ts';
 
-const cases: Readonly<Record<string, [thinking: string, sampling: string, forcedTool: string, jsonSchema: string]>> = {
-  'claude-instant-1.2': ['none', 'all', 'accepted', 'none'],
-  'claude-3-5-sonnet-20241022': ['none', 'all', 'accepted', 'none'],
-  'claude-3-7-sonnet-20250219': ['budget', 'all', 'accepted', 'none'],
-  // The date is not a minor version.
-  'claude-sonnet-4-20250514': ['budget', 'all', 'accepted', 'none'],
-  'claude-sonnet-4@20250514': ['budget', 'all', 'accepted', 'none'],
-  'us.anthropic.claude-sonnet-4-5-20250929-v1:0': ['budget', 'one-of-temperature-and-top-p', 'accepted', 'native'],
-  'claude-haiku-4-5-20251001': ['budget', 'one-of-temperature-and-top-p', 'accepted', 'native'],
-  'claude-opus-4-6': ['budget', 'one-of-temperature-and-top-p', 'accepted', 'native'],
-  'claude-opus-4-7': ['adaptive', 'none', 'accepted', 'native'],
-  'anthropic/claude-opus-5': ['adaptive', 'none', 'accepted', 'native'],
-  'claude-sonnet-5-5': ['adaptive', 'none', 'refused', 'native'],
-  'claude-fable-5-1': ['adaptive', 'none', 'refused', 'native'],
-  'claude-haiku-5.5': ['adaptive', 'none', 'accepted', 'native'],
-  'some-imitator': ['budget', 'all', 'accepted', 'none'],
-};
+/** By the order of `ModelRules`; a date is not a minor version. */
+const cases = `
+  claude-instant-1.2 none | refused | refused | absent | while-thinking | all | accepted | none | accepted | refused
+  claude-3-5-sonnet-20241022 none | refused | refused | absent | while-thinking | all | accepted | none | accepted | refused
+  claude-3-7-sonnet-20250219 budget | refused | refused | absent | while-thinking | all | accepted | none | accepted | refused
+  claude-sonnet-4-20250514 budget | refused | refused | absent | while-thinking | all | accepted | none | accepted | refused
+  claude-sonnet-4@20250514 budget | refused | refused | absent | while-thinking | all | accepted | none | accepted | refused
+  us.anthropic.claude-sonnet-4-5-20250929-v1:0 budget | refused | refused | absent | while-thinking | one-of-temperature-and-top-p | accepted | native | accepted | refused
+  claude-haiku-4-5-20251001 budget | refused | refused | absent | while-thinking | one-of-temperature-and-top-p | accepted | native | accepted | refused
+  claude-opus-4-5 budget | refused | accepted | absent | while-thinking | one-of-temperature-and-top-p | accepted | native | accepted | refused
+  claude-sonnet-4-6 budget | accepted | accepted | absent | while-thinking | one-of-temperature-and-top-p | accepted | native | refused | refused
+  claude-opus-4-6 budget | accepted | accepted | absent | while-thinking | one-of-temperature-and-top-p | accepted | native | refused | refused
+  claude-opus-4-7 adaptive | accepted | accepted | absent | accepted | none | accepted | native | refused | refused
+  claude-opus-4-8 adaptive | accepted | accepted | absent | accepted | none | accepted | native | refused | accepted
+  claude-opus-4-10 adaptive | accepted | accepted | absent | accepted | none | accepted | native | refused | accepted
+  claude-sonnet-5 adaptive | accepted | accepted | disabled | accepted | none | accepted | native | refused | accepted
+  claude-haiku-5 budget | refused | refused | absent | while-thinking | one-of-temperature-and-top-p | accepted | native | refused | accepted
+  anthropic/claude-opus-5 adaptive | accepted | accepted | disabled | accepted | none | accepted | native | refused | accepted
+  claude-fable-5 adaptive | accepted | accepted | effort-low | accepted | none | accepted | native | refused | accepted
+  claude-fable-5-1 adaptive | accepted | accepted | effort-low | accepted | none | refused | native | refused | accepted
+  claude-sonnet-5-5 adaptive | accepted | accepted | between_tools | accepted | none | refused | native | refused | accepted
+  claude-haiku-5.5 adaptive | accepted | accepted | disabled | accepted | none | accepted | native | refused | accepted
+  claude-opus-5-5 adaptive | accepted | accepted | effort-low | accepted | none | refused | native | refused | accepted
+  some-imitator budget | accepted | accepted | absent | accepted | all | accepted | none | accepted | refused
+`;
 
-for (const [model, expected] of Object.entries(cases)) {
+for (const row of cases.trim().split('\n')) {
+  const [model = '', ...expected] = row.trim().split(/ \| | /);
   test(`rules of ${model}`, () => {
-    const rules = rulesOf(model);
-    assert.deepEqual([rules.thinking, rules.sampling, rules.forcedTool, rules.jsonSchema], expected);
+    const { thinking, adaptive, effort, thinkingOff, thoughtsInLoop, ...rules } = rulesOf(model);
+    const { sampling, forcedTool, jsonSchema, prefill, systemInMessages } = rules;
+    assert.deepEqual(
+      [
+        thinking,
+        adaptive,
+        effort,
+        thinkingOff,
+        thoughtsInLoop,
+        sampling,
+        forcedTool,
+        jsonSchema,
+        prefill,
+        systemInMessages,
+      ],
+      expected,
+    );
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeContents, sealSignature } from './decode-messages.ts';
+import { decodeContents, responsesFollowCalls, sealSignature } from './decode-messages.ts';
 import { callersWord } from './read-request.ts';
 
 test("a model's turn sent back in the pieces of its stream is one thought with its proof, one text, its calls", () => {
@@ -67,4 +67,25 @@ test('fields are named by the contents that the caller wrote, whatever stands be
 test('thoughts of earlier turns that are left out are not told as the wish for new ones', () => {
   assert.equal(callersWord('thinking', 0), 'contents.thought');
   assert.equal(callersWord('reasoning_effort', 0), 'generationConfig.thinkingConfig');
+});
+
+test('each response needs a call of its name before it that no other response answers', () => {
+  const call = (name: string) => ({ functionCall: { name, args: {} } });
+  const response = (name: string) => ({ functionResponse: { name, response: { ok: true } } });
+  const contents = (...turns: object[][]) =>
+    turns.map((parts, at) => ({ role: at % 2 === 0 ? 'model' : 'user', parts }));
+  assert.equal(responsesFollowCalls(contents([call('a'), call('a'), call('b')], [response('b'), response('a')])), null);
+  const twice = contents(
+    [call('a'), call('a'), call('b')],
+    [response('a'), response('a')],
+    [call('a')],
+    [response('a')],
+  );
+  assert.equal(responsesFollowCalls(twice), null);
+  for (const [wrong, place] of [
+    [contents([call('a')], [response('b')]), 'contents[1].parts[0]'],
+    [contents([call('a')], [response('a'), response('a')]), 'contents[1].parts[1]'],
+    [contents([response('a')], [call('a')]), 'contents[0].parts[0]'],
+  ] as const)
+    assert.match(JSON.stringify(responsesFollowCalls(wrong)), new RegExp(`${RegExp.escape(place)}.functionResponse`));
 });
