@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { until } from '../../../test/until.ts';
 import { connect, unavailable } from './database.ts';
 
 test('sums run without JIT and in memory on every connection, also after the server came back', {
@@ -40,4 +41,30 @@ test('a report that PostgreSQL has no time for says what to do, since another tr
     await run('SELECT pg_sleep(5)');
   });
   await assert.rejects(unavailable(slow), /PostgreSQL was not done in time; a report over less time may be/);
+});
+
+test('a database of few connections keeps them for requests: those of polls that idle are given up', {
+  skip: postgresMissing,
+}, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = new URL(postgres.newDatabase());
+  const administrator = await connect(url.href, patientPools);
+  await administrator.rest.run('CREATE ROLE few LOGIN CONNECTION LIMIT 4');
+  await administrator.close();
+  url.username = 'few';
+  const database = await connect(url.href, patientPools);
+  t.after(() => database.close());
+  await Promise.all(Array.from({ length: 4 }, () => database.rest.run('SELECT pg_sleep(0.05)')));
+  const refused = database.opens.transaction('write', (run) => run('SELECT 1'));
+  await assert.rejects(unavailable(refused), /PostgreSQL has no connection left: raise its limit, or that of its user/);
+  await until('a request has a connection', () =>
+    database.opens
+      .transaction('write', (run) => run('SELECT 1'))
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  // All that requests need have room beside it.
+  for (const one of [database.closes, database.keys, database.rest]) await one.run('SELECT 1');
 });

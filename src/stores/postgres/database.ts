@@ -117,7 +117,7 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
   const onAnswer = () => {
     for (const listener of listeners) listener();
   };
-  const pool = (max: number, statementTimeoutMs: number, onConnect?: PoolConfig['onConnect']): Connections => {
+  const pool = (max: number, statementTimeoutMs: number, onConnect?: PoolConfig['onConnect']) => {
     const made = new pg.Pool({
       ...shared,
       max,
@@ -129,13 +129,22 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);
-    return connectionsOf(made, onAnswer, pooled ? statementTimeoutMs : null);
+    return { made, connections: connectionsOf(made, onAnswer, onFull, pooled ? statementTimeoutMs : null) };
   };
+  const rest = pool(sizes.rest, restStatementTimeoutMs, (client) => client.query(forSums));
+  // Polls would keep theirs open for good, while a server of few connections has none left for requests.
+  function onFull(): void {
+    for (let idle = rest.made.idleCount; idle > 0; idle--)
+      rest.made.connect().then(
+        (client) => client.release(true),
+        () => {},
+      );
+  }
   return {
-    opens: pool(sizes.opens, openStatementTimeoutMs),
-    closes: pool(sizes.closes, closeStatementTimeoutMs),
-    keys: pool(sizes.keys, restStatementTimeoutMs),
-    rest: pool(sizes.rest, restStatementTimeoutMs, (client) => client.query(forSums)),
+    opens: pool(sizes.opens, openStatementTimeoutMs).connections,
+    closes: pool(sizes.closes, closeStatementTimeoutMs).connections,
+    keys: pool(sizes.keys, restStatementTimeoutMs).connections,
+    rest: rest.connections,
     place: placeOf(url),
     onAnswer: (listener) => void listeners.push(listener),
     async close() {
@@ -149,11 +158,12 @@ function withoutPgbouncer(url: string): string {
 }
 
 /** `timeoutMs`: bound of each statement, which transactions set for themselves; null: their connections have one. */
-function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | null): Connections {
+function connectionsOf(pool: PgPool, onAnswer: () => void, onFull: () => void, timeoutMs: number | null): Connections {
+  const refused = refusedBy(onFull);
   const bound = timeoutMs === null ? '' : ` SET LOCAL statement_timeout = ${timeoutMs};`;
   const names = timeoutMs === null ? 'named' : 'unnamed';
   async function begin(kind: TransactionKind): Promise<Transaction> {
-    const client = await pool.connect();
+    const client = await pool.connect().catch(refused);
     /** Id of a transaction that writes; null: it only reads. */
     let id: number | null = null;
     try {
@@ -201,7 +211,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | n
   }
 
   return {
-    run: runOver(pool, onAnswer, names),
+    run: <R>(...query: Parameters<Run>) => runOver(pool, onAnswer, names)<R>(...query).catch(refused),
     begin,
     async transaction(kind, work) {
       const transaction = await begin(kind);
@@ -216,6 +226,14 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, timeoutMs: number | n
       await transaction.end('commit');
       return result;
     },
+  };
+}
+
+/** Passes an error on, and says so where the server has no connection left. */
+function refusedBy(onFull: () => void) {
+  return (error: unknown): never => {
+    if (sqlState(error) === '53300') onFull();
+    throw error;
   };
 }
 
@@ -311,6 +329,7 @@ export function reasonOf(error: unknown): string {
   const state = sqlState(error);
   // It was cancelled at its time limit.
   if (state === '57014') return 'PostgreSQL was not done in time; a report over less time may be';
+  if (state === '53300') return 'PostgreSQL has no connection left: raise its limit, or that of its user';
   if (state !== null) return `PostgreSQL refuses it (SQLSTATE ${state})`;
   return 'PostgreSQL cannot be reached';
 }
