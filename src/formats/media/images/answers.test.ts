@@ -100,7 +100,7 @@ for (const [format, body, expected] of answers) {
     const read = imageFormats[format].decode(body);
     if (typeof expected === 'string') {
       assert.ok('class' in read, JSON.stringify(read));
-      assert.match(`${read.class}: ${read.message}`, new RegExp(RegExp.escape(expected)));
+      assert.ok(`${read.class}: ${read.message}`.includes(expected), `${read.class}: ${read.message}`);
     } else {
       assert.ok('images' in read, JSON.stringify(read));
       assert.deepEqual(read.images, expected);
