@@ -129,16 +129,17 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);
-    return { made, connections: connectionsOf(made, onAnswer, onFull, pooled ? statementTimeoutMs : null) };
+    return { made, connections: connectionsOf(made, onAnswer, refused, pooled ? statementTimeoutMs : null) };
   };
   const rest = pool(sizes.rest, restStatementTimeoutMs, (client) => client.query(forSums));
   // Polls would keep theirs open for good, while a server of few connections has none left for requests.
-  function onFull(): void {
-    for (let idle = rest.made.idleCount; idle > 0; idle--)
+  function refused(error: unknown): never {
+    for (let idle = sqlState(error) === '53300' ? rest.made.idleCount : 0; idle > 0; idle--)
       rest.made.connect().then(
         (client) => client.release(true),
         () => {},
       );
+    throw error;
   }
   return {
     opens: pool(sizes.opens, openStatementTimeoutMs).connections,
@@ -157,9 +158,11 @@ function withoutPgbouncer(url: string): string {
   return url.replace(/([?&])pgbouncer=true(&|$)/, (_, before, behind) => (behind === '' ? '' : before));
 }
 
+/** Passes on why a server refused a connection, or a statement. */
+type Refused = (error: unknown) => never;
+
 /** `timeoutMs`: bound of each statement, which transactions set for themselves; null: their connections have one. */
-function connectionsOf(pool: PgPool, onAnswer: () => void, onFull: () => void, timeoutMs: number | null): Connections {
-  const refused = refusedBy(onFull);
+function connectionsOf(pool: PgPool, onAnswer: () => void, refused: Refused, timeoutMs: number | null): Connections {
   const bound = timeoutMs === null ? '' : ` SET LOCAL statement_timeout = ${timeoutMs};`;
   const names = timeoutMs === null ? 'named' : 'unnamed';
   async function begin(kind: TransactionKind): Promise<Transaction> {
@@ -226,14 +229,6 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, onFull: () => void, t
       await transaction.end('commit');
       return result;
     },
-  };
-}
-
-/** Passes an error on, and says so where the server has no connection left. */
-function refusedBy(onFull: () => void) {
-  return (error: unknown): never => {
-    if (sqlState(error) === '53300') onFull();
-    throw error;
   };
 }
 
