@@ -103,7 +103,7 @@ export async function openGatewayOf(
   const { env } = process;
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
   const { openGateway } = await import('./gateway.ts');
-  return openGateway({
+  const gateway = await openGateway({
     ...parts,
     ...more,
     env,
@@ -112,6 +112,12 @@ export async function openGatewayOf(
     checkConfig: (text) =>
       checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
   });
+  if (Object.keys(env).some((name) => /^https?_proxy$/i.test(name))) {
+    const { environmentProxies } = await import('../upstream/transport/proxy.ts');
+    const { leadFetches } = await import('../upstream/transport/fetch-agent.ts');
+    leadFetches(environmentProxies(env));
+  }
+  return gateway;
 }
 
 /** Prints the start table. */

@@ -34,7 +34,7 @@ export function createAuthorizationFetch(
   const lookup = createLookup();
   const connectTo = (origin: URL) =>
     written.has(origin.origin)
-      ? createConnect(origin, { lookup, proxy: proxyOf(origin) })
+      ? createConnect(origin, { lookup, proxy: proxyOf(origin), tunnel: 'always' })
       : guardedConnect(origin, createFetchGuard(rules(), resolve));
   const http = createMcpFetch({ connectTo, bytesMax });
   return {

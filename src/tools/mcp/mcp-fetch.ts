@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { Agent, type buildConnector, fetch } from 'undici';
+import { fetch } from 'undici';
 import type { JsonWidth } from '../../kernel/json.ts';
 import { loopWidthMax } from '../../kernel/parse-object.ts';
 import type { Connect } from '../../upstream/transport/connect.ts';
+import { fetchAgent } from '../../upstream/transport/fetch-agent.ts';
 import { boundedAnswer, type Received } from './bounded-answer.ts';
 import type { CallNews } from './call-news.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
@@ -39,7 +40,6 @@ export interface McpFetchOptions {
   width?: JsonWidth;
 }
 
-const connectTimeoutMs = 5_000;
 /** Bound on messages that no call waits for, such as a cancellation. */
 const messageTimeoutMs = 10_000;
 const headerBytesMax = 16 * 1024;
@@ -48,17 +48,7 @@ const requestsMax = 256;
 
 /** Connections are kept between calls, and there are as many as concurrent calls. */
 export function createMcpFetch({ connectTo, bytesMax, width = loopWidthMax }: McpFetchOptions): McpFetch {
-  const agent = new Agent({
-    connect({ protocol, host }: buildConnector.Options, connected: buildConnector.Callback) {
-      connectTo(new URL(`${protocol}//${host}`))(connectTimeoutMs, (error, socket) => {
-        if (socket === null) connected(error!, null);
-        else connected(null, socket);
-      });
-    },
-    allowH2: false,
-    maxHeaderSize: headerBytesMax,
-    keepAliveTimeout: 30_000,
-  });
+  const agent = fetchAgent(connectTo, { maxHeaderSize: headerBytesMax, keepAliveTimeout: 30_000 });
 
   return {
     async fetch(url, init = {}) {

@@ -72,7 +72,7 @@ export function createUpstreamServers(parts: UpstreamServersParts): UpstreamServ
         ]);
       if (http !== null) return http;
       // The operator named it: it may be in the private network.
-      const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin) });
+      const connectTo = (origin: URL) => createConnect(origin, { lookup, proxy: proxyOf(origin), tunnel: 'always' });
       http = createMcpFetch({ connectTo, bytesMax, width: messageWidth });
       if (login === 'none' && oauth === undefined) return http;
       toIssuer = createAuthorizationFetch(parts, writtenOrigins(config));
