@@ -530,6 +530,37 @@ test('custom tools reach services that know functions alone as functions, and th
   assert.deepEqual([kept.tools, kept.tool_choice, kept.messages], [[patch], asked.tool_choice, messages]);
 });
 
+test('calls of a custom tool that is listed no more are calls of a function, too', async () => {
+  const made = { id: 'call00001', type: 'custom', custom: { name: 'patch', input: '*** Begin' } };
+  const messages = [
+    question,
+    { role: 'assistant', content: null, tool_calls: [made] },
+    { role: 'tool', tool_call_id: made.id, content: 'Done' },
+  ];
+  const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }];
+  for (const asked of [{ messages }, { messages, tools }]) {
+    const { body } = await sent({ ...asked, model: 'groq' });
+    const [call] = (body.messages as { tool_calls: { type: string; function: JsonObject }[] }[])[1]!.tool_calls;
+    assert.deepEqual(call!.function, { name: 'patch', arguments: '{"input":"*** Begin"}' });
+    assert.equal(call!.type, 'function');
+    const { body: kept } = await sent({ ...asked, model: 'openai' });
+    assert.deepEqual(kept.messages, messages);
+  }
+});
+
+test('a grammar of a custom tool that a function cannot hold the model to is named', async () => {
+  const grammar = { syntax: 'lark', definition: 'start: "x"' };
+  const custom = { name: 'patch', format: { type: 'grammar', grammar } };
+  const weather = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } };
+  const asked = { messages: [question], tools: [weather, { type: 'custom', custom }] };
+  for (const model of ['groq', 'anthropic']) {
+    const { body, dropped } = await sent({ ...asked, model });
+    assert.match(JSON.stringify(body.tools), /must follow this lark grammar/);
+    assert.equal(dropped, 'tools[1].custom.format', model);
+  }
+  assert.equal((await sent({ ...asked, model: 'openai' })).dropped, null);
+});
+
 test('a schema beside JSON mode is the schema of the answer where services refuse or ignore it there', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } };
   const format = { type: 'json_object', schema };

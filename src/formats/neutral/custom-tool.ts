@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { Loss } from './loss.ts';
 import type { NeutralRequest, NeutralTool } from './request.ts';
 
 interface CustomTool {
@@ -37,11 +38,18 @@ export function withoutCustomTools(request: NeutralRequest): NeutralRequest {
   return {
     ...request,
     ...(request.tools && { tools: request.tools.map(({ custom: _, ...tool }) => tool) }),
+    lost: [...(request.lost ?? []), ...grammarsIn(request.tools ?? [])],
     messages: request.messages.map((message) => ({
       ...message,
       parts: message.parts.map((part) => (part.type === 'tool-call' && part.custom ? { ...part, custom: true } : part)),
     })),
   };
+}
+
+function grammarsIn(tools: readonly NeutralTool[]): Loss[] {
+  return tools.flatMap(({ custom }) =>
+    isGrammar(custom?.format) ? [{ field: `${custom.path}.format`, why: 'unsupported' }] : [],
+  );
 }
 
 export function isGrammar(format: JsonValue | undefined): format is JsonObject {

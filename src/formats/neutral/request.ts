@@ -103,9 +103,10 @@ export interface NeutralTool {
   /**
    * A tool that takes text, not JSON, where a dialect knows such; `format` is what the text must be, `description` the
    * caller's own. Elsewhere it is the function that `parameters` and the other description say: one string, `input`. `of`:
-   * the dialect of chat completions has it so too, as the caller does; absent: most providers of that dialect do not.
+   * the dialect of chat completions has it so too, as the caller does, who has it at `path`; absent: most providers of that
+   * dialect do not.
    */
-  custom?: { format?: JsonObject; description?: string; of?: 'openai-chat' };
+  custom?: { format?: JsonObject; description?: string; of?: 'openai-chat'; path?: string };
 }
 
 export type NeutralToolChoice =

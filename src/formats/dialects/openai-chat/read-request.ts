@@ -21,7 +21,7 @@ import {
 import { someExtras } from '../request-extras.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { fittingEffort } from './effort.ts';
-import { checkRequest, customEcho, reasoningOf, requestFields, toolsBeyond } from './request-fields.ts';
+import { checkRequest, customCalls, customEcho, reasoningOf, requestFields, toolsBeyond } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { type ChatRequest, openAiChatId } from './wire.ts';
@@ -54,7 +54,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
       vendors === null
         ? null
         : extrasOf(request, vendors),
-    ...(tools != null && vendors === null && customEcho(tools)),
+    ...(vendors === null && ((tools != null && customEcho(tools)) || customCalls(request.messages))),
     ...(request.functions != null && vendors === null && olderTools),
     neutral: () => toNeutral(request),
     forward: (target) => prepareForTarget(raw, request, scan, target),

@@ -147,10 +147,11 @@ function putStop(request: NeutralRequest, { stop }: ChatRequest): undefined {
 
 function putTools(request: NeutralRequest, body: ChatRequest): undefined {
   const tools: NeutralTool[] = [];
-  for (const tool of body.tools ?? []) {
+  for (const [at, tool] of (body.tools ?? []).entries()) {
     if (tool.function !== undefined && tool.type === 'function')
       tools.push(neutralTool(tool.function, tool.cache_control));
-    else if (tool.custom !== undefined && tool.type === 'custom') tools.push(flatCustomTool(tool.custom));
+    else if (tool.custom !== undefined && tool.type === 'custom')
+      tools.push(flatCustomTool(tool.custom, `tools[${at}].custom`));
   }
   for (const definition of body.functions ?? []) tools.push(neutralTool(definition, undefined));
   const allowed = allowedNames(body.tool_choice);
@@ -176,10 +177,10 @@ function neutralTool(definition: ChatFunction, cache: JsonObject | undefined): N
 }
 
 /** Grammars are one level deeper than in Responses, whose form the neutral one has. */
-function flatCustomTool({ format, ...custom }: JsonObject & { name: string }): NeutralTool {
+function flatCustomTool({ format, ...custom }: JsonObject & { name: string }, path: string): NeutralTool {
   const flat = isObject(format) && isObject(format.grammar) ? { type: 'grammar', ...format.grammar } : format;
   const tool = customTool({ ...custom, ...(isObject(flat) && { format: flat }) });
-  return { ...tool, custom: { ...tool.custom, of: openAiChatId } };
+  return { ...tool, custom: { ...tool.custom, of: openAiChatId, path } };
 }
 
 function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
@@ -261,8 +262,15 @@ export function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
 /** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
 export function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondFormat: 'functions' } | null {
   const customTools = tools.flatMap(({ type, custom }) => (type === 'custom' && custom ? [custom.name] : []));
-  return customTools.length === 0 ? null : { echo: { customTools }, beyondFormat: 'functions' };
+  return customTools.length === 0 ? null : { echo: { customTools }, ...asFunctions };
 }
+
+/** For earlier calls of tools that take text, which may be listed no more; null: there are none. */
+export function customCalls(messages: ChatRequest['messages']): { beyondFormat: 'functions' } | null {
+  return messages.some(({ tool_calls: calls }) => calls?.some(({ type }) => type === 'custom')) ? asFunctions : null;
+}
+
+const asFunctions = { beyondFormat: 'functions' } as const;
 
 const efforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const modelName = v.stringOf(1, 256);

@@ -192,7 +192,7 @@ function vendorTools(vendorFields: JsonObject): JsonObject[] {
 
 function encodeTool(tool: NeutralTool): JsonObject {
   if (tool.custom !== undefined) {
-    const { of: _, ...custom } = tool.custom;
+    const { of: _, path: _path, ...custom } = tool.custom;
     return { type: 'custom', name: tool.name, ...custom };
   }
   const described = tool.description === undefined ? {} : { description: tool.description };

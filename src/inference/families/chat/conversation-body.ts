@@ -156,7 +156,8 @@ function bodyOf(conversation: ReadConversation, named: readonly NamedObject[]): 
     const withItems = order.items === undefined ? request : (request.withItems?.(order.items) ?? request);
     const { beyondFormat: beyond } = request;
     const fitsFormat = beyond === undefined || (beyond === 'functions' && fitOf(order).quirks.functions === true);
-    const isMended = !fitsFormat && beyond === 'functions' && order.dialect === 'openai-chat';
+    const takesText = order.dialect === 'openai-responses' || (order.dialect === dialectId && fitsFormat);
+    const isMended = beyond === 'functions' && !takesText;
     const readable = isMended ? { ...withItems, neutral: () => withoutCustomTools(withItems.neutral()) } : withItems;
     const isForwarded = order.dialect === dialectId && order.turn === undefined && fitsFormat;
     const isAsItCame = isForwarded && !(order.inNetwork === true && namesMedia(conversation));
