@@ -85,7 +85,8 @@ function written(change: () => void): void {
   try {
     change();
   } catch (error) {
-    refuseWithoutRoom(error, 'The secret of the data folder stays as it is: the disk is full, read-only or failed.');
+    const why = 'the disk is full, read-only or failed, or the file belongs to another user';
+    refuseWithoutRoom(error, `The secret of the data folder stays as it is: ${why}.`);
   }
 }
 

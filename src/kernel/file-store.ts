@@ -41,9 +41,11 @@ export function isFileName(name: string): boolean {
 
 /**
  * Throws a `FailureError` (503) with `message` where the disk takes nothing: it is full, it failed or is read-only (for
- * which mkdir says ENOENT), or the folder is gone. Throws any other error as it is.
+ * which mkdir says ENOENT), the folder is gone, or this user may not write it. Throws any other error as it is.
  */
 export function refuseWithoutRoom(error: unknown, message: string): never {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  throw /^(ENOSPC|EDQUOT|EROFS|EIO|ENOENT)$/.test(code) ? new FailureError({ kind: 'overloaded', message }) : error;
+  throw /^(ENOSPC|EDQUOT|EROFS|EIO|ENOENT|EACCES|EPERM)$/.test(code)
+    ? new FailureError({ kind: 'overloaded', message })
+    : error;
 }

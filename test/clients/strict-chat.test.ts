@@ -620,3 +620,12 @@ test('parts in the words of Responses, and calls without ids, are those of chat 
   assert.deepEqual((user!.content as JsonObject[])[1], { type: 'image_url', image_url: { url: pixel, detail: 'low' } });
   assert.equal((calls!.tool_calls as JsonObject[])[0]!.id, answer!.tool_call_id);
 });
+
+test('a file that a provider cannot read is refused with its whole type', async () => {
+  const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+  const file = { filename: 'a.docx', file_data: `data:${type};base64,UEsDBA==` };
+  const messages = [{ role: 'user', content: [{ type: 'file', file }] }];
+  const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'anthropic', messages } });
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), new RegExp(`Files of type ${type} are not supported`));
+});

@@ -1,4 +1,6 @@
 const startBytes = 16;
+/** Longest media type in a message, above those of office documents. */
+export const mediaTypeShownMax = 128;
 
 /**
  * Type of a picture or a document, recognized by its first bytes: the type that a server gives is often wrong. Null for

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, refuse } from '../../neutral/loss.ts';
-import { pictureTypeOf } from '../../neutral/media-type.ts';
+import { mediaTypeShownMax, pictureTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
 import { dropLastThoughts } from '../../neutral/tool-loop.ts';
@@ -287,7 +287,11 @@ function documentSource(source: MediaSource, path: string, encoding: Encoding): 
     const data = Buffer.from(source.base64, 'base64').toString('utf8');
     return { type: 'text', media_type: 'text/plain', data };
   }
-  refuse(encoding, path, `Files of type ${mediaType.slice(0, 64)} are not supported by the provider of this model.`);
+  refuse(
+    encoding,
+    path,
+    `Files of type ${mediaType.slice(0, mediaTypeShownMax)} are not supported by the provider of this model.`,
+  );
   return null;
 }
 

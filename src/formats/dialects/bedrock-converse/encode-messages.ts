@@ -2,7 +2,7 @@ import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import { type Loss, lose, refuse } from '../../neutral/loss.ts';
-import { pictureTypeOf } from '../../neutral/media-type.ts';
+import { mediaTypeShownMax, pictureTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
 import { dropLastThoughts } from '../../neutral/tool-loop.ts';
@@ -183,7 +183,11 @@ function imageBlock(source: MediaSource, path: string, encoding: Encoding): Bloc
   if (inline === null) return null;
   const format = pictureTypeOf(inline.mediaType, inline.base64).replace('image/', '');
   if (imageFormats.has(format)) return { image: { format, source: { bytes: inline.base64 } } };
-  refuse(encoding, path, `Pictures of type ${inline.mediaType.slice(0, 64)} are not supported by the provider.`);
+  refuse(
+    encoding,
+    path,
+    `Pictures of type ${inline.mediaType.slice(0, mediaTypeShownMax)} are not supported by the provider.`,
+  );
   return null;
 }
 
@@ -193,7 +197,11 @@ function documentBlock(part: NeutralPart & { type: 'document' }, path: string, e
   const mediaType = inline.mediaType.toLowerCase().replace(/;.*/s, '').trim();
   const format = documentFormats.get(mediaType) ?? (mediaType.startsWith('text/') ? 'txt' : undefined);
   if (format === undefined) {
-    refuse(encoding, path, `Files of type ${mediaType.slice(0, 64)} are not supported by the provider of this model.`);
+    refuse(
+      encoding,
+      path,
+      `Files of type ${mediaType.slice(0, mediaTypeShownMax)} are not supported by the provider of this model.`,
+    );
     return null;
   }
   return { document: { format, name: documentName(part.name), source: { bytes: inline.base64 } } };

@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, lose } from '../../neutral/loss.ts';
+import { mediaTypeShownMax } from '../../neutral/media-type.ts';
 import type { NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { encodeMessages as encodeForOpenAi, plainText } from '../openai-chat/encode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -71,7 +72,8 @@ export function encodeMessages(messages: readonly NeutralMessage[], encoding: En
     const { source, name, cited } = part;
     const text = plainText(source);
     if (text === null) {
-      if (source.kind === 'base64') refuse(path, `a file of type ${source.mediaType.slice(0, 64)} cannot be used`);
+      if (source.kind === 'base64')
+        refuse(path, `a file of type ${source.mediaType.slice(0, mediaTypeShownMax)} cannot be used`);
       return [part];
     }
     if (cited !== true || encoding.documents === 'as-text') return [part];
