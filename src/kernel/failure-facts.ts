@@ -111,6 +111,10 @@ const mendOf: Readonly<Record<LastingCause['cause'], readonly [one: string, many
   quota: ['raise the quota or the credit at provider', 'raise quotas or credits at'],
   model: ['name a model that this credential can use at provider', 'name models that these credentials can use at'],
   region: ['use another region of provider', 'use other regions of'],
+  certificate: [
+    'have the certificate renewed or trusted (tls.ca) of provider',
+    'have certificates renewed or trusted of',
+  ],
 };
 
 const listedModelsMax = 50;

@@ -94,10 +94,10 @@ export interface UpstreamsFailed {
   lasting?: readonly LastingCause[];
 }
 
-/** A fault that the operator must mend at a provider, which refuses the credential, account, model or place. */
+/** A fault that the operator must mend at a provider, which refuses the credential, account, model or place, or is not trusted. */
 export interface LastingCause {
   provider: string;
-  cause: 'credential' | 'quota' | 'model' | 'region';
+  cause: 'credential' | 'quota' | 'model' | 'region' | 'certificate';
 }
 
 /** A page that a web tool was sent to and cannot give. */

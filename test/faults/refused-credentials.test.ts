@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:https';
 import { test } from 'node:test';
+import { listening } from '../forward-proxy.ts';
+import * as loopback from '../loopback-certificate.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -73,5 +76,27 @@ test('what only the operator can mend is told as that: no model of that name, an
   for (let turn = 0; turn < 2; turn++) {
     const { retry, message } = await failing('later');
     assert.equal(retry, 'true', message);
+  }
+});
+
+test('a certificate that is over, or that nobody vouches for, is no accident either', async (t) => {
+  const ports = [loopback.expired, loopback].map(({ key, cert }) => listening(t, createServer({ key, cert })));
+  const [over, unknown] = (await Promise.all(ports)).map((port) => `https://127.0.0.1:${port}/v1`);
+  const gateway = await startGateway(t, {
+    providers: {
+      over: { type: 'openai', base_url: over, api_key: 'k', tls: { ca: loopback.expired.cert } },
+      unknown: { type: 'openai', base_url: unknown, api_key: 'k' },
+    },
+    models: { over: { targets: ['over/mock'] }, unknown: { targets: ['unknown/mock'] } },
+  });
+  for (const [model, code] of [
+    ['over', 'CERT_HAS_EXPIRED'],
+    ['unknown', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+  ]) {
+    const answer = await gateway.fetch('/v1/chat/completions', { json: { model, messages } });
+    const { error } = (await answer.json()) as { error: { message: string } };
+    assert.deepEqual([answer.status, answer.headers.get('x-should-retry')], [502, 'false'], error.message);
+    const mend = `the operator must have the certificate renewed or trusted (tls.ca) of provider ${model}.`;
+    assert.ok(error.message.includes(code!) && error.message.endsWith(mend), error.message);
   }
 });

@@ -239,9 +239,13 @@ const lastingCauses: Partial<Record<OutcomeClass, LastingCause['cause']>> = {
   region_blocked: 'region',
 };
 
+/** Node's codes for a certificate that is over, of another name or by an unknown issuer, where the transport's words end. */
+const certificateRefused = /\((?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_SELF_SIGNED_|SELF_SIGNED_|UNABLE_TO_)\w+\)$/;
+
 function lastingIn(attempts: readonly AttemptRecord[]): Pick<UpstreamsFailed, 'lasting'> {
-  const lasting = attempts.flatMap(({ provider, class: outcome }) => {
-    const cause = lastingCauses[outcome];
+  const lasting = attempts.flatMap(({ provider, class: outcome, message }) => {
+    const isUntrusted = outcome === 'unreachable' && certificateRefused.test(message ?? '');
+    const cause = isUntrusted ? 'certificate' : lastingCauses[outcome];
     return cause === undefined ? [] : [{ provider, cause }];
   });
   return lasting.length > 0 && lasting.length === attempts.length ? { lasting } : {};
