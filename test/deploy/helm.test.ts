@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
@@ -167,4 +167,25 @@ test('what would lose data, or is no value at all, is refused with a sentence', 
     assert.notEqual(code, 0, JSON.stringify(values));
     assert.ok(said.includes(words), said);
   }
+});
+
+test('an upgrade with the values of an earlier chart (--reuse-values) has the path and the user of the image', {
+  skip: programsMissing('helm'),
+}, (t) => {
+  const folder = join(temporaryFolder(t), 'culvert');
+  cpSync(chart, folder, { recursive: true });
+  const { include: _, podSecurityContext: user, ...values } = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
+  delete values.ingress.path;
+  writeFileSync(
+    join(folder, 'values.yaml'),
+    JSON.stringify({ ...values, ingress: { ...values.ingress, enabled: true } }),
+  );
+  const { code, stdout, said } = runProgram('helm', ['template', 'my', folder]);
+  assert.equal(code, 0, said);
+  const all = parseAllDocuments(stdout).map((each) => each.toJS());
+  const deployment = all.find(({ kind }) => kind === 'Deployment') as Manifest;
+  const { seccompProfile: _profile, ...context } = deployment.spec.template.spec.securityContext;
+  assert.deepEqual(context, { runAsNonRoot: true, ...user });
+  const { rules } = all.find(({ kind }) => kind === 'Ingress').spec;
+  assert.equal(rules[0].http.paths[0].path, '/');
 });

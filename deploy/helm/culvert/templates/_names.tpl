@@ -14,13 +14,28 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{- /* Values that `helm upgrade --reuse-values` brings from before the chart had these. */ -}}
+{{- define "culvert.include" -}}
+{{- .Values.include | default dict | toYaml }}
+{{- end }}
+
+{{- /* `podSecurityContext: null` leaves no key either: only values from before `ingress.path` get the image's user. */ -}}
+{{- define "culvert.podSecurityContext" -}}
+{{- if hasKey .Values.ingress "path" }}
+{{- with .Values.podSecurityContext }}{{ toYaml . }}{{ end }}
+{{- else }}
+{{- dict "runAsUser" 10001 "runAsGroup" 10001 "fsGroup" 10001 "fsGroupChangePolicy" "OnRootMismatch" | toYaml }}
+{{- end }}
+{{- end }}
+
 {{- /* Folders of ConfigMaps and Secrets with parts of the configuration. */ -}}
 {{- define "culvert.included" -}}
+{{- $include := include "culvert.include" . | fromYaml }}
 folders:
-  {{- range .Values.include.configMaps }}
+  {{- range $include.configMaps }}
   - /etc/culvert-include/configmap-{{ . }}
   {{- end }}
-  {{- range .Values.include.secrets }}
+  {{- range $include.secrets }}
   - /etc/culvert-include/secret-{{ . }}
   {{- end }}
 {{- end }}
