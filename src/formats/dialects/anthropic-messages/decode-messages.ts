@@ -3,6 +3,7 @@ import { type Complaint, described } from '../../neutral/described-check.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
 import * as v from '../../neutral/value-checks.ts';
+import { isToolChange } from './client-tools.ts';
 import { thoughtItself, unseal, withoutProof } from './sealed-proof.ts';
 import { type CallerBlock, type CallerMessage, vendor } from './wire.ts';
 
@@ -179,7 +180,7 @@ const knownMembers = new Map<string, ReadonlySet<string>>(
 
 function decodeBlock(block: CallerBlock, losses: Losses): NeutralPart[] {
   const known = knownMembers.get(block.type);
-  if (known === undefined) return [{ type: 'vendor', vendor, block }];
+  if (known === undefined) return isToolChange(block.type) ? [] : [{ type: 'vendor', vendor, block }];
   losses.addUnknown(block, known, `messages.${block.type}`);
   const cache = cacheOf(block);
   switch (block.type) {

@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, jsonText, objectIn } from '../../../kernel/json.ts';
 import { distinctTools } from '../../neutral/distinct-tools.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
@@ -19,11 +19,12 @@ import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import type { ForwardTarget } from '../forward-target.ts';
 import { memberKinds, type NamingRules, objectsBy, usualMembers } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
+import { asFunction } from './client-tools.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { isClaude } from './model-rules.ts';
-import { checkRequest, endUserOf, isNames, requestFields } from './request-fields.ts';
+import { checkRequest, endUserOf, isNames, putTools, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
 import {
@@ -32,7 +33,6 @@ import {
   type CallerBody,
   type CallerMessage,
   type CallerThinking,
-  isCustomTool,
   vendor,
 } from './wire.ts';
 
@@ -139,7 +139,7 @@ function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
     vision: body.messages.some(({ content }) => holds(content, isPicture)),
     files: body.messages.some(({ content }) => holds(content, isFile)),
     audioIn: false,
-    tools: Array.isArray(body.tools) && body.tools.some((tool) => isObject(tool) && isCustomTool(tool)),
+    tools: Array.isArray(body.tools) && body.tools.some((tool) => isObject(tool) && asFunction(tool) !== null),
     logprobs: false,
     jsonSchema: isObject(format) && format.type === 'json_schema',
     reasoning: body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive',
@@ -228,15 +228,31 @@ function toNeutral(body: CallerBody): NeutralRequest {
   const losses = new Losses();
   const messages = [
     ...systemMessages(body, losses),
-    ...body.messages.flatMap((message) => decodeMessage(message, losses)),
+    ...sinceCompaction(body.messages).flatMap((message) => decodeMessage(message, losses)),
   ];
   const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
+  putTools(request, body, losses);
   const { vendor: extension } = placeFields(requestFields, request, body, losses);
   const reasoning = decodeReasoning(body, losses);
   if (reasoning !== null) request.reasoning = reasoning;
   if (extension !== null) request.extensions = { [vendor]: extension };
   if (losses.list.length > 0) request.lost = losses.list;
   return request;
+}
+
+/** The turns that count: Anthropic ignores all before its newest summary of them, which others get as the user's words. */
+function sinceCompaction(messages: readonly CallerMessage[]): readonly CallerMessage[] {
+  const at = messages.findLastIndex(({ content }) => Array.isArray(content) && content.some(isCompaction));
+  const { role, content = '' } = messages[at] ?? {};
+  if (role === undefined || !Array.isArray(content)) return messages;
+  const block = content.findLastIndex(isCompaction);
+  const summary = `Summary of the conversation so far:\n\n${jsonText(content[block]?.content)}`;
+  return [{ role: 'user', content: summary }, { role, content: content.slice(block + 1) }, ...messages.slice(at + 1)];
+}
+
+/** One without content has failed. */
+function isCompaction({ type, content }: CallerBlock): boolean {
+  return type === 'compaction' && typeof content === 'string' && content !== '';
 }
 
 /** One message of one text: servers that take only strings here are common, and blocks differ in nothing but cache. */

@@ -8,9 +8,10 @@ import type { EncodeTarget } from '../dialect.ts';
 import { fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
+import { asFunction, toolsAtEnd } from './client-tools.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
-import { type CallerBody, type CustomTool, isCustomTool, type MessagesBody } from './wire.ts';
+import type { CallerBody, CustomTool, MessagesBody } from './wire.ts';
 
 const functionTool = v.members("an object with 'name' and 'input_schema'", {
   type: v.stringOf(1, 128),
@@ -71,14 +72,15 @@ const knownMembers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tools of the caller. Only Anthropic knows those that it defines or runs: they are left out and listed, and an encoder
+ * Tools that the caller runs. Only Anthropic knows those that it runs itself: they are left out and listed, and an encoder
  * that finds a required one missing refuses it. Deferred ones are given whole from the start.
  */
-function putTools(request: NeutralRequest, { tools: given }: CallerBody, losses: Losses): undefined {
+export function putTools(request: NeutralRequest, body: CallerBody, losses: Losses): void {
   const tools: NeutralTool[] = [];
-  for (const tool of given ?? []) {
-    if (isCustomTool(tool) && tool.name !== placeholderName) tools.push(decodeTool(tool, losses));
-    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : jsonText(tool.type)}`, 'unsupported');
+  for (const tool of toolsAtEnd(body)) {
+    const custom = asFunction(tool);
+    if (custom !== null && custom.name !== placeholderName) tools.push(decodeTool(custom, losses));
+    else losses.add(`tools.${custom === null ? jsonText(tool.type) : placeholderName}`, 'unsupported');
   }
   if (tools.length > 0) request.tools = tools;
 }
@@ -200,7 +202,8 @@ export const requestFields = fieldTable<CallerBody, Losses, SentTo>({
       firstTexts(Number.POSITIVE_INFINITY, (text) => text.trim() !== ''),
     ),
   ],
-  tools: [v.arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'), putTools],
+  // By putTools, with those that messages define.
+  tools: [v.arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'), 'read'],
   tool_choice: [toolChoice, putToolChoice],
   // With output_config, which says how hard: by decodeReasoning.
   thinking: [thinking, 'read'],
