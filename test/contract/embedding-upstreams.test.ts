@@ -267,3 +267,15 @@ test('an engine gets no member by which it would fetch addresses, and the answer
     assert.deepEqual([field in body, body.further], [false, 1]);
   }
 });
+
+test('a purpose for which a service has no word is left open there, and named as dropped', async (t) => {
+  const { upstream, ask } = await world(t, cases.find(({ type }) => type === 'voyage')!);
+  // Voyage answers 400: "Argument 'input_type' must be None, 'query', or 'document'."
+  for (const input_type of ['clustering', 'CLASSIFICATION', 'text-matching']) {
+    upstream.clear();
+    const response = await ask({ ...wish, input_type });
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(response.headers.get('x-culvert-dropped'), 'input_type');
+    assert.equal((asked(upstream)[0]!.body as Record<string, unknown>).input_type, 'query');
+  }
+});

@@ -37,7 +37,7 @@ export interface EmbeddingRequest {
   emptyAt?: string;
   /** Length of vector asked for; null = the model's own. */
   dimensions: number | null;
-  /** Purpose of the inputs: one of `inputTypes`, or a vendor's own word; null = left open. */
+  /** Purpose of the inputs: an `InputType`, or a vendor's own word; null = left open. */
   inputType: string | null;
   /** The same as callers of OpenAI's format wrote it; null: they did not. */
   inputTypeWord: string | null;
@@ -66,6 +66,11 @@ const spellings: Readonly<Record<InputType, readonly string[]>> = {
 };
 
 const bySpelling = new Map(Object.entries(spellings).flatMap(([type, words]) => words.map((word) => [word, type])));
+
+/** Whether it is a word that all vendors have in some spelling, and not one vendor's alone. */
+export function isInputType(word: string): word is InputType {
+  return Object.hasOwn(spellings, word);
+}
 
 /** Any vendor's spelling of an input type as the one word used here; unknown ones stay unchanged. */
 export function inputTypeOf(word: string): string {

@@ -4,6 +4,7 @@ import {
   type EmbeddingRequest,
   type InputType,
   inputTypeOf,
+  isInputType,
   type VectorEncoding,
 } from '../../neutral/embedding.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
@@ -95,7 +96,7 @@ export interface InputTypeFacts {
   asymmetric: 'all' | RegExp;
 }
 
-/** The service's word for the purpose of an order's inputs; null when it gets none. */
+/** The service's word for the purpose of an order's inputs; null when it gets none. A purpose that it lacks is left open. */
 export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string | null {
   const known = facts.inputType;
   if (known === undefined || known === 'refused') return null;
@@ -103,9 +104,11 @@ export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string 
   const named = purposeNames(known)
     .map((name) => request.extra[name])
     .find((word) => typeof word === 'string');
-  const requestedType = request.inputType ?? (named ? inputTypeOf(named) : asymmetric ? request.purpose : null);
-  if (requestedType === null || !Object.hasOwn(known.words, requestedType)) return requestedType;
-  return known.words[requestedType as InputType] ?? null;
+  const byDefault = asymmetric ? (known.words[request.purpose] ?? null) : null;
+  const requestedType = request.inputType ?? (named ? inputTypeOf(named) : null);
+  if (requestedType === null) return byDefault;
+  // The service judges words that are not known here.
+  return isInputType(requestedType) ? (known.words[requestedType] ?? byDefault) : requestedType;
 }
 
 /** Members in which clients of the service, and LiteLLM's, name the purpose. */
@@ -145,7 +148,10 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
     break;
   }
   const asItIs = extra === 'taken' && facts.inputType === undefined && request.inputTypeWord !== null;
-  const isPassedOn = typeof facts.inputType === 'object' || asItIs;
+  const { words = {} } = typeof facts.inputType === 'object' ? facts.inputType : {};
+  const hasWord =
+    request.inputType === null || !isInputType(request.inputType) || words[request.inputType] !== undefined;
+  const isPassedOn = (typeof facts.inputType === 'object' && hasWord) || asItIs;
   if (request.inputType !== null && !isPassedOn) losses.push({ field: 'input_type', why: 'unsupported' });
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });
   const read = typeof facts.inputType === 'object' ? purposeNames(facts.inputType) : [];

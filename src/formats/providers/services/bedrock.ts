@@ -7,6 +7,7 @@ import { pathSegment } from '../path-segment.ts';
 import { bedrockCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel, ForwardMembers, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
+import { cohereInputType } from './cohere.ts';
 
 /**
  * https://docs.aws.amazon.com/bedrock/latest/APIReference. Models, inference profiles and ARNs are in the path. Claude
@@ -56,11 +57,7 @@ export const bedrock: Provider = {
     singly: (model) => !isCohere(model),
     takesTokens: false,
     dimensions: /titan-embed-(text-v2|image)|cohere\.embed-v[4-9]|nova-2-.*embed/,
-    inputType: {
-      field: 'input_type',
-      words: { query: 'search_query', document: 'search_document', similarity: 'clustering' },
-      asymmetric: /cohere\.embed|nova.*embed/,
-    },
+    inputType: { ...cohereInputType, asymmetric: /cohere\.embed|nova.*embed/ },
   },
   images: imagesOfBedrock,
   // The agent runtime's Rerank takes no API keys and no inference profiles; InvokeModel has Cohere's own format.

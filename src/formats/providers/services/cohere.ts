@@ -1,5 +1,18 @@
+import type { InputTypeFacts } from '../../dialects/embeddings/format.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import type { Provider } from '../provider.ts';
+
+export const cohereInputType: InputTypeFacts = {
+  field: 'input_type',
+  words: {
+    query: 'search_query',
+    document: 'search_document',
+    classification: 'classification',
+    clustering: 'clustering',
+    similarity: 'clustering',
+  },
+  asymmetric: 'all',
+};
 
 /**
  * https://docs.cohere.com/reference/chat: Chat v2, which knows documents, citations and budgets for thinking, as its
@@ -24,11 +37,7 @@ export const cohere: Provider = {
     batch: 96,
     takesTokens: false,
     dimensions: /embed-v[4-9]/,
-    inputType: {
-      field: 'input_type',
-      words: { query: 'search_query', document: 'search_document', similarity: 'clustering' },
-      asymmetric: 'all',
-    },
+    inputType: cohereInputType,
   },
   quirks: { ...openAiQuirks, nativeN: false, logprobs: false },
   tooLong: [/total number of tokens in the prompt cannot exceed (?<most>\d+)[^\d]+(?<sent>\d+)/i, /too many tokens/i],
