@@ -34,8 +34,11 @@ export class FileSecrets {
     this.#env = env;
   }
 
-  /** Reads all of them, unless they were read just now. A file without any is only looked through. Never rejects. */
-  async read(): Promise<{ changed: string[]; unread: string[] }> {
+  /**
+   * Reads all of them, or those that are due, unless they were read just now. A file without any is only looked through. Never
+   * rejects.
+   */
+  async read(which: 'due' | 'all' = 'all'): Promise<{ changed: string[]; unread: string[] }> {
     const references = managedReferences(this.#text() ?? '');
     const known = references.join('\n');
     if (references.length === 0 || (known === this.#known && clock.monotonicMs() - this.#readAtMs < freshMs)) {
@@ -43,7 +46,7 @@ export class FileSecrets {
       return { changed: [], unread: [] };
     }
     this.#managers ??= openManagers(this.#env);
-    const { values, againMs } = await (await this.#managers).read(references);
+    const { values, againMs } = await (await this.#managers).read(references, which);
     this.#known = known;
     this.#readAtMs = clock.monotonicMs();
     this.#againMs = againMs;
@@ -56,7 +59,7 @@ export class FileSecrets {
     let timer: NodeJS.Timeout;
     const look = async () => {
       if (this.#known !== '' && clock.monotonicMs() - this.#readAtMs >= this.#againMs) {
-        const { changed, unread } = await this.read();
+        const { changed, unread } = await this.read('due');
         if (unread.length > 0) log.warn({ errors: unread }, awayMessage);
         if (changed.length > 0) onChange();
       }

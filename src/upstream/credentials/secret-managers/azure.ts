@@ -39,7 +39,9 @@ export function azureReader({ env, transport }: ManagerParts): SecretReader {
     const { value, attributes } = objectIn(answer.body);
     if (answer.status !== 200 || typeof value !== 'string') throw refusedBy('Azure Key Vault', answer);
     const { exp } = objectIn(attributes);
-    return { value, lastsMs: typeof exp === 'number' ? Math.max(0, exp * 1_000 - Date.now()) : null };
+    const lastsMs = typeof exp === 'number' ? exp * 1_000 - Date.now() : 0;
+    // The vault gives it after its end, too.
+    return { value, lastsMs: lastsMs > 0 ? lastsMs : null };
   };
 }
 

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../kernel/clock.ts';
 import { parsedData } from '../../../kernel/json.ts';
 import { awsReader } from './aws.ts';
 import { azureReader } from './azure.ts';
@@ -18,13 +19,14 @@ const charsMax = 64 * 1024;
 /** A value that has no end may have been changed: it is read again after this time. */
 const lookAgainMs = 5 * 60_000;
 const soonestMs = 5_000;
-/** Share of a value's life after which the next one is fetched. */
+/** Share of a value's life after which the next one is fetched, and the time after which that is tried again. */
 const renewAt = 2 / 3;
+const retryMs = 30_000;
 
 /** The value of a reference, or why there is none. */
 export type SecretValue = { ok: true; text: string } | { ok: false; message: string };
 
-/** Values of references such as `vault:secret/data/openai#api_key`, all read anew. */
+/** Values of references such as `vault:secret/data/openai#api_key`. */
 export interface ReadSecrets {
   values: ReadonlyMap<string, SecretValue>;
   /** Ms until they should be read again. */
@@ -32,8 +34,10 @@ export interface ReadSecrets {
 }
 
 /** Reads secrets of managers; logins and connections are kept between reads. */
-export function createManagedSecrets(parts: ManagerParts) {
+export function createManagedSecrets(parts: ManagerParts, clock = systemClock) {
   const readers = new Map<string, SecretReader>();
+  /** Leases, with the time at which the next one is due. */
+  const leases = new Map<string, { secret: ReadSecret; dueMs: number }>();
 
   function readerOf(manager: string): SecretReader {
     const known = readers.get(manager);
@@ -45,23 +49,36 @@ export function createManagedSecrets(parts: ManagerParts) {
     return reader;
   }
 
-  async function readOne(source: string): Promise<ReadSecret | string> {
+  async function readOne(source: string, which: 'due' | 'all'): Promise<ReadSecret | string> {
+    const held = leases.get(source);
+    const nowMs = clock.monotonicMs();
+    if (which === 'due' && held !== undefined && nowMs < held.dueMs) return held.secret;
     const colon = source.indexOf(':');
     try {
-      return await readerOf(source.slice(0, colon))(source.slice(colon + 1));
+      const secret = await readerOf(source.slice(0, colon))(source.slice(colon + 1));
+      if (secret.leased) leases.set(source, { secret, dueMs: nowMs + (secret.lastsMs ?? 0) * renewAt });
+      return secret;
     } catch (error) {
+      if (held !== undefined && nowMs >= held.dueMs) held.dueMs = nowMs + retryMs;
       return error instanceof Error ? error.message : String(error);
     }
   }
 
+  function dueIn(source: string, secret: ReadSecret | string): number {
+    const held = leases.get(source);
+    if (held !== undefined) return held.dueMs - clock.monotonicMs();
+    return typeof secret === 'string' || secret.lastsMs === null ? lookAgainMs : secret.lastsMs * renewAt;
+  }
+
   return {
-    /** Never rejects. A secret of which several members are wanted is read once. */
-    async read(references: readonly string[]): Promise<ReadSecrets> {
+    /** Never rejects. A secret of which several members are wanted is read once. `due`: a lease that lasts is kept. */
+    async read(references: readonly string[], which: 'due' | 'all'): Promise<ReadSecrets> {
       const sources = [...new Set(references.map((reference) => split(reference).source))];
-      const read = new Map(await Promise.all(sources.map(async (source) => [source, await readOne(source)] as const)));
+      const read = new Map(
+        await Promise.all(sources.map(async (source) => [source, await readOne(source, which)] as const)),
+      );
       const values = new Map(references.map((reference) => [reference, secretOf(reference, read)] as const));
-      const lives = [...read.values()].map((one) => (typeof one === 'string' ? null : one.lastsMs));
-      const soonest = Math.min(lookAgainMs / renewAt, ...lives.filter((ms) => ms !== null)) * renewAt;
+      const soonest = Math.min(lookAgainMs, ...[...read].map(([source, secret]) => dueIn(source, secret)));
       return { values, againMs: Math.max(soonestMs, soonest) };
     },
   };

@@ -10,6 +10,8 @@ export interface ReadSecret {
   value: string | Readonly<Record<string, unknown>>;
   /** Ms after which the value may no longer work; null: it works until it is changed. */
   lastsMs: number | null;
+  /** Each read makes another one, with another end. */
+  leased?: boolean;
 }
 
 /** Reads one secret by the path in its reference. Rejects with `SecretUnread`. */

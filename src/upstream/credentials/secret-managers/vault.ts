@@ -66,7 +66,7 @@ function secretIn(body: JsonObject): ReadSecret {
   const members = isObject(data.data) && isObject(data.metadata) ? data.data : data;
   // Without a lease the duration only says how often to look.
   const lasts = typeof lease === 'string' && lease !== '' && typeof seconds === 'number' && seconds > 0;
-  return { value: members, lastsMs: lasts ? seconds * 1_000 : null };
+  return { value: members, lastsMs: lasts ? seconds * 1_000 : null, leased: lasts };
 }
 
 function explained(answer: JsonAnswer, path: string): SecretUnread {
