@@ -15,12 +15,25 @@ export interface ServerFlags {
 
 /** Address of the server: `--url`, `CULVERT_URL`, or the server that holds the data folder; null when none runs. */
 export function serverUrl(flags: ServerFlags, config: () => Config): string | null {
-  const named = flags.url ?? (process.env.CULVERT_URL || undefined);
+  const named = namedUrl(flags);
   if (named !== undefined) return checkedUrl(named);
   const folder = dataFolderAt(config().storage.data_dir);
   // Does not make a folder only to find that nobody uses it.
   if (!existsSync(folder.lockFile)) return null;
   return lockOwner(folder)?.url ?? null;
+}
+
+function namedUrl({ url }: ServerFlags): string | undefined {
+  return url ?? (process.env.CULVERT_URL || undefined);
+}
+
+/** A server is named: what is on this machine says nothing of it. */
+export function isNamed(flags: ServerFlags): boolean {
+  return namedUrl(flags) !== undefined;
+}
+
+export function keyMissing(): CommandFailed {
+  return new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
 }
 
 /** `--key`, `CULVERT_API_KEY`, else what the first start of the server at `url` has kept in its data folder. */
@@ -40,8 +53,7 @@ export function serverAndKey(flags: ServerFlags): { url: string; key: string } {
   if (url === null)
     throw new CommandFailed(`No server runs here. Start one with ${culvert} start, or set CULVERT_URL.`);
   const key = apiKey(flags, url, config);
-  if (key === null)
-    throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
+  if (key === null) throw keyMissing();
   return { url, key };
 }
 

@@ -76,6 +76,13 @@ describe('first minutes', { concurrency: 3 }, () => {
     // Another server gets another key, or none.
     const elsewhere = await runCommand(['chat', 'Hello', '--url', 'http://127.0.0.1:9'], { cwd });
     assert.match(elsewhere.stderr, /No key is set/);
+    const ofAnother = await runCommand(['models', '--url', 'http://127.0.0.1:9'], { cwd });
+    assert.deepEqual(
+      [ofAnother.code, ofAnother.stdout],
+      [1, ''],
+      'the models of this machine are not those of that one',
+    );
+    assert.match(ofAnother.stderr, /No key is set/);
   });
 
   test('a container needs no file: address, port, data folder and both keys come from the environment, at the first start on 0.0.0.0 too', async (t) => {

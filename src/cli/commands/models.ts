@@ -6,7 +6,7 @@ import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { whileWaiting } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
-import { apiKey, ask, type ServerFlags, serverUrl } from '../running-server.ts';
+import { apiKey, ask, isNamed, keyMissing, type ServerFlags, serverUrl } from '../running-server.ts';
 import { table } from '../table.ts';
 
 export interface ModelsFlags extends ServerFlags {
@@ -23,10 +23,11 @@ export interface ListedModel {
   status?: string;
 }
 
-/** `culvert models`: what the running server lists for this key, else what one would list here. */
+/** `culvert models`: what the named or running server lists for this key, else what one would list here. */
 export async function models(flags: ModelsFlags, parts: CliParts): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
   const key = apiKey(flags, url, () => readConfig(flags.config));
+  if (url !== null && key === null && isNamed(flags)) throw keyMissing();
   if (url !== null && key === null)
     note(`${url} was not asked, because no key is set (CULVERT_API_KEY). This list comes from its files.`);
   const listed =
