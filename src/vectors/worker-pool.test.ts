@@ -35,6 +35,26 @@ test('a call that is dropped does nothing, and a bad one is refused before anyth
   assert.equal(failure.kind, 'invalid-request');
 });
 
+test('the memory of a body goes to the thread, unless it is shared or one of several in it', async (t) => {
+  const { workers, call } = start(t);
+  await call('create-collection', { name: 'docs', vector_size: 2, distance: 'Dot' });
+  const params = { collection: 'docs' };
+  const bytes = Buffer.from(JSON.stringify({ filter: { must: [] } }));
+  const count = async (body: Uint8Array) => {
+    const prepared = await workers.prepare({ ...callOf({ verb: 'count-points', params }), body });
+    assert.ok(prepared.kind === 'prepared', JSON.stringify(prepared));
+    assert.equal((await run(prepared)).result.count, 0);
+    return body.byteLength;
+  };
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  const part = new Uint8Array(bytes.length + 1).subarray(1);
+  for (const body of [shared, part]) {
+    body.set(bytes);
+    assert.equal(await count(body), bytes.length);
+  }
+  assert.equal(await count(new Uint8Array(bytes)), 0, 'it is not copied');
+});
+
 test('reading is done in one step, but not for a tenant whose last answer nobody took', async (t) => {
   const { workers, call } = start(t);
   await call('create-collection', { name: 'docs', vector_size: 2, distance: 'Dot' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -94,6 +94,8 @@ test('every earlier secret is remembered, however often it is renewed, until all
   const [first] = secretsOf(folder, mint);
   for (let turn = 0; turn < 12; turn += 1) renewSecret(folder, mint);
   assert.deepEqual([secretsOf(folder, mint).length, secretsOf(folder, mint).at(-1)], [13, first]);
+  for (const file of readdirSync(folder.path))
+    assert.equal(statSync(join(folder.path, file)).mode & 0o777, 0o600, `only its owner reads ${file}`);
   const mark = secretMark(folder);
   forgetEarlierSecrets(folder);
   assert.deepEqual(presentSecrets(folder), ['12'.padEnd(43, 'x')]);
