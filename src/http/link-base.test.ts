@@ -44,6 +44,11 @@ test('a trusted proxy says which path it took away, unless the operator does', (
   }
 });
 
+test('letters of public_url that no header can have are encoded', () => {
+  const server = { trusted_proxies: [], public_url: 'https://bücher.example/模型/' };
+  assert.equal(linkBase({ host: 'box' }, server, '10.1.2.3'), 'https://xn--bcher-kva.example/%E6%A8%A1%E5%9E%8B');
+});
+
 test('a link from a page holds below any path', () => {
   for (const base of ['', '/culvert', '/a/b'])
     for (const path of ['/', '/dashboard', '/dashboard/', '/dashboard/keys/a%2Fb', '/dashboard/oidc/callback']) {

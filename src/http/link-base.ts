@@ -9,7 +9,7 @@ import { basePathOf } from '../kernel/web/base-path.ts';
  * X-Forwarded-Prefix which path it took away.
  */
 export function linkBaseOf(request: IncomingMessage, server: Config['server']): string {
-  if (server.public_url !== undefined) return server.public_url.replace(/\/+$/, '');
+  if (server.public_url !== undefined) return latin(server.public_url).replace(/\/+$/, '');
   const { headers, socket } = request;
   const peer = plainAddress(socket.remoteAddress ?? '');
   const { 'x-forwarded-proto': scheme, 'x-forwarded-prefix': prefix } = headers;
@@ -19,6 +19,11 @@ export function linkBaseOf(request: IncomingMessage, server: Config['server']): 
   // HTTP/1.0 needs no Host. A present one was checked before (preflight).
   const host = headers.host || `${bracketed(socket.localAddress ?? '127.0.0.1')}:${socket.localPort ?? server.port}`;
   return `${proxied && scheme === 'https' ? 'https' : 'http'}://${host}${path}`;
+}
+
+/** Encodes letters that no header can have. */
+function latin(url: string): string {
+  return /[^\x20-\x7e]/.test(url) ? new URL(url).href : url;
 }
 
 const prefixForm = /^(?:\/[\w.~-]{1,100}){1,10}\/?$/;

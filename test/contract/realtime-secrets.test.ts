@@ -14,6 +14,7 @@ import { realtimeUsage, startRealtime } from '../upstream-formats/start-realtime
 
 const upstream = await startRealtime({ after });
 const config = {
+  server: { trusted_proxies: ['127.0.0.1'] },
   providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' } },
   models: {
     voice: { targets: ['up/gpt-realtime'] },
@@ -211,12 +212,16 @@ test('WebRTC: the offer goes to the provider with the settings, its responses ar
   const watching = upstream.next();
   const answer = await fetch(`${gateway.url}/v1/realtime/calls`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${await issued()}`, 'content-type': 'application/sdp' },
+    headers: {
+      authorization: `Bearer ${await issued()}`,
+      'content-type': 'application/sdp',
+      'x-forwarded-prefix': '/culvert',
+    },
     body: offer,
   });
   assert.equal(answer.status, 201);
   assert.equal(answer.headers.get('content-type'), 'application/sdp');
-  assert.equal(answer.headers.get('location'), '/v1/realtime/calls/rtc_1');
+  assert.equal(answer.headers.get('location'), '/culvert/v1/realtime/calls/rtc_1');
   assert.equal(await answer.text(), 'v=0\r\ns=answer\r\n');
   const [posted] = upstream.posts;
   assert.equal(posted!.headers.authorization, 'Bearer upstream-secret-1');

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import type { Spool } from '../../../net/spool.ts';
 import type { Exchange, Route } from '../../exchange.ts';
+import { linkPathOf } from '../../link-base.ts';
 import { modelCallOf } from '../../model-call.ts';
 import { readBody } from '../../read-body.ts';
 import { readMultipart } from '../../read-multipart.ts';
@@ -61,7 +62,8 @@ async function answer(parts: CallsParts, exchange: Exchange): Promise<void> {
   if (model !== null && typeof model !== 'string') return refused(invalid('session.model', 'model must be a string.'));
   const session = requestedSession(secrets, request.headers, model, settings);
   if (isFailure(session)) return refused(session);
-  await placeCall(services, { ...sessionCallOf(services, exchange, call), ...session, sdp: offer.sdp });
+  const basePath = linkPathOf(request, services.snapshots.current.config.server);
+  await placeCall(services, { ...sessionCallOf(services, exchange, call), ...session, sdp: offer.sdp, basePath });
 }
 
 interface Offer {

@@ -6,7 +6,6 @@ import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
-import { basePathOf } from '../../../kernel/web/base-path.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
@@ -24,6 +23,8 @@ import { type EndListener, type SessionEnd, SocketEnd } from './socket-end.ts';
 export interface OfferedCall extends SessionCall {
   /** The caller's offer (RFC 8866). */
   sdp: string;
+  /** Path of this server, as the caller sees it. */
+  basePath: string;
 }
 
 const answerBytesMax = 256 * 1024;
@@ -57,8 +58,12 @@ export async function placeCall(services: RealtimeServices, offeredCall: Offered
       const stop = () => shutdown.abort();
       const watching: LongWork = { drain: stop, cut: stop };
       try {
-        const base = basePathOf(snapshot.config.server.public_url);
-        const ourHeaders = ['content-type', 'application/sdp', 'location', `${base}/v1/realtime/calls/${reached.id}`];
+        const ourHeaders = [
+          'content-type',
+          'application/sdp',
+          'location',
+          `${offeredCall.basePath}/v1/realtime/calls/${reached.id}`,
+        ];
         sendWhole(call.sink, [...headers, ...ourHeaders], reached.sdp, 201);
         ending.add(watching);
         const seen = watch(services, attempt, to, { id: reached.id, call, cut: shutdown.signal });
