@@ -245,16 +245,27 @@ for (const [name, { path, auth, body, hit, miss, masked }] of Object.entries(ven
 }
 
 test('a text beyond what one request takes is asked about in pieces', async () => {
-  service.play = () => vendors['azure-content-safety']!.miss;
-  const words = 'word '.repeat(5_000);
-  const json = { model: 'azure-content-safety', messages: [{ role: 'user', content: words }] };
-  const response = await gateway.fetch('/v1/chat/completions', { json });
-  assert.equal(response.status, 200, await response.text());
-  const asked = service.calls.filter(({ path }) => path === vendors['azure-content-safety']!.path);
-  const texts = asked.map(({ body }) => (JSON.parse(body) as { text: string }).text);
-  assert.ok(texts.length === 3 && texts.every(({ length }) => length <= 10_000));
-  assert.equal(texts.join(''), words);
+  const most: [string, number, number, (body: never) => string[]][] = [
+    ['azure-content-safety', 10_000, 3, ({ text }: { text: string }) => [text]],
+    ['bedrock-guardrails', 25_000, 2, ({ content }: { content: { text: { text: string } }[] }) => content.map(textIn)],
+  ];
+  for (const [model, charsMax, pieces, textsOf] of most) {
+    // The character behind the most is a space, too.
+    for (const words of ['word '.repeat(5_500), `x${'word '.repeat(5_500)}`]) {
+      service.play = () => vendors[model]!.miss;
+      service.calls.length = 0;
+      const json = { model, messages: [{ role: 'user', content: words }] };
+      const response = await gateway.fetch('/v1/chat/completions', { json });
+      assert.equal(response.status, 200, await response.text());
+      const asked = service.calls.filter(({ path }) => path === vendors[model]!.path);
+      const sent = asked.map(({ body }) => textsOf(JSON.parse(body) as never).join(''));
+      assert.ok(sent.length === pieces && sent.every(({ length }) => length <= charsMax), model);
+      assert.equal(sent.join(''), words);
+    }
+  }
 });
+
+const textIn = ({ text }: { text: { text: string } }) => text.text;
 
 test('members of another check, and actions that it cannot do, are refused', () => {
   const problem = (guard: object) => {

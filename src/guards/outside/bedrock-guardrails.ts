@@ -1,5 +1,8 @@
 import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
-import { BadAnswer, type OutsideCheck, type OutsideFinding, type OutsideQuestion } from './outside-check.ts';
+import { BadAnswer, listed, type OutsideCheck, type OutsideFinding, type OutsideQuestion } from './outside-check.ts';
+
+/** Its 25 text units: it refuses a request with more. */
+const charsMax = 25_000;
 
 export interface Guardrail {
   /** Or its ARN. */
@@ -13,10 +16,10 @@ export interface Guardrail {
  * It names what it matched and not where: each place with the same text counts.
  */
 export function bedrockGuardrails(baseUrl: string, { id, version }: Guardrail): OutsideCheck {
-  return ({ on, texts }) => [
-    {
+  return ({ on, texts }) =>
+    listed(texts, charsMax).map((content) => ({
       url: `${baseUrl}/guardrail/${encodeURIComponent(id)}/version/${version}/apply`,
-      body: { source: on === 'input' ? 'INPUT' : 'OUTPUT', content: texts.map(({ text }) => ({ text: { text } })) },
+      body: { source: on === 'input' ? 'INPUT' : 'OUTPUT', content: content.map((text) => ({ text: { text } })) },
       read(answer) {
         const { action, assessments } = objectIn(answer);
         if (action === 'NONE') return { findings: [] };
@@ -25,8 +28,7 @@ export function bedrockGuardrails(baseUrl: string, { id, version }: Guardrail): 
         collect(assessments ?? null, 'guardrail', texts, findings);
         return { findings: findings.length > 0 ? findings : [{ kind: 'guardrail', at: null }] };
       },
-    },
-  ];
+    }));
 }
 
 /** Interventions, at any depth of the assessments: an object with an `action` that is not `NONE`. */

@@ -94,11 +94,28 @@ export function joined(texts: OutsideQuestion['texts'], charsMax: number): Joine
   }));
 }
 
+/** The texts in lists of up to `charsMax` together, for services that take several. A longer text is cut. */
+export function listed(texts: OutsideQuestion['texts'], charsMax: number): string[][] {
+  const lists: string[][] = [];
+  let last: string[] = [];
+  let room = 0;
+  for (const { text } of texts.flatMap((one) => joined([one], charsMax))) {
+    if (text.length > room) {
+      last = [];
+      lists.push(last);
+      room = charsMax;
+    }
+    last.push(text);
+    room -= text.length;
+  }
+  return lists;
+}
+
 /** The end of a piece: at white space where there is some, and never within a character. */
 function cutAt(text: string, from: number, charsMax: number): number {
   if (text.length - from <= charsMax) return text.length;
   const end = from + charsMax;
-  const space = text.lastIndexOf(' ', end);
+  const space = text.lastIndexOf(' ', end - 1);
   if (space > from + charsMax / 2) return space + 1;
   return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
 }
