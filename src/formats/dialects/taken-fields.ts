@@ -228,9 +228,11 @@ export function encoderOf<const Name extends NeutralMember | InnerMember, Rules 
     if (responseFormat !== undefined) loseInner('responseFormat', responseFormat, 0, inside.responseFormat, losses);
     if (hints !== undefined || extensions !== undefined) loseNamed(request, parts, losses);
     for (const name of target.omit) {
-      if (body[name] === undefined) continue;
+      const { [name]: value } = body;
+      if (value === undefined) continue;
       delete body[name];
-      losses.push({ field: parts.words?.get(name) ?? name, why: 'unsupported' });
+      // No thoughts from a model that has none.
+      if (value !== 'none') losses.push({ field: parts.words?.get(name) ?? name, why: 'unsupported' });
     }
     return encoded;
   };

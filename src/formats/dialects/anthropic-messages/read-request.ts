@@ -314,7 +314,7 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
   const isRequested = thinking?.type === 'enabled' || thinking?.type === 'adaptive';
   const word = config?.effort;
   if (typeof word !== 'string') {
-    if (!isRequested) return null;
+    if (!isRequested) return thinking?.type === 'disabled' ? { effort: 'none' } : null;
     // It is written, since other vendors' models think only on request.
     return thinking.budget_tokens === undefined ? { effort: 'medium' } : { budgetTokens: thinking.budget_tokens };
   }

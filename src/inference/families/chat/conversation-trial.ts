@@ -39,7 +39,16 @@ import type {
 import { ConvertedAnswer, StreamedSource, TaggedSource, WholeSource } from './converted-answer.ts';
 import type { RequestMedia } from './fetch-media.ts';
 import { storingPassedBytes } from './passed-answers.ts';
-import { ProofTrial, proofBytesMax, proofMarks, thoughtWords, withoutProofs } from './refused-proofs.ts';
+import {
+  proofBytesMax,
+  proofMarks,
+  RefusedTrial,
+  refusesEffort,
+  refusesProofs,
+  takesEffort,
+  thoughtWords,
+  withoutProofs,
+} from './refused-proofs.ts';
 
 /** State that the attempts at one conversation share. */
 export interface Conversation {
@@ -72,6 +81,8 @@ export interface PreparedConversation extends EncodedConversation {
   upstreamDialect: UpstreamDialect;
 }
 
+type Proofs = 'stay' | 'are left out';
+
 /**
  * One attempt at a conversation. Its events are written as `writtenFor` says; null: the job's sink takes them as they
  * are. Synchronous when its body is, so that the common case costs no turn of the loop.
@@ -84,9 +95,10 @@ export function conversationTrial<C extends Chunk>(
   writtenFor: WrittenFor | null,
 ): Trial | Failure | Promise<Trial | Failure> {
   const { attempt } = answer;
-  const made = (prepared: PreparedConversation | Failure, proofs: 'stay' | 'are left out'): Trial | Failure => {
+  const made = (prepared: PreparedConversation | Failure, proofs: Proofs): Trial | Failure => {
     if (isFailure(prepared)) return prepared;
-    const { usageOf, id: provider, listsThoughts } = job.providers.get(attempt.target.provider)!.connection.provider;
+    const { connection, config } = job.providers.get(attempt.target.provider)!;
+    const { usageOf, id: provider, listsThoughts } = connection.provider;
     const { facts } = conversation.body;
     const { clientOf } = conversation;
     const { model } = attempt.target;
@@ -130,17 +142,24 @@ export function conversationTrial<C extends Chunk>(
     const { bytes, losses, upstreamDialect } = prepared;
     const mark = proofMarks[upstreamDialect.id];
     const mayStay = mark === undefined || proofs === 'are left out' || bytes.length > proofBytesMax;
+    if (dialect !== 'openai-chat' && upstreamDialect.id === 'openai-chat' && bytes.includes('"reasoning_effort":'))
+      return new RefusedTrial(first, (refusal) =>
+        refusesEffort(refusal, config, model, facts.needs) ? trial(proofs) : null,
+      );
     if (mayStay || !bytes.includes(mark)) return first;
-    return new ProofTrial(first, () => {
-      const rest = withoutProofs(bytes, upstreamDialect.id);
+    return new RefusedTrial(first, (refusal) => {
+      const rest = refusesProofs(refusal) ? withoutProofs(bytes, upstreamDialect.id) : null;
       if (rest === null) return null;
       const field = thoughtWords[dialect] ?? 'reasoning_content';
       const lost: Loss = { field, why: 'unsupported' };
-      return made({ ...prepared, bytes: rest, losses: [...losses, lost] }, 'are left out') as Attempt;
+      return made({ ...prepared, bytes: rest, losses: [...losses, lost] }, 'are left out');
     });
   };
-  const prepared = prepareFor(attempt.target, conversation, job);
-  return prepared instanceof Promise ? prepared.then((late) => made(late, 'stay')) : made(prepared, 'stay');
+  const trial = (proofs: Proofs) => {
+    const prepared = prepareFor(attempt.target, conversation, job);
+    return prepared instanceof Promise ? prepared.then((late) => made(late, proofs)) : made(prepared, proofs);
+  };
+  return trial('stay');
 }
 
 /**
@@ -153,7 +172,7 @@ export function prepareFor(
   job?: Pick<Job, 'tenant' | 'query'>,
 ): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   const { capabilities } = target;
-  const { connection } = providers.get(target.provider)!;
+  const { connection, config } = providers.get(target.provider)!;
   const order: EncodeOrder = {
     provider: connection.provider.id,
     inNetwork: connection.provider.local,
@@ -166,7 +185,7 @@ export function prepareFor(
     wholeByStream: target.wholeByStream === true && capabilities.streaming,
     body: target.body,
     betas: connection.beta && betas ? `${connection.beta},${betas}` : connection.beta || betas || undefined,
-    reasoning: capabilities.reasoning ? 'taken' : 'refused',
+    reasoning: capabilities.reasoning && takesEffort(config, target.model, body.facts.needs) ? 'taken' : 'refused',
     child,
     items,
     turn: turnFor?.(target) ?? undefined,

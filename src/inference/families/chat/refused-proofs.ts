@@ -3,10 +3,14 @@ import { blockKinds } from '../../../formats/dialects/anthropic-messages/wire.ts
 import type { CallerDialectId, DialectId } from '../../../formats/dialects/dialect.ts';
 import { noSignature } from '../../../formats/dialects/gemini/wire.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
+import type { RequestNeeds } from '../../../formats/neutral/request.ts';
 import { breaksToolLoop } from '../../../formats/neutral/tool-loop.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText, listIn, objectsIn } from '../../../kernel/json.ts';
-import type { Attempt } from '../../spine/attempts/attempt.ts';
+import { putNewest } from '../../../kernel/put-newest.ts';
 import type { AttemptSeen, Trial } from '../../spine/attempts/trial.ts';
+
+type MadeTrial = Trial | Failure;
 
 /** Texts of a body with proofs of thoughts, by its format. */
 export const proofMarks: Partial<Record<DialectId, string>> = {
@@ -24,16 +28,16 @@ export const thoughtWords: Partial<Record<CallerDialectId, string>> = {
 };
 
 /**
- * An attempt whose body has proofs of thoughts. Another account, region or model made them, and the upstream refuses
- * them: it is asked once more without those thoughts. The conversation could not go on otherwise.
+ * An attempt whose body may have what its upstream refuses: proofs of thoughts that another account, region or model made,
+ * or words for how long to think. It is asked once more without. The conversation could not go on otherwise.
  */
-export class ProofTrial implements Trial {
+export class RefusedTrial implements Trial {
   readonly shows: Trial['shows'];
-  readonly #again: () => Attempt | null;
-  #call: Attempt;
+  readonly #again: (refusal: Fault) => MadeTrial | null | Promise<MadeTrial>;
+  #call: Trial;
   #stopped = false;
 
-  constructor(first: Attempt, again: () => Attempt | null) {
+  constructor(first: Trial, again: (refusal: Fault) => MadeTrial | null | Promise<MadeTrial>) {
     this.#call = first;
     this.#again = again;
     this.shows = first.shows;
@@ -44,14 +48,14 @@ export class ProofTrial implements Trial {
   }
 
   get paused(): boolean {
-    return this.#call.paused;
+    return this.#call.paused === true;
   }
 
   async run(): Promise<Fault | null> {
     const outcome = await this.#call.run();
-    if (outcome === null || this.#stopped || !refusesProofs(outcome)) return outcome;
-    const again = this.#again();
-    if (again === null) return outcome;
+    if (outcome?.class !== 'caller_fault' || this.#stopped) return outcome;
+    const again = await this.#again(outcome);
+    if (again === null || isFailure(again) || this.#stopped) return outcome;
     this.#call = again;
     return again.run();
   }
@@ -69,10 +73,29 @@ export class ProofTrial implements Trial {
 const ofProofs =
   /signature\W+in\W+thinking|thinking\.signature|thinking.{1,80}cannot be modified|thought.?signature|encrypted content.{1,200}could not be (verified|decrypted)/is;
 
-function refusesProofs({ class: outcome, status, code, message }: Fault): boolean {
-  return (
-    outcome === 'caller_fault' && status === 400 && (code === 'invalid_encrypted_content' || ofProofs.test(message))
-  );
+export function refusesProofs({ status, code, message }: Fault): boolean {
+  return status === 400 && (code === 'invalid_encrypted_content' || ofProofs.test(message));
+}
+
+const ofEffort = /reasoning.?effort|does not support thinking/i;
+
+/** By configuration of a provider, models that refused to be told how long to think, or not to think. */
+const refusing = new WeakMap<object, Map<string, true>>();
+const refusingMax = 1_000;
+
+const refusedBy = (model: string, { reasoning }: RequestNeeds) => (reasoning ? model : `none ${model}`);
+
+export function takesEffort(config: object, model: string, needs: RequestNeeds): boolean {
+  return refusing.get(config)?.has(refusedBy(model, needs)) !== true;
+}
+
+/** True if the upstream refuses the word for how long to think. The model is not told again. */
+export function refusesEffort({ message }: Fault, config: object, model: string, needs: RequestNeeds): boolean {
+  if (!ofEffort.test(message)) return false;
+  const models = refusing.get(config) ?? new Map<string, true>();
+  refusing.set(config, models);
+  putNewest(models, refusedBy(model, needs), true, refusingMax);
+  return true;
 }
 
 /** Longer bodies would keep the loop for too long, and are not looked at. */
