@@ -13,6 +13,7 @@ export const models = { chat: 'openai/mock/ok', claude: 'claude/claude-sonnet-4-
 export async function openThreeProviders(
   more: Record<string, unknown> = {},
   others: (upstreamUrl: string) => Record<string, unknown> = () => ({}),
+  sections: Record<string, unknown> = {},
 ) {
   const t = { after: after as TestContext['after'] };
   const upstream = await startUpstream();
@@ -29,6 +30,7 @@ export async function openThreeProviders(
       'mock/*': { targets: ['openai/mock/*'] },
       ...more,
     },
+    ...sections,
   });
   /** What a provider was sent last. */
   const lastBody = () => upstream.requests().findLast(({ body }) => body !== null)!.body as JsonObject;

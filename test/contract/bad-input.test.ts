@@ -207,8 +207,8 @@ for (const [encoding, pack] of Object.entries(packings)) {
   });
 
   test(`a body of ${encoding} that unpacks to more than the limit is 413, however small it is`, async () => {
-    const bomb = pack(Buffer.alloc(16 * 1024 * 1024, ' '));
-    assert.ok(bomb.length < 512 * 1024);
+    const bomb = pack(Buffer.alloc(4 * 1024 * 1024, ' '));
+    assert.ok(bomb.length < 64 * 1024);
     const { status, error } = await refused(bomb, { 'content-encoding': encoding });
     assert.equal(status, 413);
     assert.match(error.message, /2 ?MB|2097152|2,097,152/i);
