@@ -1,6 +1,6 @@
 import { type CallSeen, closedLoop } from '../../test/faults/many-calls.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { percentile } from '../vectors/percentile.ts';
 import type { MockProcess } from './processes.ts';
 import { answeredRow, callsOf, callTimes, detailRows, load, type Scenario, type Stage } from './scenario.ts';
 

@@ -1,7 +1,7 @@
 import { disagreements } from '../../test/faults/books-agree.ts';
 import { type CallSeen, type Calls, openLoop } from '../../test/faults/many-calls.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { percentile } from '../vectors/percentile.ts';
 import type { MockProcess, UpstreamCounts } from './processes.ts';
 
 /** One alias over upstreams that misbehave, with an account of its own, so that its books can be looked at alone. */

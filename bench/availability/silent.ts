@@ -1,7 +1,7 @@
 import { recordsOf } from '../../test/faults/books-agree.ts';
 import { type CallSeen, openLoop } from '../../test/faults/many-calls.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { percentile } from '../vectors/percentile.ts';
 import { startMock } from './processes.ts';
 import {
   adminKey,

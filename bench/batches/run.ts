@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { closedLoop } from '../gateway/load.ts';
 import { cpuSeconds, residentMb, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
+import { percentile } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
 import { startChats } from '../vectors/chat-thread.ts';
-import { percentile } from '../vectors/percentile.ts';
 
 const lines = Number(/--lines=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 100_000);
 const warmLines = 5_000;

@@ -9,7 +9,7 @@ import { seededRandom } from '../../src/kernel/random.ts';
 import { createSealer } from '../../src/kernel/seal.ts';
 import { createSealedCache } from '../../src/stores/cache/sealed-cache.ts';
 import { openSqliteCache } from '../../src/stores/cache/sqlite-cache.ts';
-import { percentile } from '../gateway/load.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row } from '../rows.ts';
 
 const questionCount = 100_000;

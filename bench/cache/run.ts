@@ -1,8 +1,8 @@
 // node bench/run.mjs cache
 
 import { Agent, request } from 'node:http';
-import { median } from '../gateway/load.ts';
 import { cpuSeconds, loadCore, pin, startCulvert, startUpstream } from '../gateway/processes.ts';
+import { median } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print } from '../rows.ts';
 import { measureSemantic } from './measure-semantic.ts';

@@ -3,8 +3,8 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { loggedIn } from '../../test/browser-login.ts';
 import { startOpenLoop } from '../availability/chat-thread.ts';
 import { startMock } from '../availability/processes.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { percentile } from '../vectors/percentile.ts';
 import { adminKey, benchKey, type Server } from './server.ts';
 
 const loads = 9;

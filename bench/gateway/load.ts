@@ -172,14 +172,3 @@ export async function openLoop(order: {
   for (const connection of idle) connection.close();
   return { latenciesMs: latenciesMs.sort((a, b) => a - b), errors };
 }
-
-export function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
-
-export function median(values: readonly number[]): number {
-  return percentile(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  );
-}

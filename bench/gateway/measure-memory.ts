@@ -1,5 +1,6 @@
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { closedLoop, openLoop, percentile } from './load.ts';
+import { closedLoop, openLoop } from './load.ts';
 import { type Bench, wholeRequest } from './measure-requests.ts';
 import { rest, streamRequest } from './measure-streams.ts';
 import { residentMb, startCulvert } from './processes.ts';

@@ -1,5 +1,6 @@
+import { median, percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { closedLoop, median, openLoop, percentile } from './load.ts';
+import { closedLoop, openLoop } from './load.ts';
 import { cpuSeconds, type Subject, type Upstream } from './processes.ts';
 import { chatRequest } from './wire.ts';
 

@@ -1,5 +1,5 @@
+import { median, percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { median, percentile } from './load.ts';
 import type { Bench } from './measure-requests.ts';
 import { cpuSeconds, type Subject } from './processes.ts';
 import { abortStreams, openStreams, StreamReader } from './streams.ts';

@@ -14,9 +14,9 @@ import type { Failure } from '../../src/kernel/failure.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { openStores } from '../../src/main/stores.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
-import { percentile } from '../gateway/load.ts';
 import { allLimits } from '../gateway/processes.ts';
 import { eventOf, reservation } from '../ledger/rows.ts';
+import { percentile } from '../percentile.ts';
 
 export interface Driver {
   database: string;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../../test/start-postgres.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../../test/start-redis.ts';
 import { raceRounds } from '../../test/stores/redis-race.ts';
-import { median } from '../gateway/load.ts';
+import { median } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
 import type { Driver, Figures, Load, Metered } from './one-driver.ts';

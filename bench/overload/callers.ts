@@ -39,6 +39,8 @@ interface Caller {
   left: number;
   /** Bytes of a head that has not come whole. */
   begun: Buffer | null;
+  /** Last bytes of a chunked answer. */
+  tail: Buffer;
 }
 
 /** Opens the connections; those that break later are opened again. The result begins to send. */
@@ -57,6 +59,7 @@ export async function openCallers(order: CallersOrder): Promise<() => Promise<Ca
       status: 0,
       left: 0,
       begun: null,
+      tail: Buffer.alloc(0),
     };
     open.add(caller);
     caller.socket.on('data', (chunk: Buffer) => read(caller, chunk));
@@ -80,8 +83,16 @@ export async function openCallers(order: CallersOrder): Promise<() => Promise<Ca
       caller.status = Number(head.slice(9, 12));
       const length = /content-length: (\d+)/i.exec(head)?.[1];
       caller.left = length === undefined ? -1 : Number(length) - (chunk.length - headEnd - 4);
+      caller.tail = Buffer.alloc(0);
     } else if (caller.left > 0) caller.left -= chunk.length;
-    if (caller.left === 0 || (caller.left === -1 && chunk.subarray(-5).equals(lastChunk))) end(caller);
+    if (caller.left === 0 || (caller.left === -1 && isLast(caller, chunk))) end(caller);
+  }
+
+  /** The end of a chunked answer may come in two pieces. */
+  function isLast(caller: Caller, chunk: Buffer): boolean {
+    const end = chunk.length < lastChunk.length ? Buffer.concat([caller.tail, chunk]) : chunk;
+    caller.tail = end.subarray(-lastChunk.length);
+    return caller.tail.equals(lastChunk);
   }
 
   function end(caller: Caller): void {

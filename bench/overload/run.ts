@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as after } from 'node:timers/promises';
-import { closedLoop, percentile } from '../gateway/load.ts';
+import { closedLoop } from '../gateway/load.ts';
 import {
   cpuSeconds,
   culvertHeaders,
@@ -13,6 +13,7 @@ import {
   startUpstream,
 } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
+import { percentile } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
 import { type CallersOrder, type CallersSaw, openCallers } from './callers.ts';
@@ -42,6 +43,10 @@ const strict = await startCulvert({ upstreamPort: upstream.port, keys, server: {
 const unbound = await startCulvert({ upstreamPort: upstream.port, keys, server: { overload: 'off' } });
 const flood = fork(new URL('./callers.ts', import.meta.url));
 pin(flood.pid ?? 0, loadCore);
+// Nobody would answer for it, and its orders would wait for ever.
+flood.once('exit', (code) => {
+  if (code) process.exit(code);
+});
 const rows: Row[] = [];
 try {
   for (const { port } of [culvert, strict, unbound])

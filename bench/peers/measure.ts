@@ -1,9 +1,10 @@
-import { closedLoop, median, openLoop, percentile } from '../gateway/load.ts';
+import { closedLoop, openLoop } from '../gateway/load.ts';
 import { pacedStreams } from '../gateway/measure-streams.ts';
 import { cpuSeconds, type Upstream } from '../gateway/processes.ts';
 import { StreamReader } from '../gateway/streams.ts';
 import { treeCpuUs, treeMb } from '../gateway/tree.ts';
 import { chatRequest, type StreamKind } from '../gateway/wire.ts';
+import { median, percentile } from '../percentile.ts';
 import type { Running } from './gateway.ts';
 
 /** How much is measured. */

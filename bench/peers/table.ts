@@ -1,4 +1,4 @@
-import { median } from '../gateway/load.ts';
+import { median } from '../percentile.ts';
 import type { Extent, Figures } from './measure.ts';
 
 /** One line of the table: what, in which unit, and the key of its samples. */

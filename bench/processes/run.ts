@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { postgresMissing } from '../../test/start-postgres.ts';
 import { redisMissing } from '../../test/start-redis.ts';
-import { closedLoop, median } from '../gateway/load.ts';
+import { closedLoop } from '../gateway/load.ts';
 import { wholeRequest } from '../gateway/measure-requests.ts';
 import { cpuSeconds, pin, type Subject, scratchFolder, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { startStores } from '../gateway/stores.ts';
 import { childrenOf } from '../gateway/tree.ts';
+import { median } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
 

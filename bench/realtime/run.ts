@@ -22,6 +22,7 @@ import {
 import { finish } from '../results.ts';
 import { judged, print, told } from '../rows.ts';
 
+const framesPerSecond = 8;
 /** 125 ms of sound, as clients send it: 24,000 samples of 16 bits a second. */
 const audio = Buffer.alloc(6_000, 7).toString('base64');
 const frame = Buffer.from(`{"type":"input_audio_buffer.append","audio":"${audio}"}`);
@@ -69,12 +70,14 @@ class Relay {
     }
   }
 
-  /** Each session talks in real time, eight frames a second each way. Microseconds of CPU a frame. */
+  /** Each session talks in real time, each frame both ways. Microseconds of CPU a frame. */
   async talk(): Promise<number> {
-    let next = 0;
+    let sent = 0;
+    const startMs = performance.now();
     const talker = setInterval(() => {
-      this.sessions[next % talking]!.send(frame, { binary: false });
-      next += 1;
+      // A timer may be late: all that is due goes.
+      const due = ((performance.now() - startMs) / 1_000) * talking * framesPerSecond;
+      for (; sent < due; sent += 1) this.sessions[sent % talking]!.send(frame, { binary: false });
     }, 1);
     const before = { cpu: cpuSeconds(this.#pid), heard: this.heard };
     await rest(roundMs);

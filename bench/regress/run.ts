@@ -7,9 +7,10 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { closedLoop, median } from '../gateway/load.ts';
+import { closedLoop } from '../gateway/load.ts';
 import { cpuSeconds, type Subject, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { chatRequest } from '../gateway/wire.ts';
+import { median } from '../percentile.ts';
 import { writeSection } from '../results.ts';
 import { judged, print, type Row } from '../rows.ts';
 

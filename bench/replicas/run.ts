@@ -13,7 +13,7 @@ import { nginxMissing } from '../../test/start-nginx.ts';
 import { postgresMissing, startPostgres } from '../../test/start-postgres.ts';
 import type { Lifetime } from '../../test/start-process.ts';
 import { redisMissing, startRedis } from '../../test/start-redis.ts';
-import { percentile } from '../gateway/load.ts';
+import { percentile } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
 

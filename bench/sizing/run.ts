@@ -2,11 +2,12 @@
 // machines of other sizes should carry then (model.ts). The latter is a calculation.
 import { execFileSync } from 'node:child_process';
 import { loadavg } from 'node:os';
-import { closedLoop, median } from '../gateway/load.ts';
+import { closedLoop } from '../gateway/load.ts';
 import { wholeRequest } from '../gateway/measure-requests.ts';
 import { loadCore, pin, type Subject, startCulvert, startUpstream } from '../gateway/processes.ts';
 import { type Stores, startStores } from '../gateway/stores.ts';
 import { treeCpuUs } from '../gateway/tree.ts';
+import { median } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { print, type Row, told } from '../rows.ts';
 import { type Costs, coresFor, expected, growth } from './model.ts';

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuSeconds, loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { startChats } from '../vectors/chat-thread.ts';
-import { percentile } from '../vectors/percentile.ts';
 import { type RunningGateway, startWatchedGateway } from '../vectors/watched-gateway.ts';
 
 const concurrency = 10;

@@ -1,7 +1,7 @@
 import type { VectorStore } from '../../src/vectors/vector-store.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { nearest, openCollection, tenant } from './culvert-store.ts';
-import { percentile } from './percentile.ts';
 import { createPoints, payloadOf } from './points.ts';
 
 const pointsEach = 100;

@@ -1,6 +1,6 @@
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
 import type { Engine } from './engine.ts';
-import { percentile } from './percentile.ts';
 import { batchPoints, dimensions, groups, type Points, payloadOf, recall, trueNeighbours } from './points.ts';
 
 export interface Engines {

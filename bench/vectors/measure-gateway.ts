@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { startChats } from './chat-thread.ts';
 import { measureSearches, searchOnce } from './measure-searches.ts';
-import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, dimensions, type Points } from './points.ts';
 import { prepareBody } from './prepare-body.ts';
 import { qdrantBeside } from './qdrant-beside.ts';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { Connection } from '../gateway/load.ts';
 import { loadCore, proxyCore, scratchFolder, startUpstream } from '../gateway/processes.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row } from '../rows.ts';
 import { answered, postOf } from './measure-searches.ts';
-import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, dimensions } from './points.ts';
 import { startWatchedGateway } from './watched-gateway.ts';
 

@@ -1,7 +1,7 @@
 import { Connection, closedLoop } from '../gateway/load.ts';
 import { culvertHeaders } from '../gateway/processes.ts';
+import { percentile } from '../percentile.ts';
 import { judged, type Row, told } from '../rows.ts';
-import { percentile } from './percentile.ts';
 
 /** Searches that run at once. */
 const searchers = 8;

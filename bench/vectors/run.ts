@@ -2,6 +2,7 @@
 // QDRANT_BIN=… node bench/run.mjs vectors qdrant: a million points that a gateway keeps in a Qdrant
 
 import { trialSearches } from '../../src/vectors/embedded/index/bit-trial.ts';
+import { percentile } from '../percentile.ts';
 import { finish } from '../results.ts';
 import { judged, print, type Row, told } from '../rows.ts';
 import { openHnsw, openSqliteVec } from './baselines.ts';
@@ -12,7 +13,6 @@ import { measureFilter, measureIngest, measureLarge, measureSearch } from './mea
 import { measureGateway } from './measure-gateway.ts';
 import { measureHybrid } from './measure-hybrid.ts';
 import { measureOverQdrant } from './measure-over-qdrant.ts';
-import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, type Points, payloadOf } from './points.ts';
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
