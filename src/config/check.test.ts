@@ -82,13 +82,16 @@ test('a key that belongs to another section says which', () => {
     "culvert.yaml:1:1 public_url: unknown key (did you mean 'server.public_url'?)",
   ]);
   assert.deepEqual(errorsOf('server: { default_plan: free }'), [
-    "culvert.yaml:1:11 server.default_plan: unknown key (did you mean 'default_plan'?)",
+    "culvert.yaml:1:11 server.default_plan: unknown key (did you mean 'default_plan' at the top of the file?)",
   ]);
   // Several sections have one of this name, so none is named.
   assert.match(
     errorsOf('plans: { a: { url: "redis://x" } }')[0]!,
     /^culvert\.yaml:1:15 plans\.a\.url: unknown key; allowed: /,
   );
+  assert.deepEqual(errorsOf('providers: { up: { type: openai, models: [a] } }').slice(0, 1), [
+    "culvert.yaml:1:34 providers.up.models: unknown key (did you mean 'models' at the top of the file?)",
+  ]);
 });
 
 test('a file that is a list says what a file holds', () => {

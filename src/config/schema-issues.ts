@@ -71,8 +71,9 @@ function unknownKey(schema: z.ZodType, path: ConfigPath): string {
 function inAnotherSection(schema: z.ZodType, key: string): string {
   const top = knownKeys(schema, []);
   const sections = top.filter((section) => knownKeys(schema, [section]).includes(key));
-  const places = [...top.filter((name) => name === key), ...sections.map((section) => `${section}.${key}`)];
-  return places.length === 1 ? ` (did you mean '${places[0]}'?)` : '';
+  const atTop = top.filter((name) => name === key).map((name) => `'${name}' at the top of the file`);
+  const places = [...atTop, ...sections.map((section) => `'${section}.${key}'`)];
+  return places.length === 1 ? ` (did you mean ${places[0]}?)` : '';
 }
 
 /** Entries of the tables that people name themselves, as the first pages write them. */
