@@ -54,7 +54,10 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
       vendors === null
         ? null
         : extrasOf(request, vendors),
-    ...(vendors === null && ((tools != null && customEcho(tools)) || customCalls(request.messages))),
+    ...(vendors === null &&
+      ((tools != null && customEcho(tools)) ||
+        // A single message has no earlier calls.
+        (request.messages.length > 1 && customCalls(request.messages)))),
     ...(request.functions != null && vendors === null && olderTools),
     neutral: () => toNeutral(request),
     forward: (target) => prepareForTarget(raw, request, scan, target),

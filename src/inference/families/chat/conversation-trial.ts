@@ -40,6 +40,7 @@ import { ConvertedAnswer, StreamedSource, TaggedSource, WholeSource } from './co
 import type { RequestMedia } from './fetch-media.ts';
 import { storingPassedBytes } from './passed-answers.ts';
 import {
+  allTakeEffort,
   proofBytesMax,
   proofMarks,
   RefusedTrial,
@@ -100,7 +101,7 @@ export function conversationTrial<C extends Chunk>(
     const { connection, config } = job.providers.get(attempt.target.provider)!;
     const { usageOf, id: provider, listsThoughts } = connection.provider;
     const { facts } = conversation.body;
-    const { clientOf } = conversation;
+    const { clientOf, dialect, answerModel: name, after, keeping } = conversation;
     const { model } = attempt.target;
     const thinkTags = prepared.upstreamDialect.id === 'openai-chat' ? attempt.target.thinkTags : undefined;
     const isOdd = listsThoughts?.(model, facts.needs.reasoning) || (facts.stream && clientOf !== undefined);
@@ -108,7 +109,6 @@ export function conversationTrial<C extends Chunk>(
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)
     ) as AttemptSink;
-    const { dialect, answerModel: name, after, keeping } = conversation;
     // A child is asked for one choice.
     const choices = conversation.child === null ? facts.n : 1;
     const place: AnswerPlace<C> = { answer, job, schema: prepared.schema };
@@ -124,15 +124,8 @@ export function conversationTrial<C extends Chunk>(
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       reader: (contentType, onGiven) => {
         const answerModel = name === undefined ? undefined : { dialect, name };
-        const options = {
-          onGiven,
-          usageOf,
-          provider,
-          choices,
-          answerModel,
-          thinkTags,
-          taker: cachedForm?.takerOf(contentType),
-        };
+        const takerOfBytes = cachedForm?.takerOf(contentType);
+        const options = { onGiven, usageOf, provider, choices, answerModel, thinkTags, taker: takerOfBytes };
         return readerFor(facts, prepared, dialects[dialect], contentType, options);
       },
     };
@@ -143,23 +136,20 @@ export function conversationTrial<C extends Chunk>(
     const mark = proofMarks[upstreamDialect.id];
     const mayStay = mark === undefined || proofs === 'are left out' || bytes.length > proofBytesMax;
     if (dialect !== 'openai-chat' && upstreamDialect.id === 'openai-chat' && bytes.includes('"reasoning_effort":'))
-      return new RefusedTrial(first, (refusal) =>
-        refusesEffort(refusal, config, model, facts.needs) ? trial(proofs) : null,
+      return new RefusedTrial(first, async (refusal) =>
+        refusesEffort(refusal, config, model, facts.needs)
+          ? made(await prepareFor(attempt.target, conversation, job), proofs)
+          : null,
       );
     if (mayStay || !bytes.includes(mark)) return first;
     return new RefusedTrial(first, (refusal) => {
       const rest = refusesProofs(refusal) ? withoutProofs(bytes, upstreamDialect.id) : null;
-      if (rest === null) return null;
-      const field = thoughtWords[dialect] ?? 'reasoning_content';
-      const lost: Loss = { field, why: 'unsupported' };
-      return made({ ...prepared, bytes: rest, losses: [...losses, lost] }, 'are left out');
+      const lost: Loss = { field: thoughtWords[dialect] ?? 'reasoning_content', why: 'unsupported' };
+      return rest === null ? null : made({ ...prepared, bytes: rest, losses: [...losses, lost] }, 'are left out');
     });
   };
-  const trial = (proofs: Proofs) => {
-    const prepared = prepareFor(attempt.target, conversation, job);
-    return prepared instanceof Promise ? prepared.then((late) => made(late, proofs)) : made(prepared, proofs);
-  };
-  return trial('stay');
+  const prepared = prepareFor(attempt.target, conversation, job);
+  return prepared instanceof Promise ? prepared.then((late) => made(late, 'stay')) : made(prepared, 'stay');
 }
 
 /**
@@ -185,7 +175,10 @@ export function prepareFor(
     wholeByStream: target.wholeByStream === true && capabilities.streaming,
     body: target.body,
     betas: connection.beta && betas ? `${connection.beta},${betas}` : connection.beta || betas || undefined,
-    reasoning: capabilities.reasoning && takesEffort(config, target.model, body.facts.needs) ? 'taken' : 'refused',
+    reasoning:
+      capabilities.reasoning && (allTakeEffort || takesEffort(config, target.model, body.facts.needs))
+        ? 'taken'
+        : 'refused',
     child,
     items,
     turn: turnFor?.(target) ?? undefined,

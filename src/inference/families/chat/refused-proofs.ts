@@ -33,11 +33,11 @@ export const thoughtWords: Partial<Record<CallerDialectId, string>> = {
  */
 export class RefusedTrial implements Trial {
   readonly shows: Trial['shows'];
-  readonly #again: (refusal: Fault) => MadeTrial | null | Promise<MadeTrial>;
+  readonly #again: (refusal: Fault) => MadeTrial | null | Promise<MadeTrial | null>;
   #call: Trial;
   #stopped = false;
 
-  constructor(first: Trial, again: (refusal: Fault) => MadeTrial | null | Promise<MadeTrial>) {
+  constructor(first: Trial, again: (refusal: Fault) => MadeTrial | null | Promise<MadeTrial | null>) {
     this.#call = first;
     this.#again = again;
     this.shows = first.shows;
@@ -79,19 +79,23 @@ export function refusesProofs({ status, code, message }: Fault): boolean {
 
 const ofEffort = /reasoning.?effort|does not support thinking/i;
 
-/** By configuration of a provider, models that refused to be told how long to think, or not to think. */
+/** By configuration of a provider, models that refused a word for how long to think, or for not thinking. */
 const refusing = new WeakMap<object, Map<string, true>>();
+/** No model has refused such a word since the start: then `takesEffort` need not be asked. */
+export let allTakeEffort = true;
 const refusingMax = 1_000;
 
 const refusedBy = (model: string, { reasoning }: RequestNeeds) => (reasoning ? model : `none ${model}`);
 
+/** False where the model has refused such a word. */
 export function takesEffort(config: object, model: string, needs: RequestNeeds): boolean {
   return refusing.get(config)?.has(refusedBy(model, needs)) !== true;
 }
 
-/** True if the upstream refuses the word for how long to think. The model is not told again. */
+/** True if the upstream refuses the word for how long to think. The model does not get it again. */
 export function refusesEffort({ message }: Fault, config: object, model: string, needs: RequestNeeds): boolean {
   if (!ofEffort.test(message)) return false;
+  allTakeEffort = false;
   const models = refusing.get(config) ?? new Map<string, true>();
   refusing.set(config, models);
   putNewest(models, refusedBy(model, needs), true, refusingMax);
