@@ -3,11 +3,9 @@ import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kerne
 import { logLevelIn } from './call-news.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from './mcp-message.ts';
 import { describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
+import { statelessMeta, statelessVersion } from './stateless.ts';
 
-/** The revision without sessions: every message states its version, and is answered alone. */
-const statelessVersion = '2026-07-28';
 const supportedVersions = [statelessVersion, ...SUPPORTED_PROTOCOL_VERSIONS];
-const reserved = 'io.modelcontextprotocol';
 /** How long clients may keep answers: our own tools are the same for every key, those of other servers are not. */
 const cached = { ttlMs: 300_000, cacheScope: 'public' } as const;
 const cachedForKey = { ttlMs: 60_000, cacheScope: 'private' } as const;
@@ -21,7 +19,7 @@ const methodNotFound = -32_601;
  * The version that a message states, in its `_meta` or a header; null: it is of a revision that begins by `initialize`.
  */
 export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHeaders): string | null {
-  const meta = isObject(params) && isObject(params._meta) ? params._meta[`${reserved}/protocolVersion`] : undefined;
+  const meta = isObject(params) && isObject(params._meta) ? params._meta[statelessMeta('protocolVersion')] : undefined;
   const stated = typeof meta === 'string' ? meta : protocolVersion === statelessVersion ? protocolVersion : null;
   return stated === null || SUPPORTED_PROTOCOL_VERSIONS.includes(stated) ? null : stated;
 }
@@ -33,7 +31,7 @@ export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHe
 export function statedLogLevel(message: JsonObject, headers: McpHeaders, set: string | null): LoggingLevel | null {
   if (statedVersion(message, headers) === null) return logLevelIn(set) ?? 'debug';
   const { params } = message;
-  return isObject(params) && isObject(params._meta) ? logLevelIn(params._meta[`${reserved}/logLevel`]) : null;
+  return isObject(params) && isObject(params._meta) ? logLevelIn(params._meta[statelessMeta('logLevel')]) : null;
 }
 
 /** Answers one message of that revision. Null when its sender left before the end. */
@@ -75,7 +73,7 @@ export async function answerStateless(request: McpMessage, version: string): Pro
 function mismatchOf({ message, headers }: McpMessage, params: JsonObject): string | null {
   const meta = objectIn(params._meta);
   const required: [header: string, sent: string | undefined, due: JsonValue | undefined][] = [
-    ['MCP-Protocol-Version', headers.protocolVersion, meta[`${reserved}/protocolVersion`]],
+    ['MCP-Protocol-Version', headers.protocolVersion, meta[statelessMeta('protocolVersion')]],
     ['Mcp-Method', headers.method, message.method],
   ];
   const named = { 'tools/call': params.name, 'prompts/get': params.name, 'resources/read': params.uri };
@@ -96,7 +94,10 @@ function decoded(value: string | undefined): string | undefined {
 }
 
 function done({ message, version }: McpMessage, result: object): McpAnswer {
-  const _meta = { [`${reserved}/serverInfo`]: { name: 'culvert', version } };
+  const _meta = {
+    ...objectIn((result as { _meta?: unknown })._meta),
+    [statelessMeta('serverInfo')]: { name: 'culvert', version },
+  };
   const body = { jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', ...result, _meta } };
   return { status: 200, body: JSON.stringify(body) };
 }

@@ -22,6 +22,7 @@ import { spellingsOf } from '../../kernel/secret-spellings.ts';
 import { codeOf } from '../../upstream/transport/transport-error.ts';
 import type { CallNews } from './call-news.ts';
 import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
+import { inEitherRevision, withStatedHeaders } from './either-revision.ts';
 import { Blocked } from './guarded-connect.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { type CallInProgress, callInProgress, type McpFetch } from './mcp-fetch.ts';
@@ -66,9 +67,10 @@ const toolsMax = 1_000;
 
 /** Servers that cannot do what a newer client offers are asked for less. The server may ask nothing of us. */
 export async function openSession(
-  transport: Transport,
+  plain: Transport,
   { version, timeoutMs, signal, secrets = [] }: CallBounds & { version: string; secrets?: readonly string[] },
 ): Promise<McpSession | McpFault> {
+  const transport = inEitherRevision(plain, { name: 'culvert', version });
   answerFewAtOnce(transport);
   const client = new Client({ name: 'culvert', version }, { jsonSchemaValidator: trustingValidator });
   const running = new Set<CallInProgress>();
@@ -169,7 +171,7 @@ export async function openHttpSession(
   { headers, authProvider, ...bounds }: HttpSessionOptions,
 ): Promise<McpSession | McpFault> {
   const transport = new StreamableHTTPClientTransport(url, {
-    fetch: http.fetch,
+    fetch: withStatedHeaders(http.fetch),
     requestInit: { headers },
     ...(authProvider !== undefined && { authProvider }),
   });

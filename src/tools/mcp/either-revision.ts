@@ -1,0 +1,131 @@
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { type JSONRPCMessage, type JSONRPCRequest, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/sdk/types.js';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { callInProgress } from './mcp-fetch.ts';
+import { statelessMeta, statelessVersion } from './stateless.ts';
+
+/*
+ * The SDK's client begins by `initialize`. Servers of revision 2026-07-28 may know no session: each message states what
+ * `initialize` said, and `server/discover` asks for what it answered.
+ */
+
+/** Statuses of HTTP with which such servers refuse `initialize`. */
+const refusedStatuses: ReadonlySet<number | undefined> = new Set([400, 404, 405]);
+
+/** The same transport, to servers with and without sessions. One that answers to `initialize` has sessions. */
+export function inEitherRevision(inner: Transport, client: { name: string; version: string }): Transport {
+  let revision: 'initialized' | 'stateless' = 'initialized';
+  /** The SDK's first request, and its refusal. */
+  let greeting: JSONRPCRequest | null = null;
+  let refusal: JSONRPCMessage | null = null;
+
+  function stated(message: JSONRPCRequest): JSONRPCRequest {
+    const { _meta, ...params } = message.params ?? {};
+    const isLogged = callInProgress.getStore()?.news?.log != null;
+    const meta = {
+      [statelessMeta('protocolVersion')]: statelessVersion,
+      [statelessMeta('clientInfo')]: client,
+      [statelessMeta('clientCapabilities')]: {},
+      ...(isLogged && { [statelessMeta('logLevel')]: 'debug' }),
+    };
+    return { ...message, params: { ...params, _meta: { ..._meta, ...meta } } };
+  }
+
+  function discover(request: JSONRPCRequest): Promise<void> {
+    revision = 'stateless';
+    return inner.send(stated({ ...request, method: 'server/discover', params: {} }));
+  }
+
+  const outer: Transport = {
+    async start() {
+      inner.onclose = () => outer.onclose?.();
+      inner.onerror = (error) => outer.onerror?.(error);
+      inner.onmessage = (message, extra) => {
+        if (greeting === null || 'method' in message || message.id !== greeting.id) {
+          outer.onmessage?.(message, extra);
+        } else if (revision === 'stateless') {
+          outer.onmessage?.('error' in message ? (refusal ?? message) : initialized(message), extra);
+        } else if ('error' in message) {
+          refusal = message;
+          discover(greeting).catch(() => outer.onmessage?.(message, extra));
+        } else outer.onmessage?.(message, extra);
+      };
+      await inner.start();
+    },
+    close: () => inner.close(),
+    setProtocolVersion: (version) => {
+      if (revision === 'initialized') inner.setProtocolVersion?.(version);
+    },
+    async send(message, options) {
+      if (!('method' in message)) return inner.send(message, options);
+      if (!('id' in message)) {
+        // Over HTTP the end of its request tells a server without sessions that nobody waits.
+        const isUnknown =
+          message.method === 'notifications/initialized' || inner instanceof StreamableHTTPClientTransport;
+        return revision === 'stateless' && isUnknown ? undefined : inner.send(message, options);
+      }
+      if (message.method === 'initialize') {
+        greeting = message;
+        return inner.send(message, options).catch(async (error: unknown) => {
+          if (!(error instanceof StreamableHTTPError && refusedStatuses.has(error.code))) throw error;
+          await discover(message).catch(() => {
+            throw error;
+          });
+        });
+      }
+      if (revision === 'initialized') return inner.send(message, options);
+      // The revision has none.
+      if (message.method === 'ping') outer.onmessage?.({ jsonrpc: '2.0', id: message.id, result: {} });
+      else await inner.send(stated(message), options);
+    },
+  };
+  return outer;
+}
+
+/** The answer to `server/discover` as that to `initialize`. */
+function initialized(message: JSONRPCMessage): JSONRPCMessage {
+  const result = objectIn('result' in message ? (message.result as JsonObject) : {});
+  const { capabilities, instructions, serverInfo } = result;
+  const named = serverInfo ?? objectIn(result._meta)[statelessMeta('serverInfo')];
+  return {
+    ...(message as JSONRPCMessage & { id: number }),
+    result: {
+      protocolVersion: LATEST_PROTOCOL_VERSION,
+      capabilities: objectIn(capabilities),
+      serverInfo: isObject(named) ? named : { name: 'unknown', version: '0' },
+      ...(typeof instructions === 'string' && { instructions }),
+    },
+  };
+}
+
+/** Members by which a message is named in a header, so that proxies need not read it. */
+const naming: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+};
+
+/** The same fetch, with the headers of messages that state their revision. Their errors are read whatever their status. */
+export function withStatedHeaders(fetch: FetchLike): FetchLike {
+  return async (url, init = {}) => {
+    const message = typeof init.body === 'string' ? objectIn(JSON.parse(init.body)) : {};
+    const { id, method } = message;
+    const params = objectIn(message.params);
+    if (objectIn(params._meta)[statelessMeta('protocolVersion')] === undefined) return fetch(url, init);
+    const headers = new Headers(init.headers);
+    headers.set('mcp-protocol-version', statelessVersion);
+    headers.set('mcp-method', String(method));
+    const name = params[naming[String(method)] ?? ''];
+    if (typeof name === 'string') headers.set('mcp-name', headerValue(name));
+    const response = await fetch(url, { ...init, headers });
+    const isError = refusedStatuses.has(response.status) && /json/.test(response.headers.get('content-type') ?? '');
+    if (!isError) return response;
+    const body = JSON.stringify({ ...objectIn(JSON.parse(await response.text())), id: id ?? null });
+    return new Response(body, { headers: { 'content-type': 'application/json' } });
+  };
+}
+
+function headerValue(text: string): string {
+  return /^[!-~](?:[ -~]*[!-~])?$/.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
