@@ -38,7 +38,7 @@ const families: readonly Family[] = [
   family(/^gpt-3\.5-turbo(-0125|-1106)?$/, 16_385, 4_096, 'tools'),
   family(/^o3-mini/, 200_000, 100_000, 'tools reasoning'),
   family(/^(o1|o3|o4-mini)(-\d{4}|$)/, 200_000, 100_000, 'vision tools reasoning'),
-  family(/^claude-(opus|sonnet|fable)-5(-\d)?(-\d{8}|$)/, 1_000_000, 128_000, 'vision tools reasoning'),
+  family(/^claude-(opus|sonnet|haiku|fable|mythos)-5(-\d)?(-\d{8}|$)/, 1_000_000, 128_000, 'vision tools reasoning'),
   family(/^claude-(opus-4-[678]|sonnet-4-6)(-\d{8}|$)/, 1_000_000, 128_000, 'vision tools reasoning'),
   family(/^claude-(opus|sonnet|haiku)-4-5(-\d{8}|-latest|$)/, 200_000, 64_000, 'vision tools reasoning'),
   family(/^claude-opus-4(-1)?(-\d{8}|-latest|-0|$)/, 200_000, 32_000, 'vision tools reasoning'),

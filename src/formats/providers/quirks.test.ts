@@ -226,7 +226,10 @@ test('model facts: known families by their bare name, everything else unknown', 
   assert.equal(modelFacts('anthropic/claude-sonnet-4-5-20250929')?.maxOutputTokens, 64_000);
   assert.equal(modelFacts('claude-opus-4-1-20250805')?.maxOutputTokens, 32_000);
   assert.equal(modelFacts('claude-opus-4-6')?.contextWindow, 1_000_000);
-  for (const model of ['claude-sonnet-5', 'claude-sonnet-5-5', 'anthropic/claude-fable-5-1', 'claude-opus-5-5'])
+  for (const model of [
+    ...['claude-sonnet-5', 'claude-sonnet-5-5', 'anthropic/claude-fable-5-1', 'claude-opus-5-5'],
+    ...['claude-haiku-5-5', 'us.anthropic.claude-mythos-5-v1:0'],
+  ])
     assert.equal(modelFacts(model)?.maxOutputTokens, 128_000, model);
   // Bedrock's, with the version of its form and a profile's region.
   assert.equal(modelFacts('global.anthropic.claude-opus-4-6-v1')?.maxOutputTokens, 128_000);
