@@ -1,4 +1,4 @@
-import type { Json } from './conversation.ts';
+import type { Json, Settings, Turn } from './conversation.ts';
 import type { Format } from './formats/format.ts';
 import type { ShownCall } from './snippets.ts';
 
@@ -38,6 +38,9 @@ const calls: Record<Format['id'], Omit<ShownCall, 'path' | 'body'>> = {
 };
 
 /** A turn of a conversation as a program would send it. */
-export function conversationCall({ id, path }: Format, body: Json): ShownCall {
-  return { ...calls[id], path, body };
+export function conversationCall(format: Format, model: string, turns: readonly Turn[], settings: Settings): ShownCall {
+  const { id, path } = format;
+  const body: Json = format.body(model, turns, settings);
+  const usual = format.body(model, turns, { ...settings, more: '' });
+  return { ...calls[id], path, body, extra: Object.keys(body).filter((name) => !(name in usual)) };
 }

@@ -68,7 +68,7 @@ export function ConversationView({ caller, models }: { caller: Caller; models: r
       text === '' && lane.turns.some(({ role }) => role === 'user')
         ? upToLastQuestion(lane.turns)
         : [...lane.turns, turn];
-    return conversationCall(format, format.body(lane.model, turns, settings));
+    return conversationCall(format, lane.model, turns, settings);
   };
   const panel = (
     <SettingsPanel

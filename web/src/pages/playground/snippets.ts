@@ -4,6 +4,8 @@ import type { Json } from './conversation.ts';
 export interface ShownCall {
   path: string;
   body: Json;
+  /** Members of the body that the SDK's function may not know. */
+  extra?: readonly string[];
   /** Fields of a form instead of JSON; `file` is a name. */
   form?: Readonly<Record<string, string>>;
   sdk: 'openai' | 'anthropic';
@@ -46,9 +48,12 @@ function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function python({ body, form, sdk, method, use }: ShownCall, origin: string, comment: string): string {
+function python({ body, extra = [], form, sdk, method, use }: ShownCall, origin: string, comment: string): string {
   const [module, base] = sdk === 'openai' ? ['OpenAI', `${origin}/v1`] : ['Anthropic', origin];
-  const fields = form === undefined ? Object.entries(body) : Object.entries(form);
+  const others = Object.entries(body).filter(([name]) => extra.includes(name));
+  const known = Object.entries(body).filter(([name]) => !extra.includes(name));
+  const inBody = others.length === 0 ? [] : [['extra_body', Object.fromEntries(others)] as const];
+  const fields = form === undefined ? [...known, ...inBody] : Object.entries(form);
   const args = fields.map(([name, value]) =>
     form !== undefined && name === 'file'
       ? `    file=open(${JSON.stringify(value)}, "rb"),`

@@ -156,6 +156,7 @@ async function transcriptOf(response: Response, reply: string): Promise<Transcri
 
 /** `1:05.2`. */
 function placeOf(seconds: number): string {
-  const rest = (seconds % 60).toFixed(1);
-  return `${Math.floor(seconds / 60)}:${rest.padStart(4, '0')}`;
+  const tenths = Math.round(seconds * 10);
+  const rest = ((tenths % 600) / 10).toFixed(1);
+  return `${Math.floor(tenths / 600)}:${rest.padStart(4, '0')}`;
 }

@@ -13,7 +13,14 @@ export function useRecorder(onFile: (file: File) => void): Recorder {
   const [state, setState] = useState<Recorder['state']>('idle');
   const [fault, setFault] = useState<string | null>(null);
   const recorder = useRef<MediaRecorder | null>(null);
-  useEffect(() => () => release(recorder.current), []);
+  const left = useRef(false);
+  useEffect(() => {
+    left.current = false;
+    return () => {
+      left.current = true;
+      release(recorder.current);
+    };
+  }, []);
 
   const start = async () => {
     setFault(null);
@@ -23,6 +30,8 @@ export function useRecorder(onFile: (file: File) => void): Recorder {
       if (navigator.mediaDevices === undefined)
         throw new Error('A browser offers the microphone only over https or on localhost.');
       const made = new MediaRecorder(await navigator.mediaDevices.getUserMedia({ audio: true }));
+      // The page may be left while the browser asks: nothing would end the recording.
+      if (left.current) return release(made);
       const parts: Blob[] = [];
       made.ondataavailable = ({ data }) => parts.push(data);
       made.onstop = () => {
