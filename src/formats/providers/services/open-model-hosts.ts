@@ -73,6 +73,8 @@ const facts: readonly OpenAiLikeFacts[] = [
     baseUrl: 'https://ai-gateway.vercel.sh/v1',
     envKey: 'AI_GATEWAY_API_KEY',
     speaksToo: ['openai-responses', 'anthropic-messages'],
+    // https://vercel.com/docs/ai-gateway/usage: its list is for everybody.
+    paths: { key: '/credits' },
     embeds: { ...openAiEmbeddings, dimensions: 'asked' },
     quirks: { nativeN: false },
   },

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { providerTypes } from '../../src/formats/providers/catalog.ts';
+import { createConnection } from '../../src/formats/providers/provider-connection.ts';
+import { lookAtProvider } from '../../src/inference/models/live-look.ts';
+import { createTransport } from '../../src/upstream/transport/send.ts';
+import { listening } from '../listening.ts';
+
+const pathOfKey: Record<string, string> = { openrouter: '/v1/key', vercel: '/v1/credits' };
+
+for (const [type, path] of Object.entries(pathOfKey)) {
+  test(`${type}: its list is for everybody, and a wrong key is found all the same`, async (t) => {
+    const server = createServer(({ url, headers }, response) => {
+      const isRight = headers.authorization === 'Bearer right';
+      response.statusCode = url === '/v1/models' || isRight ? 200 : 401;
+      const body = url === '/v1/models' ? { data: [{ id: 'vendor/model' }] } : { error: { message: 'No such key.' } };
+      response.end(JSON.stringify(url === path || url === '/v1/models' ? body : {}));
+    });
+    const transport = createTransport();
+    t.after(() => transport.destroy());
+    const baseUrl = `${await listening(t, server)}/v1`;
+    const verdictOf = async (key: string) => {
+      const provider = providerTypes.get(type)!;
+      const made = createConnection({ name: type, provider, baseUrl, secrets: [key], headers: {}, apiVersion: null });
+      assert.ok(made.ok);
+      const [look] = await lookAtProvider(transport, made.connection);
+      return [look?.verdict, look?.message];
+    };
+    assert.deepEqual(await verdictOf('right'), ['ok', '']);
+    assert.deepEqual(await verdictOf('wrong'), ['bad credential', `${type} answered 401 to its key: No such key.`]);
+  });
+}
