@@ -178,6 +178,8 @@ test('an effort in a word that a model refuses is the nearest that it takes', ()
   assert.deepEqual(effortAt(groq, 'openai/gpt-oss-120b', 'xhigh'), ['high', ['narrowed']]);
   assert.deepEqual(effortAt(groq, 'openai/gpt-oss-120b', 'default'), ['medium', []]);
   assert.deepEqual(effortAt(mistral, 'mistral-small-latest', 'medium'), ['high', ['narrowed']]);
+  assert.deepEqual(effortAt(moonshot, 'kimi-k3', 'medium'), ['high', ['narrowed']]);
+  assert.deepEqual(effortAt(moonshot, 'kimi-k3', 'max'), ['max', []]);
   assert.deepEqual(effortAt(openai, 'o3', 'none'), ['low', ['narrowed']]);
   assert.deepEqual(effortAt(openai, 'gpt-5.1', 'minimal'), ['low', ['narrowed']]);
   assert.deepEqual(effortAt(openai, 'gpt-5.2-chat-latest', 'high'), ['medium', ['narrowed']]);

@@ -28,6 +28,8 @@ export const moonshot = openAiLike({
         pattern: /^kimi-k(2\.[5-9]|[3-9])/,
         omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'],
       },
+      // https://platform.kimi.ai/docs/api/chat
+      { pattern: /^kimi-k3/, efforts: ['low', 'high', 'max'] },
     ],
     nativeN: false,
   },
