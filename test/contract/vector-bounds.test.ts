@@ -53,6 +53,15 @@ const bounds: Record<string, readonly [max: number, call: (count: number) => rea
     128,
     (count) => filtered({ should: many(count, () => ({ key: 'text', match: { text: 'one' } })) }),
   ],
+  'characters of a key': [1_024, (count) => filtered({ must: [{ ...isOne, key: 'k'.repeat(count) }] })],
+  'steps of a key': [64, (count) => filtered({ must: [{ ...isOne, key: many(count, () => 'k').join('.') }] })],
+  'points of a polygon': [
+    10_000,
+    (count) => {
+      const corners = many(count - 1, (at) => ({ lon: (at % 2) * 10, lat: ((at >> 1) % 2) * 10 }));
+      return filtered({ must: [{ key: 'at', geo_polygon: { exterior: { points: [...corners, corners[0]] } } }] });
+    },
+  ],
   'a text of a filter': [4_096, (count) => filtered({ must: [{ key: 'text', match: { text: 'x'.repeat(count) } }] })],
   'operations of a batch': [
     1_000,

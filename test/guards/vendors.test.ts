@@ -257,8 +257,8 @@ test('a text beyond what one request takes is asked about in pieces', async () =
       const json = { model, messages: [{ role: 'user', content: words }] };
       const response = await gateway.fetch('/v1/chat/completions', { json });
       assert.equal(response.status, 200, await response.text());
-      const asked = service.calls.filter(({ path }) => path === vendors[model]!.path);
-      const sent = asked.map(({ body }) => textsOf(JSON.parse(body) as never).join(''));
+      const scans = service.calls.filter(({ path }) => path === vendors[model]!.path);
+      const sent = scans.map(({ body }) => textsOf(JSON.parse(body) as never).join(''));
       assert.ok(sent.length === pieces && sent.every(({ length }) => length <= charsMax), model);
       assert.equal(sent.join(''), words);
     }

@@ -46,7 +46,7 @@ function sent(id: SpeechDialectId, { model = 'm', voice = 'v', format = 'mp3', r
 
 const lostInstructions = { field: 'instructions', why: 'unsupported' } as const;
 const clampedSpeed = { field: 'speed', why: 'clamped' } as const;
-const asked: readonly [SpeechDialectId, Order, object][] = [
+const orders: readonly [SpeechDialectId, Order, object][] = [
   [
     'openai',
     {},
@@ -227,7 +227,7 @@ const asked: readonly [SpeechDialectId, Order, object][] = [
   ],
 ];
 
-for (const [id, order, expected] of asked) {
+for (const [id, order, expected] of orders) {
   test(`${id} is asked ${JSON.stringify(order).slice(0, 90)}`, () => assert.deepEqual(sent(id, order), expected));
 }
 

@@ -68,7 +68,7 @@ function sent(format: TranscriptionDialectId, order: Order) {
   return { path, fields, lost: losses.map(({ field, why }) => `${field} ${why}`) };
 }
 
-const asked: readonly [TranscriptionDialectId, Order, path: string, fields: string[], lost?: string[]][] = [
+const orders: readonly [TranscriptionDialectId, Order, path: string, fields: string[], lost?: string[]][] = [
   ['deepgram', {}, '/hear?model=m&smart_format=true&detect_language=true', []],
   ['deepgram', { request: { language: 'en' } }, '/hear?model=m&smart_format=true&language=en', []],
   [
@@ -242,7 +242,7 @@ const asked: readonly [TranscriptionDialectId, Order, path: string, fields: stri
   ['assemblyai', { request: { temperature: 1 } }, '/upload', [], ['temperature unsupported']],
 ];
 
-for (const [format, order, path, fields, lost = []] of asked) {
+for (const [format, order, path, fields, lost = []] of orders) {
   test(`${format} is asked ${JSON.stringify(order).slice(0, 90)}`, () => {
     assert.deepEqual(sent(format, order), { path, fields, lost });
   });
