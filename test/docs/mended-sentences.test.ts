@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { textsOf } from './messages.ts';
 import { ownWords } from './plain-english.ts';
+import { remembered } from './remembered.ts';
 import { root } from './snippets.ts';
 
 /*
@@ -35,35 +36,40 @@ const sources = globSync(['src/**/*.ts', 'web/{src,docs}/**/*.{ts,tsx}'], { cwd:
   (file) => !/\.(?:test|fixture)\.ts$|node_modules|\/\.vitepress\/(?:cache|dist)\//.test(file),
 );
 
-/** Texts of each source; reading them takes a second or two. */
-const textsBySource = new Map(sources.map((file) => [file, textsOf(file)]));
+/** Statements of databases, scripts of Redis and lists of words are no prose. */
+const unread = /^src\/stores\/|\/(?:asides|lua-\w+)\.ts$/;
+/** Marks of the two kinds among what is found in sources. */
+const [isStumbled, isOwn] = ['a sentence: ', 'a word: '] as const;
+
+function stumbledIn(file: string, text: string): string[] {
+  return mended.flatMap(([stumbled, instead]) => {
+    const [words] = stumbled.exec(text) ?? [];
+    return words === undefined ? [] : [`${isStumbled}${file}: '${words}' → ${instead}: ${text.slice(0, 200)}`];
+  });
+}
+
+function ownWordIn(file: string, text: string): string[] {
+  const [word] = unread.test(file) ? [] : (ownWords.exec(text) ?? []);
+  return word === undefined ? [] : [`${isOwn}${file}: '${word}': ${text.slice(0, 200)}`];
+}
+
+const { find, keep } = remembered('mended-sentences', (file) =>
+  textsOf(file).flatMap((text) => [...stumbledIn(file, text), ...ownWordIn(file, text)]),
+);
+const inSources = sources.flatMap(find);
+keep();
 
 test('sentences that readers stumbled over are nowhere, and neither are their like', () => {
   assert.ok(pages.length > 100 && sources.length > 1_500, `${pages.length} pages, ${sources.length} sources`);
-  const read = [
-    ...pages.map((file) => ({ file, text: readFileSync(`${root}/${file}`, 'utf8').replace(/\s+/g, ' ') })),
-    ...[...textsBySource].flatMap(([file, texts]) => texts.map((text) => ({ file, text }))),
-  ];
-  const found = read.flatMap(({ file, text }) =>
-    mended.flatMap(([stumbled, instead]) => {
-      const [words] = stumbled.exec(text) ?? [];
-      return words === undefined ? [] : [`${file}: '${words}' → ${instead}: ${text.slice(0, 200)}`];
-    }),
+  const inPages = pages.flatMap((file) =>
+    stumbledIn(file, readFileSync(`${root}/${file}`, 'utf8').replace(/\s+/g, ' ')),
   );
-  assert.deepEqual(found, []);
+  assert.deepEqual([...inPages, ...inSources.filter((one) => one.startsWith(isStumbled))], []);
 });
 
-/** Statements of databases, scripts of Redis and lists of words are no prose. */
-const unread = /^src\/stores\/|\/(?:asides|lua-\w+)\.ts$/;
-
 test('labels, hints and fragments have no words of a private language either', () => {
-  const found = [...textsBySource]
-    .filter(([file]) => !unread.test(file))
-    .flatMap(([file, texts]) =>
-      texts.flatMap((text) => {
-        const [word] = ownWords.exec(text) ?? [];
-        return word === undefined ? [] : [`${file}: '${word}': ${text.slice(0, 200)}`];
-      }),
-    );
-  assert.deepEqual(found, []);
+  assert.deepEqual(
+    inSources.filter((one) => one.startsWith(isOwn)),
+    [],
+  );
 });
