@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { Failure } from '../kernel/failure.ts';
-import { BodyPace, bodyParts } from './read-body.ts';
+import { BodyPace, bodyParts, createBodyRoom } from './read-body.ts';
 
 const kb = 1024;
 const mb = 1024 * kb;
@@ -87,6 +87,21 @@ function paced(t: TestContext, limitBytes: number) {
     pass: (ms: number) => t.mock.timers.tick(ms),
     refusals: () => refused,
   };
+}
+
+for (const { memory, roomMb } of [
+  { memory: Number.POSITIVE_INFINITY, roomMb: 512 },
+  { memory: 2 ** 64, roomMb: 512 },
+  { memory: 1_024 * mb, roomMb: 184 },
+  // Twice the largest body.
+  { memory: 256 * mb, roomMb: 64 },
+]) {
+  test(`bodies have ${roomMb} MB of a container of ${memory / mb} MB, and more are refused before it is full`, () => {
+    const server = { body_memory: 512 * mb, body_limit: 32 * mb };
+    const room = createBodyRoom({ current: { config: { server } } }, null, memory);
+    for (const account of ['a', 'b']) assert.equal(room.hold(account).take((roomMb / 2) * mb), null);
+    assert.notEqual(room.hold('c').take(mb), null);
+  });
 }
 
 function same(size: number, count: number): number[] {
