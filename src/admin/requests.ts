@@ -269,7 +269,7 @@ function recordOf(event: UsageEvent): z.input<typeof requestSchema> {
 }
 
 /** Waits for the first piece, so that a wrong query is a refusal and not a broken export. */
-async function begun(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+export async function begun(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
   const first = await pieces.next();
   return (async function* () {
     try {

@@ -106,6 +106,36 @@ test('no spreadsheet takes a cell of an export for a formula', async (t) => {
   assert.ok(usage.text.includes("\r\n'=cmd|calc,1,"));
 });
 
+test('an export of users by day asks the ledger day by day, and has the rows of the whole range', async (t) => {
+  const admin = await openAdmin(t);
+  for (const users of [['ada', 'bob'], ['ada'], ['eve', 'ada', 'eve']]) {
+    admin.clock.advance(24 * hourMs);
+    await settle(
+      admin,
+      users.map((user) => ({ user })),
+    );
+  }
+  const range = 'from=4d&split_by=user';
+  const { data } = await admin.ok('GET', `/usage?group_by=day&${range}`);
+  const usage = t.mock.method(admin.ledger, 'usage');
+  const { text } = await admin.call('GET', `/usage.csv?group_by=day&${range}`);
+  const rows = text
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => line.split(',').slice(0, 3));
+  const listed = data.map((row: { group: string; split: string; requests: number }) => [
+    row.group,
+    row.split,
+    `${row.requests}`,
+  ]);
+  assert.deepEqual(rows, [['day', 'user', 'requests'], ...listed]);
+  assert.equal(listed.length, 5);
+  const spans = usage.mock.calls.map(({ arguments: [{ fromMs, toMs }] }) => toMs - fromMs);
+  assert.ok(spans.length === 5 && spans.every((ms) => ms <= 24 * hourMs), spans.join());
+  await admin.call('GET', `/usage.csv?group_by=user&from=4d`);
+  assert.equal(usage.mock.callCount(), 6, 'other groups are one question');
+});
+
 test('usage sums up by every group, over all accounts or one, as JSON and CSV', async (t) => {
   const admin = await openAdmin(t, { accounts: { dev: {}, other: {} }, plans: { default: { windows: { '5h': 10 } } } });
   await settle(admin, [

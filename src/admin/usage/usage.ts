@@ -5,6 +5,7 @@ import { partMeasures, type UsageRow } from '../../books/metering/ledger.ts';
 import { readLimits } from '../../books/metering/limits/limit-view.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { timeZone } from '../../config/scalars.ts';
+import { dayMs } from '../../kernel/clock.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { exportedRowsMax, usageRowsMax } from '../../kernel/limits.ts';
 import { requestedAccounts } from '../account-scope.ts';
@@ -25,7 +26,7 @@ import { byKeyTag, keysTagged } from '../key-tags.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from '../operation.ts';
 import { pageByPlace } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
-import { periodOf } from '../requests.ts';
+import { begun, periodOf } from '../requests.ts';
 import { largestParts } from './largest-parts.ts';
 
 /** Rows of a group, but for the one of all others. */
@@ -160,23 +161,22 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
     textOperation({
       route: 'GET /usage.csv',
       area: 'usage',
-      summary: `Exports all rows as CSV, up to ${exportedRowsMax}; a range with more is refused.`,
+      summary: `Exports all rows as CSV, up to ${exportedRowsMax}; a range with more is refused. Parts of days and hours may be so many a day.`,
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      run: ({ query, operator }) => csvOf(parts, records, query, operator),
+      run: async ({ query, operator }) => begun(csvOf(parts, records, query, operator)),
     }),
   ];
 }
 
-async function csvOf(parts: AdminParts, records: Records, query: UsageQuery, operator: Operator): Promise<string> {
+async function* csvOf(
+  parts: AdminParts,
+  records: Records,
+  query: UsageQuery,
+  operator: Operator,
+): AsyncGenerator<string> {
   const directory = await records.current(operator.accounts);
   const named = naming(directory, query);
-  const sums = await rowsOf(parts, directory, query, operator, exportedRowsMax + 1);
-  if (sums.length > exportedRowsMax) {
-    const fewer = 'Export a shorter range, or group by less';
-    refuse(invalid('from', `from: the range has more than ${exportedRowsMax} rows, the most of an export. ${fewer}`));
-  }
-  const rows = sums.map((row) => named(usageRecord(row)));
   const columns = [
     'requests',
     'units',
@@ -193,14 +193,41 @@ async function csvOf(parts: AdminParts, records: Records, query: UsageQuery, ope
   const { group_by: group, split_by: split } = query;
   const heads = (by: string | undefined) =>
     by === undefined ? [] : by === 'account' || by === 'key' ? [by, `${by}_name`] : [by];
-  const head = csvLine([...heads(group), ...heads(split), ...columns]);
-  const lines = rows.map((row) => {
-    const ofGroup = [row.group, row.name ?? ''].slice(0, heads(group).length);
-    const ofSplit = [row.split ?? '', row.split_name ?? ''].slice(0, heads(split).length);
-    return csvLine([...ofGroup, ...ofSplit, ...columns.map((column) => row[column])]);
-  });
-  return head + lines.join('');
+  let head = csvLine([...heads(group), ...heads(split), ...columns]);
+  for (const span of exportSpans(query, periodOf(query, parts.clock.wallMs()))) {
+    const sums = await rowsOf(parts, directory, { ...query, ...span }, operator, exportedRowsMax + 1);
+    if (sums.length > exportedRowsMax) {
+      const fewer = 'Export a shorter range, or group by less';
+      refuse(invalid('from', `from: the range has more than ${exportedRowsMax} rows, the most of an export. ${fewer}`));
+    }
+    const lines = sums.map((sum) => {
+      const row = named(usageRecord(sum));
+      const ofGroup = [row.group, row.name ?? ''].slice(0, heads(group).length);
+      const ofSplit = [row.split ?? '', row.split_name ?? ''].slice(0, heads(split).length);
+      return csvLine([...ofGroup, ...ofSplit, ...columns.map((column) => row[column])]);
+    });
+    yield head + lines.join('');
+    head = '';
+  }
 }
+
+/** Of 30 days by user there may be millions of groups, which no database sums in one statement's time. */
+const exportDaysMax = 400;
+
+/** Pieces that an export sums one after the other: the days of UTC where its groups are these or their hours. */
+function exportSpans({ group_by: group, split_by: split, time_zone: zone = 'UTC' }: UsageQuery, period: Period) {
+  const firstDay = Math.floor(period.fromMs / dayMs);
+  const days = Math.ceil(period.toMs / dayMs) - firstDay;
+  const isCut =
+    split !== undefined && (group === 'hour' || (group === 'day' && zone === 'UTC')) && days <= exportDaysMax;
+  return Array.from({ length: isCut ? days : 1 }, (_, at) => {
+    const fromMs = Math.max(period.fromMs, (firstDay + at) * dayMs);
+    const toMs = isCut ? Math.min(period.toMs, (firstDay + at + 1) * dayMs) : period.toMs;
+    return { from: () => fromMs, to: () => toMs };
+  });
+}
+
+type Period = ReturnType<typeof periodOf>;
 
 /** Adds names to rows whose group or part is an account or a key. */
 function naming(directory: Directory, { group_by, split_by }: { group_by: string; split_by?: string | undefined }) {
