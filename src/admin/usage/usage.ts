@@ -211,10 +211,10 @@ async function* csvOf(
   }
 }
 
-/** Of 30 days by user there may be millions of groups, which no database sums in one statement's time. */
+/** A month by user may have millions of groups, which no database sums in one statement's time. */
 const exportDaysMax = 400;
 
-/** Pieces that an export sums one after the other: the days of UTC where its groups are these or their hours. */
+/** An export sums these spans one after the other: the days of UTC where its groups are these or their hours. */
 function exportSpans({ group_by: group, split_by: split, time_zone: zone = 'UTC' }: UsageQuery, period: Period) {
   const firstDay = Math.floor(period.fromMs / dayMs);
   const days = Math.ceil(period.toMs / dayMs) - firstDay;
