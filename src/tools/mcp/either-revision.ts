@@ -1,7 +1,7 @@
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type JSONRPCMessage, type JSONRPCRequest, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/sdk/types.js';
-import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, objectIn } from '../../kernel/json.ts';
 import { callInProgress } from './mcp-fetch.ts';
 import { statelessMeta, statelessVersion } from './stateless.ts';
 
@@ -109,14 +109,15 @@ const naming: Readonly<Record<string, string>> = {
 /** The same fetch, with the headers of messages that state their revision. Their errors are read whatever their status. */
 export function withStatedHeaders(fetch: FetchLike): FetchLike {
   return async (url, init = {}) => {
-    const message = typeof init.body === 'string' ? objectIn(JSON.parse(init.body)) : {};
+    const { body: sent } = init;
+    const message = typeof sent === 'string' && sent.startsWith('{') ? objectIn(JSON.parse(sent)) : {};
     const { id, method } = message;
     const params = objectIn(message.params);
     if (objectIn(params._meta)[statelessMeta('protocolVersion')] === undefined) return fetch(url, init);
     const headers = new Headers(init.headers);
     headers.set('mcp-protocol-version', statelessVersion);
-    headers.set('mcp-method', String(method));
-    const name = params[naming[String(method)] ?? ''];
+    headers.set('mcp-method', jsonText(method));
+    const name = params[naming[jsonText(method)] ?? ''];
     if (typeof name === 'string') headers.set('mcp-name', headerValue(name));
     const response = await fetch(url, { ...init, headers });
     const isError = refusedStatuses.has(response.status) && /json/.test(response.headers.get('content-type') ?? '');
