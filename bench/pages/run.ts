@@ -1,12 +1,10 @@
 // node bench/run.mjs pages FOLDER: how well the main content of pages is found that people have labelled
 import { availableParallelism, loadavg } from 'node:os';
-import { byDefuddle, byNames, byReadability } from '../../src/tools/extract/content-readings.ts';
-import { mainContentOf } from '../../src/tools/extract/main-content.ts';
+import { byDefuddle, byNames, byReadability, mainContentOf } from '../../src/tools/extract/main-content.ts';
 import { documentOf, type PageElement } from '../../src/tools/extract/page-document.ts';
 import { plainHtml } from '../../src/tools/extract/plain-text.ts';
-import { readHtml } from '../../src/tools/extract/read-html.ts';
+import { readHtml, writeText } from '../../src/tools/extract/read-html.ts';
 import { scanHtml } from '../../src/tools/extract/scan-html.ts';
-import { writeText } from '../../src/tools/extract/write-text.ts';
 import { type Found, foundIn, scoreOfPieces } from './pieces.ts';
 import { type Label, type LabelledPage, readPages } from './read-pages.ts';
 import { type Match, matchOf, type Score, scoreOf } from './shingles.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { AgreementReply } from '../../src/admin/observed/agreement.ts';
 import type { SavingsReply } from '../../src/admin/observed/savings.ts';
-import { agreementText, savingsText } from '../../src/cli/commands/route-savings.ts';
+import { agreementText, savingsText } from '../../src/cli/commands/routes.ts';
 import { callAdmin } from '../call-admin.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';

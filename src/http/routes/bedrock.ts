@@ -11,14 +11,16 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';
-import { type Failure, isFailure } from '../../kernel/failure.ts';
-import type { Exchange, Route } from '../exchange.ts';
+import type { Alias } from '../../inference/models/alias.ts';
+import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import type { SignedCallers } from '../signed-caller.ts';
-import { refuseCall } from '../write-json.ts';
-import { foundationModelRoutes } from './bedrock/foundation-models.ts';
-import { invocationJobRoutes } from './bedrock/invocation-jobs.ts';
+import { claimIn } from '../signed-request.ts';
+import { refuseCall, writeJson } from '../write-json.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingHandler } from './count-tokens.ts';
 import { keyRoute } from './key-route.ts';
@@ -140,4 +142,132 @@ function countSchema() {
 
 function conversationSchema() {
   return { type: 'object', properties: { messages: { type: 'array', items: { type: 'object' } } } };
+}
+
+/** Models of the key, as AWS's clients ask Bedrock's control plane for them. */
+function foundationModelRoutes(services: Services): Route[] {
+  const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: bedrockConverse } as const;
+  return [
+    {
+      ...shared,
+      path: '/foundation-models',
+      summary: "The models of the key, as AWS's ListFoundationModels",
+      handle: (exchange) => list(services, exchange),
+    },
+    {
+      ...shared,
+      path: '/foundation-models/:modelIdentifier',
+      summary: "One model, as AWS's GetFoundationModel",
+      handle: (exchange) => describe(services, exchange),
+    },
+  ];
+}
+
+/** Values of the filters, which AWS's clients send as its API has them. */
+const filters: Readonly<Record<string, readonly string[]>> = {
+  byCustomizationType: ['FINE_TUNING', 'CONTINUED_PRE_TRAINING', 'DISTILLATION'],
+  byOutputModality: ['TEXT', 'IMAGE', 'EMBEDDING', 'VIDEO', 'SPEECH'],
+  byInferenceType: ['ON_DEMAND', 'PROVISIONED'],
+};
+
+function list(services: Services, exchange: Exchange): void {
+  const query = new URLSearchParams(exchange.search);
+  const wrong = wrongFilter(query);
+  if (wrong !== null) return void refuseCall(exchange, wrong);
+  const provider = query.get('byProvider')?.toLowerCase();
+  const output = query.get('byOutputModality');
+  // Nothing is fine-tuned or provisioned by this API.
+  const isNone = query.has('byCustomizationType') || query.get('byInferenceType') === 'PROVISIONED';
+  const aliases = isNone ? [] : listedModels(services.snapshots.current, callerOf(exchange));
+  const modelSummaries = aliases
+    .filter(({ ownedBy }) => provider === undefined || ownedBy.toLowerCase() === provider)
+    .map((alias) => entryOf(alias, regionOf(exchange)))
+    .filter(({ outputModalities }) => output === null || outputModalities.includes(output));
+  answer(exchange, { modelSummaries });
+}
+
+function wrongFilter(query: URLSearchParams): Failure | null {
+  for (const [name, values] of Object.entries(filters)) {
+    const value = query.get(name);
+    if (value === null || values.includes(value)) continue;
+    return invalid(name, `'${name}' must be one of ${values.join(', ')}. Leave it out for all models.`);
+  }
+  return null;
+}
+
+function describe(services: Services, exchange: Exchange): void {
+  const name = exchange.params.modelIdentifier ?? '';
+  const snapshot = services.snapshots.current;
+  const caller = callerOf(exchange);
+  const direct = describedModel(snapshot, name, caller);
+  const [, ofArn] = arnOfModel.exec(name) ?? [];
+  const alias = isFailure(direct) && ofArn !== undefined ? describedModel(snapshot, ofArn, caller) : direct;
+  if (isFailure(alias)) return void refuseCall(exchange, alias);
+  answer(exchange, { modelDetails: entryOf(alias, regionOf(exchange)) });
+}
+
+const arnOfModel = /^arn:aws[\w-]*:bedrock:[\w-]*::foundation-model\/(.+)$/s;
+
+function regionOf({ request }: Exchange): string {
+  return claimIn(request.headers)?.region ?? 'us-east-1';
+}
+
+interface ModelEntry extends JsonObject {
+  outputModalities: string[];
+}
+
+function entryOf({ id, ownedBy, listedAs, candidates }: Alias, region: string): ModelEntry {
+  const targets = candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
+  const seesImages = listedAs === 'chat' && targets.some(({ capabilities }) => capabilities.vision);
+  const streams = listedAs === 'chat' && (targets.length === 0 || targets.some((one) => one.capabilities.streaming));
+  return {
+    modelArn: `arn:aws:bedrock:${region}::foundation-model/${id}`,
+    modelId: id,
+    modelName: id,
+    providerName: ownedBy,
+    inputModalities: [...(listedAs === 'transcription' ? ['SPEECH'] : ['TEXT']), ...(seesImages ? ['IMAGE'] : [])],
+    outputModalities: [outputs[listedAs] ?? 'TEXT'],
+    responseStreamingSupported: streams,
+    customizationsSupported: [],
+    inferenceTypesSupported: ['ON_DEMAND'],
+    modelLifecycle: { status: 'ACTIVE' },
+  };
+}
+
+const outputs: Readonly<Record<string, string>> = {
+  embedding: 'EMBEDDING',
+  image: 'IMAGE',
+  video: 'VIDEO',
+  speech: 'SPEECH',
+};
+
+function answer(exchange: Exchange, body: JsonObject): void {
+  const { requestId, admitted } = exchange;
+  writeJson(exchange, 200, body, [...(admitted?.headers ?? []), 'x-amzn-requestid', requestId]);
+}
+
+/**
+ * Jobs of Bedrock's control plane that call a model for each line of a file in S3. Nothing here reads the caller's
+ * buckets, so each call is refused in Bedrock's format, and the message names the batches that do the same.
+ */
+function invocationJobRoutes(): Route[] {
+  const refused = (method: Route['method'], path: string, operation: string): Route =>
+    keyRoute(`${method} ${path}`, method === 'POST' ? 'one' : 'free', {
+      endpoint: 'invocation-jobs',
+      dialect: bedrockConverse,
+      summary: `Refuses AWS's ${operation}, and names the batches that do the same`,
+      handle: (exchange) => void refuseCall(exchange, noJobs(operation)),
+    });
+  return [
+    refused('POST', '/model-invocation-job', 'CreateModelInvocationJob'),
+    refused('GET', '/model-invocation-jobs', 'ListModelInvocationJobs'),
+    refused('GET', '/model-invocation-job/:jobIdentifier', 'GetModelInvocationJob'),
+    refused('POST', '/model-invocation-job/:jobIdentifier/stop', 'StopModelInvocationJob'),
+  ];
+}
+
+function noJobs(operation: string): Failure {
+  const message = `${operation}: jobs over files in S3 are not here. Upload the lines to /v1/files and send a batch to /v1/batches or /v1/messages/batches, over any provider.`;
+  // A 5xx would be repeated by AWS's clients.
+  return invalid(null, message);
 }

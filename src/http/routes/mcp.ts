@@ -15,11 +15,12 @@ import type { CallNews } from '../../tools/mcp/call-news.ts';
 import type { McpAnswer, McpHeaders, McpMessage } from '../../tools/mcp/mcp-message.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import type { UpstreamTools } from '../../tools/mcp/upstream-tools.ts';
+import { writeAnswer } from '../delivery.ts';
 import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refused-request.ts';
 import { EventedAnswer } from './mcp-answer.ts';
-import { mcpAuthorizationRoutes, mcpChallenge } from './mcp-authorization.ts';
 
 export interface McpParts {
   /** The whole route table: tools are calls of it. */
@@ -293,4 +294,44 @@ function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const code = failure.kind === 'invalid-request' ? invalidCode : rpcServerError;
   const { message } = factsOf(failure, context.nowMs);
   return { jsonrpc: '2.0', error: { code, message, data: error ?? null }, id: context.rpcId ?? null };
+}
+
+interface Snapshots {
+  readonly current: Pick<Snapshot, 'config'>;
+}
+
+const metadata = '/.well-known/oauth-protected-resource';
+
+/** `WWW-Authenticate` of a 401 at `/mcp`: where an assistant finds out which login servers give tokens, if any do. */
+function mcpChallenge(snapshots: Snapshots): (exchange: Pick<Exchange, 'request' | 'path'>) => string {
+  return ({ request, path }) => {
+    const { callers, server } = snapshots.current.config;
+    if (callers.tokens.length === 0) return 'Bearer';
+    return `Bearer resource_metadata="${linkBaseOf(request, server)}${metadata}${path.replaceAll('"', '%22')}"`;
+  };
+}
+
+/** `GET /.well-known/oauth-protected-resource/mcp` (RFC 9728): the login servers of `callers.tokens`. 404 without any. */
+function mcpAuthorizationRoutes(snapshots: Snapshots): Route[] {
+  return ['/mcp', '/mcp/:server'].map((path) => ({
+    method: 'GET',
+    path: metadata + path,
+    summary: 'OAuth protected resource metadata: who gives tokens for the Model Context Protocol',
+    auth: 'none',
+    quota: 'none',
+    dialect: openAiChat,
+    handle(exchange) {
+      const { callers, server } = snapshots.current.config;
+      if (callers.tokens.length === 0) {
+        const message = 'No login server gives tokens for this server: `callers.tokens` names none. Send a key.';
+        return refuse(exchange.client, { kind: 'not-found', message }, []);
+      }
+      const document = {
+        resource: linkBaseOf(exchange.request, server) + exchange.path.slice(metadata.length),
+        authorization_servers: callers.tokens.map(({ issuer }) => issuer),
+        bearer_methods_supported: ['header'],
+      };
+      writeAnswer(exchange, 200, [], JSON.stringify(document));
+    },
+  }));
 }

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { DefuddleClass } from 'defuddle/node';
 import { mainContentOf } from './main-content.ts';
 import { documentOf } from './page-document.ts';
-import { writeText } from './write-text.ts';
+import { writeText } from './read-html.ts';
 
 const words = 'river barge harbour bridge market tower ledger spring water path boat quay museum keeper bell'.split(
   ' ',

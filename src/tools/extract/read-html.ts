@@ -2,20 +2,19 @@ import { knownEntry } from '../../kernel/known-entry.ts';
 import type { AttributeSelector, AttributeValues } from '../scrape/scraped-page.ts';
 import type { Extracted, ExtractOptions, SelectorField } from './extract-order.ts';
 import { bringFormulas, holdFormulas } from './hold-formulas.ts';
-import { bringNotes, holdNotes } from './hold-notes.ts';
+import { bringNotes, holdNotes, noteNumber } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
-import { withoutUnread } from './page-blocks.ts';
-import { documentOf, type PageDocument, type PageElement } from './page-document.ts';
+import { isBlock, withoutUnread } from './page-blocks.ts';
+import { documentOf, isElement, isText, type PageDocument, type PageElement, type PageNode } from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
 import { pageImages, pictureIn } from './page-images.ts';
-import { absoluteLink, firstLinks, linksMax, onlyFirst, tidyLine } from './plain-text.ts';
+import { absoluteLink, firstLinks, linksMax, onlyFirst, tidyLine, tidyText } from './plain-text.ts';
 import { removeBlocks } from './remove-blocks.ts';
 import { textBlocksOf } from './text-blocks.ts';
-import { htmlOfMarks, withoutMarks } from './text-marks.ts';
+import { htmlOfMarks, textOfMarks, withoutMarks } from './text-marks.ts';
 import { tidyCode } from './tidy-code.ts';
 import { weigh } from './weigh-elements.ts';
 import { writeMarkdown } from './write-markdown.ts';
-import { writeText } from './write-text.ts';
 
 /** A selector of the caller that cannot be read. */
 export class WrongSelector extends Error {
@@ -248,4 +247,34 @@ function restoreHeading(main: PageElement, heading: string | null): void {
 
 function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Text as people read it: a line for each block, without any other form. */
+export function writeText(root: PageElement): string {
+  const parts: string[] = [];
+  collect(root, parts);
+  return textOfMarks(tidyText(parts.join('')));
+}
+
+function collect(parent: PageNode, parts: string[]): void {
+  for (const child of parent.childNodes) {
+    if (isText(child)) parts.push((child.textContent ?? '').replace(/\s+/g, ' '));
+    else if (isElement(child)) {
+      if (child.localName === 'pre') parts.push('\n', child.textContent ?? '', '\n');
+      else if (child.localName === 'br') parts.push('\n');
+      else if (isBlock(child.localName)) {
+        const note = noteNumber(child);
+        parts.push(note === null ? '\n' : `\n[${note}] `);
+        const from = parts.length;
+        collect(child, parts);
+        // The words of a note begin next to its number, though they are a separate paragraph.
+        if (note !== null) parts.push(parts.splice(from).join('').trimStart());
+        parts.push('\n');
+      } else {
+        // Cells of a row are next to each other.
+        if (child.localName === 'td' || child.localName === 'th') parts.push(' ');
+        collect(child, parts);
+      }
+    }
+  }
 }

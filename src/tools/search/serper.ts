@@ -46,9 +46,7 @@ export const serper: SearchEngine = {
         title: hit.title,
         description: hit.snippet,
         publishedDate: hit.date,
-        ...(source === 'images' && {
-          image: { url: hit.imageUrl, width: hit.imageWidth, height: hit.imageHeight },
-        }),
+        ...(source === 'images' && { image: { url: hit.imageUrl, width: hit.imageWidth, height: hit.imageHeight } }),
       })),
     };
   },

@@ -1,17 +1,226 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { readPointId } from '../point-id.ts';
-import type { Condition, Filter } from './filter.ts';
+import { datetimeMs } from './datetime.ts';
+import type { Condition, FieldTest, Filter, GeoPoint, Scalar } from './filter.ts';
 import {
   type FilterBudget,
   filterConditionsMax,
   filterDepthMax,
   filterTextsMax,
   filterValuesMax,
+  takeTexts,
   takeValues,
 } from './filter-budget.ts';
-import { fieldKeys, readField } from './read-field.ts';
+import type { KeyPath } from './key-path.ts';
+import { inRange } from './matches.ts';
 import { readKeyPath } from './read-key-path.ts';
-import { kindOf, readObject, refuse } from './refuse.ts';
+import { kindOf, quoted, readObject, refuse } from './refuse.ts';
+
+/** Keys of a condition about one payload field. */
+const fieldKeys = 'key match range geo_bounding_box geo_radius geo_polygon values_count is_empty is_null'.split(' ');
+
+/** Longest text that is looked for in payloads. */
+const matchTextCharsMax = 4_096;
+
+const matchKeys = ['value', 'any', 'except', 'prefix', 'text', 'text_any', 'phrase'] as const;
+const rangeKeys = ['gt', 'gte', 'lt', 'lte'] as const;
+
+/** A condition with `key`. Several tests in it are OR-ed, as in Qdrant. Throws a FailureError (400). */
+function readField(object: JsonObject, at: string, budget: FilterBudget): Condition {
+  readObject(object, at, fieldKeys);
+  const key = readKeyPath(object.key, `${at}.key`);
+  const tests: FieldTest[] = [];
+  const read = (name: string, reader: (json: unknown, at: string) => FieldTest | FieldTest[]) => {
+    const json = object[name];
+    if (json !== undefined && json !== null) tests.push(...[reader(json, `${at}.${name}`)].flat());
+  };
+  read('match', (json, inner) => readMatch(json, inner, budget));
+  read('range', readRange);
+  read('geo_bounding_box', readGeoBox);
+  read('geo_radius', readGeoRadius);
+  read('geo_polygon', (json, inner) => readGeoPolygon(json, inner, budget));
+  read('values_count', readValuesCount);
+  const flags = [emptyFlag(object.is_empty, key, `${at}.is_empty`), nullFlag(object.is_null, key, `${at}.is_null`)];
+  const conditions = flags.filter((flag) => flag !== null);
+  // A key that is not there has no values: 0.
+  if (tests.some((test) => test.kind === 'values-count' && inRange(test, 0)))
+    conditions.push({ kind: 'is-empty', key });
+  if (tests.length > 0) conditions.unshift({ kind: 'field', key, tests });
+  const [only, second] = conditions;
+  if (only === undefined) refuse(at, `a condition on 'key' needs one of ${fieldKeys.slice(1).join(', ')}`);
+  return second === undefined ? only : { kind: 'filter', filter: filterOf('should', conditions) };
+}
+
+function emptyFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
+  return readFlag(flag, { kind: 'is-empty', key }, at);
+}
+
+/** Unlike the condition `is_null`, the flag also counts an array with a null in it. */
+function nullFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
+  const elements: KeyPath = { text: `${key.text}[]`, steps: [...key.steps, { kind: 'each' }] };
+  const either: Condition[] = [
+    { kind: 'is-null', key },
+    { kind: 'is-null', key: elements },
+  ];
+  return readFlag(flag, { kind: 'filter', filter: filterOf('should', either) }, at);
+}
+
+function readFlag(flag: unknown, condition: Condition, at: string): Condition | null {
+  if (flag === undefined || flag === null) return null;
+  if (typeof flag !== 'boolean') refuse(at, `expected true or false, got ${kindOf(flag)}`);
+  return flag ? condition : { kind: 'filter', filter: filterOf('mustNot', [condition]) };
+}
+
+function filterOf(clause: 'should' | 'mustNot', conditions: readonly Condition[]): Filter {
+  return { must: [], should: [], mustNot: [], minShould: null, [clause]: conditions };
+}
+
+function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest | FieldTest[] {
+  const object = readObject(json, at, matchKeys);
+  const given = matchKeys.filter((key) => object[key] !== undefined);
+  const [kind, second] = given;
+  if (kind === undefined || second !== undefined)
+    refuse(at, `expected one of ${matchKeys.join(', ')}${given.length === 0 ? '' : `, got ${given.join(' and ')}`}`);
+  const inner = `${at}.${kind}`;
+  const value = object[kind];
+  switch (kind) {
+    case 'value':
+      if (typeof value !== 'boolean') checkScalar(value, inner, 'a string, an integer or a boolean');
+      return { kind, value: value as Scalar };
+    case 'any':
+    case 'except':
+      return { kind, values: readValues(value, inner, budget) };
+    case 'prefix':
+      takeTexts(1, inner, budget);
+      return { kind, prefix: readText(value, inner) };
+    case 'text':
+    case 'phrase':
+      takeTexts(1, inner, budget);
+      return { kind: 'text', text: readText(value, inner), ...(kind === 'phrase' && { mode: 'phrase' }) };
+    case 'text_any': {
+      const words = readText(value, inner)
+        .split(/\s+/u)
+        .filter((word) => word !== '');
+      takeTexts(words.length, inner, budget);
+      // No word is in no text.
+      return words.length === 0 ? { kind: 'any', values: new Set() } : words.map((text) => ({ kind: 'text', text }));
+    }
+  }
+}
+
+function readText(json: unknown, at: string): string {
+  if (typeof json !== 'string') refuse(at, `expected a string, got ${kindOf(json)}`);
+  if (json.length > matchTextCharsMax)
+    refuse(at, `a text to look for has at most ${matchTextCharsMax} characters, this one has ${json.length}`);
+  return json;
+}
+
+/** Strings alone or integers alone. */
+function readValues(json: unknown, at: string, budget: FilterBudget): ReadonlySet<Scalar> {
+  if (!Array.isArray(json)) refuse(at, `expected an array of strings or of integers, got ${kindOf(json)}`);
+  takeValues(json.length, at, budget);
+  for (const [i, value] of json.entries()) {
+    checkScalar(value, `${at}[${i}]`, 'a string or an integer');
+    if (typeof value !== typeof json[0]) refuse(`${at}[${i}]`, 'expected strings alone or integers alone');
+  }
+  return new Set(json as Scalar[]);
+}
+
+function checkScalar(value: unknown, at: string, expected: string): void {
+  if (typeof value === 'string' || Number.isSafeInteger(value)) return;
+  if (typeof value !== 'number') refuse(at, `expected ${expected}, got ${kindOf(value)}`);
+  // Beyond 2^53 several integers are the same number here, and a filter must not match another's.
+  if (Number.isInteger(value)) refuse(at, 'expected an integer between -2^53 and 2^53; store larger ones as strings');
+  refuse(at, `expected ${expected}, got ${value}; use range for other numbers`);
+}
+
+/** Numbers alone, or times alone. */
+function readRange(json: unknown, at: string): FieldTest {
+  const object = readObject(json, at, rangeKeys);
+  const given = rangeKeys.filter((side) => object[side] !== undefined && object[side] !== null);
+  const kind = given.some((side) => typeof object[side] === 'string') ? 'datetime' : 'range';
+  const range = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
+  for (const side of given) {
+    const value = object[side];
+    const bound = kind === 'datetime' && typeof value === 'string' ? datetimeMs(value) : value;
+    if (kind === 'datetime' && typeof value === 'string' && bound === null)
+      refuse(`${at}.${side}`, `${quoted(value)} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z`);
+    if (typeof bound !== 'number' || (kind === 'datetime' && typeof value !== 'string'))
+      refuse(`${at}.${side}`, `expected ${kind === 'range' ? 'a number' : 'a time'}, got ${kindOf(value)}`);
+    range[side] = bound;
+  }
+  return { kind, ...range };
+}
+
+function readValuesCount(json: unknown, at: string): FieldTest {
+  const object = readObject(json, at, rangeKeys);
+  const range = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
+  for (const side of rangeKeys) {
+    const value = object[side];
+    if (value === undefined || value === null) continue;
+    if (!Number.isSafeInteger(value) || (value as number) < 0)
+      refuse(
+        `${at}.${side}`,
+        `expected an integer from 0 on, got ${typeof value === 'number' ? value : kindOf(value)}`,
+      );
+    range[side] = value as number;
+  }
+  return { kind: 'values-count', ...range };
+}
+
+/** Points of one polygon, its holes included. */
+const polygonPointsMax = 10_000;
+
+/** `geo_bounding_box`. Throws a FailureError (400), as all of these. */
+function readGeoBox(json: unknown, at: string): FieldTest {
+  const object = readObject(json, at, ['top_left', 'bottom_right']);
+  const topLeft = readPoint(object.top_left, `${at}.top_left`);
+  const bottomRight = readPoint(object.bottom_right, `${at}.bottom_right`);
+  return { kind: 'geo-box', top: topLeft.lat, left: topLeft.lon, bottom: bottomRight.lat, right: bottomRight.lon };
+}
+
+function readGeoRadius(json: unknown, at: string): FieldTest {
+  const object = readObject(json, at, ['center', 'radius']);
+  const { lat, lon } = readPoint(object.center, `${at}.center`);
+  if (typeof object.radius !== 'number') refuse(`${at}.radius`, `expected metres, got ${kindOf(object.radius)}`);
+  return { kind: 'geo-radius', lat, lon, radius: object.radius };
+}
+
+/** Its points are listed values of the filter: each value of the key is held against all of them. */
+function readGeoPolygon(json: unknown, at: string, budget: FilterBudget): FieldTest {
+  const object = readObject(json, at, ['exterior', 'interiors']);
+  const exterior = readRing(object.exterior, `${at}.exterior`);
+  const interiors = object.interiors ?? [];
+  if (!Array.isArray(interiors)) refuse(`${at}.interiors`, `expected an array, got ${kindOf(interiors)}`);
+  const holes = interiors.map((ring, i) => readRing(ring, `${at}.interiors[${i}]`));
+  const points = holes.reduce((sum, ring) => sum + ring.length, exterior.length);
+  if (points > polygonPointsMax) refuse(at, `a polygon has at most ${polygonPointsMax} points, this one has ${points}`);
+  takeValues(points, at, budget);
+  return { kind: 'geo-polygon', exterior, interiors: holes };
+}
+
+function readRing(json: unknown, at: string): readonly GeoPoint[] {
+  const { points } = readObject(json, at, ['points']);
+  if (!Array.isArray(points)) refuse(`${at}.points`, `expected an array of points, got ${kindOf(points)}`);
+  if (points.length < 4 || points.length > polygonPointsMax)
+    refuse(`${at}.points`, `expected 4 to ${polygonPointsMax} points, got ${points.length}`);
+  const ring = points.map((point, i) => readPoint(point, `${at}.points[${i}]`));
+  const [first, last] = [ring[0], ring.at(-1)];
+  if (first?.lat !== last?.lat || first?.lon !== last?.lon)
+    refuse(`${at}.points`, 'the last point must be the first again, to close the line');
+  return ring;
+}
+
+function readPoint(json: unknown, at: string): GeoPoint {
+  const { lat, lon } = readObject(json, at, ['lat', 'lon']);
+  return { lat: readDegrees(lat, 90, `${at}.lat`), lon: readDegrees(lon, 180, `${at}.lon`) };
+}
+
+function readDegrees(value: unknown, max: number, at: string): number {
+  if (typeof value !== 'number' || Math.abs(value) > max)
+    refuse(at, `expected degrees from -${max} to ${max}, got ${typeof value === 'number' ? value : kindOf(value)}`);
+  return value;
+}
 
 const filterKeys = ['must', 'should', 'must_not', 'min_should'];
 const conditionKeys = [...fieldKeys, 'has_id', 'has_vector', 'nested', ...filterKeys];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PointQuery, Target } from '../vector-store.ts';
-import { readFormula } from '../wire/read-formula.ts';
+import { readFormula } from '../wire/read-target.ts';
 import { keyInPayload, partitionOf } from './partition.ts';
 import { writeQuery } from './write-query.ts';
 

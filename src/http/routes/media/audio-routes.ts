@@ -1,19 +1,24 @@
 import type { LastingCallers } from '../../../books/auth/caller-note.ts';
 import { createClientSecrets } from '../../../books/auth/client-secrets.ts';
+import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { speechSchema } from '../../../formats/media/speech/read-request.ts';
 import { transcriptionSchema } from '../../../formats/media/transcription/read-request.ts';
 import { createRealtimeSteps } from '../../../inference/endpoints/realtime-steps.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
+import { openLive } from '../../../inference/families/realtime/open-live.ts';
+import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
+import { SocketEnd } from '../../../inference/families/realtime/socket-end.ts';
 import { speechEndpoint } from '../../../inference/families/speech/endpoint.ts';
 import { listVoices } from '../../../inference/families/speech/list-voices.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import { isFailure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
+import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
-import { asReceived, bodyHandler, uploadHandler } from '../../model-call.ts';
+import { asReceived, bodyHandler, modelCallOf, uploadHandler } from '../../model-call.ts';
+import { sessionCallOf } from '../../realtime-call.ts';
 import { writeJson } from '../../write-json.ts';
-import { liveRoutes } from '../google/live.ts';
 import { keyRoute } from '../key-route.ts';
 import { realtimeRoutes } from '../realtime/realtime.ts';
 
@@ -68,3 +73,39 @@ function transcriptionRoutes(services: Services): Route[] {
   };
   return [route('transcription'), route('translation')];
 }
+
+const versions = ['v1', 'v1beta', 'v1alpha'] as const;
+
+/** Gemini's Live API (`client.live.connect`), over any provider that holds realtime sessions. */
+function liveRoutes(services: RealtimeServices): Route[] {
+  return versions.map((version) =>
+    keyRoute(`GET /ws/google.ai.generativelanguage.${version}.GenerativeService.BidiGenerateContent`, 'one', {
+      endpoint: 'realtime',
+      dialect: gemini,
+      webSocket: true,
+      summary: "Talk to a model over a WebSocket in the format of Gemini's Live API",
+      handle: (exchange) => answer(services, exchange),
+    }),
+  );
+}
+
+async function answer(services: RealtimeServices, exchange: Exchange): Promise<void> {
+  const call = modelCallOf(exchange);
+  if (call === null) return;
+  const { client, upgrade, request } = exchange;
+  const wrong = upgrade === null ? plainRequest : handshakeFault(request);
+  if (wrong !== null) return refuse(client, wrong, call.admitted.headers);
+  await openLive(services, {
+    ...sessionCallOf(services, exchange, call),
+    async accept(headers, messageBytesMax) {
+      const socket = await acceptWebSocket(exchange, { headers, messageBytesMax });
+      return socket === null ? null : new SocketEnd(socket);
+    },
+  });
+}
+
+const plainRequest: Failure = {
+  kind: 'upgrade-required',
+  to: 'websocket',
+  message: 'This address takes WebSockets. Open it with wss://, as client.live.connect does.',
+};

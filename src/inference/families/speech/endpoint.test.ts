@@ -14,7 +14,7 @@ import { recordAttempt } from '../../spine/attempts/contest.ts';
 import { RefusedFormats } from '../../spine/attempts/refused-formats.ts';
 import { newProgress } from '../../spine/held-call.ts';
 import type { Job } from '../../spine/job.ts';
-import { speechTrial } from './speech-attempt.ts';
+import { speechTrial } from './endpoint.ts';
 
 const piece = Buffer.alloc(4_800, 1);
 

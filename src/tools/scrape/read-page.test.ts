@@ -5,7 +5,7 @@ import type { ExtractOrder, ExtractOutcome } from '../extract/extract-order.ts';
 import { extractPage as readInThread } from '../extract/extract-page.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import type { PageOrder } from '../page-reader.ts';
-import { type Came, extractPage } from './extract-fetched-page.ts';
+import { type Came, extractPage } from './read-page.ts';
 
 const prose = '<p>The river has carried barges since the fourteenth century, and the town grew at its bank.</p>'.repeat(
   8,

@@ -17,7 +17,7 @@ import { soundEngineTarget } from '../../models/engine-target.ts';
 import { Answer } from '../../spine/answer.ts';
 import { newProgress } from '../../spine/held-call.ts';
 import type { Job } from '../../spine/job.ts';
-import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
+import { TranscriptionEngineTrial } from './endpoint.ts';
 import type { UploadedSound } from './uploaded-sound.ts';
 
 const spoken: TranscribedSegment[] = [

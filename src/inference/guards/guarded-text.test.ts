@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Finding } from '../../guards/check.ts';
 import { personalData } from '../../guards/checks/personal-data.ts';
 import { isFailure } from '../../kernel/failure.ts';
-import type { AnswerRule } from './guarded-parts.ts';
+import type { AnswerRule } from './guarded-text.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PageOrder } from '../page-reader.ts';
 import type { ScrapedPage, ScrapeOptions } from '../scrape/scraped-page.ts';
-import { scrapeHits } from './scrape-hits.ts';
+import { scrapeHits } from './search-tool.ts';
 
 const options: ScrapeOptions = {
   formats: ['markdown'],
