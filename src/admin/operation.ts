@@ -54,21 +54,17 @@ export interface Call {
 type ParamOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamOf<Rest> : never;
 type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : Schema extends 'yaml' ? string : undefined;
 
-interface TypedCall<Path extends string, Query extends z.ZodType, Body> {
+interface TypedCall<Path extends string, Query extends z.ZodType, Body>
+  extends Pick<Call, 'written' | 'text' | 'operator'> {
   params: Readonly<Record<ParamOf<Path>, string>>;
   query: z.output<Query>;
   body: OutputOf<Body>;
-  written: unknown;
-  text: string;
-  operator: Operator;
 }
 
-interface Taking<Path extends string, Query extends z.ZodType, Body> {
+interface Taking<Path extends string, Query extends z.ZodType, Body>
+  extends Pick<Operation, 'area' | 'access' | 'summary'> {
   /** Its method and its path: `GET /accounts/{id}`. */
   route: `${AdminMethod} ${Path}`;
-  area: Area;
-  access?: 'read' | 'write';
-  summary: string;
   /** Default: no parameters. */
   query?: Query;
   /** Default: none. */

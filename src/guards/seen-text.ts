@@ -1,4 +1,4 @@
-import { escapesIn, hasEscapes, openEscape } from './escapes.ts';
+import { type Escape, escapesIn, hasEscapes, openEscape } from './escapes.ts';
 
 /**
  * A text as people read it: without the characters that nobody sees, and with digits, letters and signs of other forms
@@ -127,13 +127,8 @@ function readText(given: string, first: number, isUnescaped: boolean): SeenText 
   };
 }
 
-/** Characters that are written otherwise than they are read. */
-interface Odd {
-  at: number;
-  length: number;
-  /** Text that they are read as; '': nothing. */
-  plain: string;
-}
+/** Characters that are written otherwise than they are read: as `plain`; '': as nothing. */
+type Odd = Escape;
 
 function* oddIn(written: string, first: number): Generator<Odd> {
   odd.lastIndex = first;

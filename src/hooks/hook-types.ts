@@ -49,12 +49,7 @@ export interface RequestReply {
   /** A system message before all others. Conversations alone have one. */
   system?: string;
   /** In place of the caller's. Conversations alone have them. */
-  parameters?: {
-    temperature?: number;
-    top_p?: number;
-    max_tokens?: number;
-    reasoning_effort?: string;
-  };
+  parameters?: { temperature?: number; top_p?: number; max_tokens?: number; reasoning_effort?: string };
 }
 
 export interface HookRoute extends HookFacts {

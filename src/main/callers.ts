@@ -34,7 +34,10 @@ export interface Callers {
   nameGuards(): boolean;
   /** The generated one; null where the configuration says which, or there is none. */
   adminKey: FirstKey | null;
-  /** A newcomer's key, made now; null when there is a key already. */
+  /**
+   * A newcomer's key, made now; null when there is a key already. It is made after the start: a write loads what
+   * compiles queries, and no caller without a key waits.
+   */
   issueFirstKey(): Promise<FirstKey | null>;
   /** Whether it is still to be made, or to be seen that there is one. */
   awaitsFirstKey(): boolean;

@@ -35,7 +35,7 @@ import { environmentProxies, type ProxyOf } from '../upstream/transport/proxy.ts
 import { createSystemResolver } from '../upstream/transport/resolve-name.ts';
 import { tracedPost } from '../upstream/transport/traced-post.ts';
 import { type Books, openBooks } from './books.ts';
-import { type FirstKey, openCallers } from './callers.ts';
+import { type Callers, openCallers } from './callers.ts';
 import { openDashboard } from './dashboard.ts';
 import { openFiles } from './files.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -50,7 +50,7 @@ import { startTelemetry } from './telemetry.ts';
 import { openUpstreams } from './upstreams.ts';
 import { openVectors } from './vectors.ts';
 
-export interface Gateway {
+export interface Gateway extends Pick<Callers, 'adminKey' | 'firstKeyFile' | 'issueFirstKey'> {
   url: string;
   /** The way in for requests that no port of ours received. */
   door: Door;
@@ -58,15 +58,6 @@ export interface Gateway {
   listen(host: string, port: number): Promise<string>;
   /** Checks of each path before its handler runs. */
   routes: readonly Route[];
-  /** The generated one; null where the configuration says which, or there is none. */
-  adminKey: FirstKey | null;
-  /**
-   * A newcomer's key, made now; null when there is a key already. It is made after the start: a write loads what
-   * compiles queries, and no caller without a key waits.
-   */
-  issueFirstKey(): Promise<FirstKey | null>;
-  /** The file of a first start's key, as long as that key still opens this server. */
-  firstKeyFile(): string | null;
   /** A link that logs a browser in, once and for ten minutes; null: there is no dashboard, or no admin key. */
   loginLink(): Promise<string | null>;
   /** Whether it serves a dashboard. */

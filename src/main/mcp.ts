@@ -32,15 +32,16 @@ export interface OpenedMcp {
   close(): Promise<void>;
 }
 
-interface McpParts {
+export interface McpParts {
   options: Pick<GatewayOptions, 'version' | 'log'>;
   services: { clock: Clock; readonly snapshots: Snapshots };
   books: Books;
   callers: Pick<Callers, 'plans'>;
   /** The proxies of the environment. */
   proxyOf: ProxyOf;
+  /** Resolver of names in callers' URLs. */
   resolve: ResolveAddresses;
-  /** Its address on this machine, once the server listens. */
+  /** Its address on this machine, once the server listens: what nobody waits for begins then. */
   listening: Promise<string>;
 }
 

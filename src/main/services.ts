@@ -39,34 +39,27 @@ import { type OpenedVectorStores, openVectorStores } from '../inference/vector-s
 import { systemRandom } from '../kernel/random.ts';
 import type { Traces } from '../kernel/trace.ts';
 import { createLeftOut } from '../kernel/unopenable.ts';
-import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createRetryBudget } from '../routing/rolling-counts.ts';
 import { boundedPages } from '../stores/bounded-pages.ts';
 import { accountOfTenant } from '../stores/storage-sizes.ts';
 import type { PageModel } from '../tools/page-model.ts';
-import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { VectorEngine } from '../vectors/vector-engine.ts';
-import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { openBucketFolder } from './files.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import { type OpenedMcp, openMcp } from './mcp.ts';
+import { type McpParts, type OpenedMcp, openMcp } from './mcp.ts';
 import type { Storage } from './storage.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshots' | 'finished'>,
-    Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'> {
+    Pick<Services, 'plans' | 'transcoder' | 'files' | 'spool'>,
+    Pick<McpParts, 'books' | 'proxyOf' | 'listening' | 'resolve'> {
   options: GatewayOptions;
   callers: Callers;
   metrics: Pick<Metrics, 'searched' | 'cacheLookup' | 'cacheChecked'>;
   vectors: VectorEngine;
-  /** The proxies of the environment. */
-  proxyOf: ProxyOf;
-  /** Its address on this machine, once the server listens: what nobody waits for begins then. */
-  listening: Promise<string>;
-  books: Books;
   storage: Storage;
   cache: CacheStore;
   notices: Notices;
@@ -75,8 +68,6 @@ export interface ServicesParts
   engines: Engines;
   recentBodies: RecentBodies;
   log: Log;
-  /** Resolver of names in callers' URLs. */
-  resolve: ResolveAddresses;
   onTrouble(message: string): void;
   /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;

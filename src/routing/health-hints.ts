@@ -8,10 +8,7 @@ import { type AnswerKind, answerKinds, type LaneState, samplesMin, UsualTime } f
  * Facts that a process has learnt of a lane and gives to the others of its server. Nothing of a request or its tenant is
  * in it. Times are from now on, because each process has another monotonic clock.
  */
-export type HealthHint = {
-  target: string;
-  credential: string;
-} & (
+export type HealthHint = { target: string; credential: string } & (
   | { kind: 'open'; why: OpenReason; forMs: number }
   /** A probe has passed, so it comes back by a ramp. */
   | { kind: 'back' }

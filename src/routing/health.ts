@@ -1,4 +1,3 @@
-import type { OutcomeClass } from '../formats/neutral/outcome.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReason } from './breaker.ts';
 import { cool } from './cooling.ts';
@@ -19,6 +18,7 @@ import {
 import { hashText } from './pick.ts';
 import { coolingMs } from './retry-after.ts';
 import { newOutcomeCount } from './rolling-counts.ts';
+import type { AttemptEnd } from './route.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -42,9 +42,7 @@ const rampRequestsMin = 3;
  */
 export type Health = Pick<LiveHealth, keyof LiveHealth>;
 
-export interface LaneEnd {
-  class: OutcomeClass;
-  retryAfterMs: number | null;
+export interface LaneEnd extends Pick<AttemptEnd, 'class' | 'retryAfterMs' | 'lost' | 'message'> {
   /** Ms from dispatch to this end. */
   afterMs: number;
   /** Whether `firstToken` was called. */
@@ -53,20 +51,10 @@ export interface LaneEnd {
   tenant: string;
   /** The request failed here before: it counts at most one failure against a target. */
   repeated?: boolean;
-  /** Another target answered first: this attempt was given up. */
-  lost?: boolean;
-  /** For `rate_limited`: the upstream's message. */
-  message?: string;
 }
 
 /** A lane at rest, while a cheap call finds out whether it is over. */
-export interface RestLook {
-  targetId: string;
-  credentialId: string;
-  why: OpenReason;
-  /** `unknown`: the call showed nothing, the next request may try. */
-  ended(found: 'over' | 'goes on' | 'unknown', nowMs: number): void;
-}
+export type RestLook = ReturnType<typeof lookAt>;
 
 /** Knows nothing yet: every target counts as healthy until an attempt says otherwise. */
 export function createHealth({ clock }: { clock: Clock }): Health {
@@ -346,7 +334,7 @@ function isReopenedByCheck(breaker: BreakerState): boolean {
   return breaker.why !== 'silent' && breaker.why !== 'streams break off' && !isRest(breaker.why);
 }
 
-function lookAt(state: LaneState, why: OpenReason, nowMs: number): RestLook {
+function lookAt(state: LaneState, why: OpenReason, nowMs: number) {
   const owner = {};
   state.breaker = afterEvent(
     state.breaker,
@@ -357,7 +345,8 @@ function lookAt(state: LaneState, why: OpenReason, nowMs: number): RestLook {
     targetId: state.targetId,
     credentialId: state.credentialId,
     why,
-    ended(found, endMs) {
+    /** `unknown`: the call showed nothing, the next request may try. */
+    ended(found: 'over' | 'goes on' | 'unknown', endMs: number) {
       if (!isOwner(state.breaker, owner)) return;
       if (found === 'over') comesBack(state, { type: 'probe-passed' }, endMs);
       else if (found === 'goes on') state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, endMs);

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Health } from './health.ts';
-import { type AnswerKind, type Lane, UsualTime } from './lane.ts';
-import type { HedgeReason } from './route.ts';
+import { type AnswerKind, UsualTime } from './lane.ts';
+import type { HedgeReason, RouteAttempt } from './route.ts';
 
 /** While it is not known how long a target usually takes. */
 const unknownSilenceMs = 10_000;
@@ -44,12 +44,8 @@ export interface Overdue<W extends Watched = Watched> {
 }
 
 /** One attempt that runs. */
-export interface SilenceEntry {
-  readonly lane: Lane;
+export interface SilenceEntry extends Readonly<Pick<RouteAttempt, 'lane' | 'startedMs' | 'probe'>> {
   readonly kind: AnswerKind;
-  /** Monotonic ms of its dispatch. */
-  readonly startedMs: number;
-  readonly probe: boolean;
   /** The same as in the hedge policy. */
   readonly hedgeAfter: number | null;
   /** Monotonic ms at which half of the time is gone that its request had left when it began. */

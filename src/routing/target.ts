@@ -37,7 +37,7 @@ export interface Target {
   simulated: boolean;
   /** False: a converted answer is requested whole. */
   stream: boolean;
-  /** A whole answer is requested as a stream in the caller's own format, too. */
+  /** A whole answer is requested as a stream in the caller's own format, too, so that silence shows soon. */
   wholeByStream?: boolean;
   /** Where its texts hold its thoughts; absent: they do not. */
   thinkTags?: ThinkTags;

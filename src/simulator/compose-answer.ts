@@ -6,16 +6,8 @@ import type { Prompt, Tool } from './prompt.ts';
 import { countTokens, firstTokens } from './tokens.ts';
 
 /** The simulator's answer, before any dialect. */
-export interface Answer {
-  /** Grows by one with every answer; dialects make their ids of it. */
-  serial: number;
-  /**
-   * Address that the request came to, such as `http://127.0.0.1:4199`; links of an answer point there. Null when links
-   * would lead past the gateway, to a port that its callers may not reach.
-   */
-  origin: string | null;
+export interface Answer extends AnswerStamp {
   model: string;
-  createdS: number;
   choices: readonly Choice[];
   inputTokens: number;
   /** Part of `inputTokens`. */
@@ -56,7 +48,12 @@ export interface Voice {
 }
 
 export interface AnswerStamp {
+  /** Grows by one with every answer; dialects make their ids of it. */
   serial: number;
+  /**
+   * Address that the request came to, such as `http://127.0.0.1:4199`; links of an answer point there. Null when links
+   * would lead past the gateway, to a port that its callers may not reach.
+   */
   origin: string | null;
   createdS: number;
 }

@@ -57,11 +57,6 @@ export function unrecorded(): Exchange {
   };
 }
 
-interface Waiter {
-  matches(request: RecordedRequest): boolean;
-  resolve(request: RecordedRequest): void;
-}
-
 /** `onEnded` sees every request once, when it has ended. */
 export function createRecording(clock: Clock, onEnded?: (request: RecordedRequest) => void) {
   // A ring: slot `next % recordedMax` is the oldest once it is full.
@@ -69,7 +64,7 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
   let next = 0;
   let chars = 0;
   let era = 0;
-  let waiters: Waiter[] = [];
+  let waiters: { matches(request: RecordedRequest): boolean; resolve(request: RecordedRequest): void }[] = [];
 
   function record(exchange: Exchange): void {
     if (waiters.length === 0) return;

@@ -26,14 +26,7 @@ export type Expression =
   | { kind: 'div'; left: Expression; right: Expression; byZero: number | null }
   | { kind: 'pow'; base: Expression; exponent: Expression }
   /** 1 at the target, `midpoint` at `scale` from it. */
-  | {
-      kind: 'decay';
-      shape: DecayShape;
-      x: Expression;
-      target: Expression | null;
-      midpoint: number;
-      scale: number;
-    };
+  | { kind: 'decay'; shape: DecayShape; x: Expression; target: Expression | null; midpoint: number; scale: number };
 
 export const oneOperands = ['neg', 'abs', 'sqrt', 'exp', 'log10', 'ln'] as const;
 export type OneOperand = (typeof oneOperands)[number];

@@ -56,14 +56,7 @@ export function csvCells(event: UsageEvent): (string | number | boolean | null)[
   );
 }
 
-interface ShownColumn {
-  name: string;
-  type: string;
-  field: keyof UsageEvent;
-  shown: Shown;
-}
-
-const shownColumns: readonly ShownColumn[] = eventColumns
+const shownColumns: readonly { name: string; type: string; field: keyof UsageEvent; shown: Shown }[] = eventColumns
   .map(([name, type, , shown = {}]) => ({
     name,
     type,

@@ -23,13 +23,7 @@ export function writeVtt(segments: readonly TimedText[]): string {
   return `WEBVTT\n\n${cues.join('')}`;
 }
 
-interface Cue {
-  startMs: number;
-  endMs: number;
-  text: string;
-}
-
-function cuesOf(segments: readonly TimedText[]): Cue[] {
+function cuesOf(segments: readonly TimedText[]): { startMs: number; endMs: number; text: string }[] {
   return segments
     .map(({ startS, endS, text }) => {
       const startMs = wholeMs(startS);

@@ -1,4 +1,4 @@
-import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
+import type { UpstreamRequest, UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { type CredentialHeaders, printable } from './credential-headers.ts';
@@ -7,15 +7,10 @@ import type { ProviderConnection } from './provider-connection.ts';
 import { anthropic } from './services/anthropic.ts';
 
 /** Address and headers of a request: the parts of an `UpstreamRequest` that the provider decides. */
-export interface UpstreamAddress {
-  origin: string;
+export interface UpstreamAddress extends Pick<UpstreamRequest, 'origin' | 'path' | 'authorize'> {
   route: UpstreamRoute | undefined;
-  /** Path and query. */
-  path: string;
   /** Flat list name, value, name, value…; shared between requests unless the caller sent a header that passes. */
   headers: readonly string[];
-  /** The credential's. */
-  authorize?: Authorizer | undefined;
 }
 
 export interface UpstreamCallFacts {

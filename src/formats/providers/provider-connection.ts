@@ -79,9 +79,7 @@ export interface ProviderConnection {
   hosts: readonly string[];
 }
 
-export interface ConnectionFacts {
-  name: string;
-  provider: Provider;
+export interface ConnectionFacts extends Pick<ProviderConnection, 'name' | 'provider' | 'apiVersion'> {
   /** The operator's; null takes the provider's own. */
   baseUrl: string | null;
   route?: UpstreamRoute | undefined;
@@ -93,7 +91,6 @@ export interface ConnectionFacts {
   authorizerOf?: ((secret: string | null) => Authorizer | undefined) | undefined;
   /** The operator's extra headers; they take precedence over the provider's. */
   headers: Readonly<Record<string, string>>;
-  apiVersion: string | null;
   /** Where in a cloud. */
   region?: string | null | undefined;
   project?: string | null | undefined;

@@ -28,15 +28,12 @@ export interface InvitationSignInParts extends DoorParts, InvitationParts {
 }
 
 /** `/dashboard/invitation`: who opens a link sees what it gives, and accepts. */
-export interface InvitationSignIn {
-  look(exchange: Exchange): Promise<void>;
-  accept(exchange: Exchange): Promise<void>;
-}
+export type InvitationSignIn = ReturnType<typeof createInvitationSignIn>;
 
 const bodyBytesMax = 4 * 1024;
 const textCharsMax = 256;
 
-export function createInvitationSignIn(parts: InvitationSignInParts): InvitationSignIn {
+export function createInvitationSignIn(parts: InvitationSignInParts) {
   const { clock, addressOf, server } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
 

@@ -1,5 +1,5 @@
 import type { Principal } from '../../books/auth/principal.ts';
-import { type RunKeys, runLengthMax } from '../../books/auth/run-keys.ts';
+import { type RunKey, type RunKeys, runLengthMax } from '../../books/auth/run-keys.ts';
 import { guestPrefixes } from '../../books/auth/tokens/token-caller.ts';
 import { nanoUsd } from '../../books/metering/counter-scope.ts';
 import type { Limit } from '../../books/metering/counters.ts';
@@ -96,12 +96,7 @@ const ofGuest: Failure = {
   message: 'A caller without a key of this server makes no further keys. Ask with a key of this server.',
 };
 
-interface KeyOptions {
-  minutes: number;
-  models: readonly string[] | null;
-  usd: number | null;
-  rpm: number | null;
-}
+type KeyOptions = Pick<RunKey, 'models' | 'usd' | 'rpm'> & { minutes: number };
 
 function readKeyOptions(raw: Buffer): KeyOptions | Failure {
   const parsed = raw.length === 0 ? { body: {} as JsonObject } : parseObject(raw);

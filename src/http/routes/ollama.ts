@@ -43,10 +43,7 @@ export function ollamaRoutes(services: Services): Route[] {
   };
   return [
     named(services, conversationRoute(services, chat), { message: { role: 'assistant', content: '' } }),
-    {
-      ...named(services, conversationRoute(services, generate), { response: '' }),
-      body: { schema: generateSchema },
-    },
+    { ...named(services, conversationRoute(services, generate), { response: '' }), body: { schema: generateSchema } },
     named(services, { ...embed, path: '/api/embed', summary: "Embeddings in Ollama's format" }, null),
     named(
       services,

@@ -35,10 +35,7 @@ export function chats(providers: ReadonlyMap<string, ConfiguredProvider>, target
 export function connectProviders(
   providers: Config['providers'],
   simulator: string | null,
-): {
-  connected: Map<string, ConfiguredProvider>;
-  problems: string[];
-} {
+): { connected: Map<string, ConfiguredProvider>; problems: string[] } {
   const connected = new Map<string, ConfiguredProvider>();
   const problems: string[] = [];
   for (const [name, config] of Object.entries(providers)) {

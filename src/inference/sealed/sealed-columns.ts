@@ -58,13 +58,7 @@ const columns: readonly SealedColumn[] = [
     also: ['(SELECT tenant FROM @stored_file WHERE id = file_chunk.file) AS tenant'],
     contextOf: (row) => sealedAs({ tenant: String(row.tenant), id: String(row.file) }, Number(row.seq)),
   },
-  {
-    ...batches,
-    table: 'batch',
-    key: ['id'],
-    column: 'facts',
-    contextOf: ({ id }) => batchContext(String(id)),
-  },
+  { ...batches, table: 'batch', key: ['id'], column: 'facts', contextOf: ({ id }) => batchContext(String(id)) },
   {
     ...batches,
     table: 'batch_line',

@@ -1,4 +1,3 @@
-import type { DialectId } from '../../formats/dialects/dialect.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../../formats/dialects/forwarded/endpoint.ts';
 import type { CallersToolNames } from '../../formats/neutral/fit-tool-names.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
@@ -7,21 +6,16 @@ import { knownBetas } from '../../formats/providers/known-betas.ts';
 import type { BodyMembers, QuirksOfModel } from '../../formats/providers/provider.ts';
 import { quirksOf } from '../../formats/providers/quirks.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Target } from '../../routing/target.ts';
 
 /** The target that a body is written for, as plain data. */
-export interface ForwardOrder {
+export interface ForwardOrder extends Pick<Target, 'dialect' | 'model' | 'maxOutputTokens' | 'wholeByStream' | 'body'> {
   /** Provider type of the catalog. */
   provider: string;
-  dialect: DialectId;
   /** Absent: it is asked to chat. */
   endpoint?: ForwardedEndpointId;
-  model: string;
-  maxOutputTokens: number | null;
   /** The model cannot stream: it is asked whole in the caller's format, too. */
   neverStreams?: boolean;
-  /** A whole answer is requested as a stream in the caller's format, too, so that silence shows soon. */
-  wholeByStream?: boolean;
-  body: Readonly<Record<string, unknown>>;
   /** Betas of Anthropic's that caller and operator ask for, as the header has them; absent: none. */
   betas?: string | undefined;
   /** One child of a fan-out asks for one choice; null = as the caller wrote. */

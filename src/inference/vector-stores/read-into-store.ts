@@ -85,7 +85,10 @@ async function readWhole(
   return addPieces(parts, file, owner, cutText(read.text, file.chunking), signal);
 }
 
-async function contentOf(files: StoredFiles, { tenant, file }: StoreFile): Promise<Content | FileError> {
+async function contentOf(
+  files: StoredFiles,
+  { tenant, file }: StoreFile,
+): Promise<{ name: string; mediaType: string | null; content: Uint8Array<ArrayBuffer> } | FileError> {
   const found = await files.find(tenant, file);
   if (found === null) return fileDeleted;
   if (found.bytes > fileBytesMax) {
@@ -98,12 +101,6 @@ async function contentOf(files: StoredFiles, { tenant, file }: StoreFile): Promi
     if (error instanceof UnreadableFile) return fileDeleted;
     throw error;
   }
-}
-
-interface Content {
-  name: string;
-  mediaType: string | null;
-  content: Uint8Array<ArrayBuffer>;
 }
 
 const fileDeleted: FileError = { code: 'invalid_file', message: 'The file was deleted before it was read.' };

@@ -96,9 +96,7 @@ async function pageOf<Row extends { id: string }, Opened>(
   {
     read,
     ...list
-  }: Omit<Parameters<typeof openable<Row, Opened>>[1], 'read'> & {
-    read(page: RowPage): Promise<readonly Row[]>;
-  },
+  }: Omit<Parameters<typeof openable<Row, Opened>>[1], 'read'> & { read(page: RowPage): Promise<readonly Row[]> },
 ): Promise<Opened[]> {
   const side = from?.side ?? 'after';
   // Before a place, the nearest row is the last.

@@ -6,14 +6,11 @@ import type { JsonObject } from '../../kernel/json.ts';
 import type { AnswerFacts, AnswerOptions } from './types.ts';
 
 /** `ConvertedRequest.answer`: facts that callers carry from a request to its answer. */
-export interface HandedFacts {
+export interface HandedFacts extends Pick<DecodeOptions, 'choices' | 'unwrapTool' | 'stop'> {
   echo?: JsonObject | undefined;
   includeUsage?: boolean | undefined;
-  choices?: number | undefined;
   /** Estimate, for providers that count nothing. */
   inputTokens?: number | undefined;
-  unwrapTool?: string | undefined;
-  stop?: readonly string[] | undefined;
   toolNames?: CallersToolNames | undefined;
 }
 

@@ -27,11 +27,6 @@ export interface SpanSenderParts {
   onBack(lost: number): void;
 }
 
-interface Filled {
-  writer: SpanWriter;
-  spans: number;
-}
-
 /** Gathers spans and sends them in batches. Spans without room are lost and counted: nobody waits for a receiver. */
 export class SpanSender {
   readonly #parts: SpanSenderParts;
@@ -39,7 +34,7 @@ export class SpanSender {
   readonly #headMax: number;
   #writer: SpanWriter;
   #spans = 0;
-  readonly #waiting: Filled[] = [];
+  readonly #waiting: { writer: SpanWriter; spans: number }[] = [];
   readonly #spares: SpanWriter[] = [];
   readonly #stopLooking: () => void;
   #sending: Promise<void> | null = null;

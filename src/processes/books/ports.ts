@@ -43,12 +43,9 @@ const remotePorts = {
   pace: of<SharedPace>()('take'),
 };
 
-interface Ports {
+export interface Ports extends Pick<Ledger, 'records' | 'experiments' | 'statements'> {
   counters: Counters;
   ledger: Ledger;
-  records: RecordStore;
-  experiments: ExperimentBook;
-  statements: StatementBook;
   tally: SharedTally;
   pace: SharedPace;
 }

@@ -9,14 +9,12 @@ import type {
 } from '../../books/metering/counters.ts';
 import type { Ledger } from '../../books/metering/ledger.ts';
 import type { RecordOrder } from '../../books/metering/record-store.ts';
-import type { SharedTally } from '../../books/metering/tally.ts';
 import { BriefMap } from '../../kernel/brief.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
-import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
 import type { BooksStanding, Reserved, SentList, SentStates } from '../books-offers.ts';
 import type { Seat } from '../worker-seat.ts';
-import { remotePort } from './ports.ts';
+import { type Ports, remotePort } from './ports.ts';
 
 /** Questions of a worker that wait for an answer; further ones are refused. */
 const callsInFlightMax = 20_000;
@@ -29,12 +27,7 @@ const unreachable: Unavailable = { kind: 'unavailable', reason: 'the process tha
 const tooMany: Unavailable = { kind: 'unavailable', reason: 'too many requests are active at once' };
 
 /** The limits and the ledger of the embedded storage, which another process of this server has. */
-export interface RemoteBooks {
-  ledger: Ledger;
-  counters: Counters;
-  tally: SharedTally;
-  pace: SharedPace;
-}
+export type RemoteBooks = Pick<Ports, 'ledger' | 'counters' | 'tally' | 'pace'>;
 
 /** `order`: the records that the ledger writes for sinks. */
 export function askBooks(seat: Seat, order: RecordOrder | undefined): RemoteBooks {

@@ -100,13 +100,7 @@ function startOf(text: string, best: number): number {
 }
 
 /** A row that was found, as both databases give it. */
-export type MatchColumns = {
-  url: string;
-  title: string;
-  text: string;
-  score: number;
-  fetched_ms: number;
-};
+export type MatchColumns = { url: string; title: string; text: string; score: number; fetched_ms: number };
 
 export function foundPageOf(
   { url, title, text, score, fetched_ms }: MatchColumns,

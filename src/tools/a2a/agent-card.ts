@@ -36,14 +36,9 @@ export function readAgentCard(card: JsonObject, config: Pick<AgentConfig, 'url' 
   return { card, interfaces, streams: isObject(card.capabilities) && card.capabilities.streaming === true };
 }
 
-interface WrittenInterface {
-  binding: string;
-  version: A2aVersion | null;
-  address: JsonValue | undefined;
-  tenant: string | null;
-}
-
-function writtenInterfaces(card: JsonObject): WrittenInterface[] {
+function writtenInterfaces(
+  card: JsonObject,
+): { binding: string; version: A2aVersion | null; address: JsonValue | undefined; tenant: string | null }[] {
   const entries = [...listIn(card.supportedInterfaces)].filter(isObject).map((one) => ({
     binding: stringOr(one.protocolBinding, ''),
     version: versionOf(stringOr(one.protocolVersion, '')),

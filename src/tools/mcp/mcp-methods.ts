@@ -129,9 +129,9 @@ function withFaults(lists: McpOffer['lists']): McpOffer['lists'] {
 }
 
 /** The call of our API that asks another server, whose result is the answer as it is. */
-function ofUpstream(body: JsonObject): ToolWork {
+function ofUpstream(body: JsonObject) {
   const call: ApiCall = { method: 'POST', path: '/v1/mcp/call', params: {}, search: '', body };
-  return { call, resultOf: (result) => result };
+  return { call /** The result of an answer that is no error. */, resultOf: (result: JsonObject): McpResult => result };
 }
 
 /** The result of a call, or an error of the protocol. */
@@ -174,11 +174,7 @@ function withoutSafeBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseS
 type McpResult = CallToolResult | JsonObject;
 
 /** A call of our API, and its result for the assistant. */
-interface ToolWork {
-  call: ApiCall;
-  /** The result of an answer that is no error. */
-  resultOf(body: JsonObject): McpResult;
-}
+type ToolWork = ReturnType<typeof ofUpstream>;
 
 /** A string says what is wrong with the arguments. Null: we have no such tool. */
 function gatewayToolWork(name: string, args: JsonObject): ToolWork | string | null {

@@ -38,14 +38,8 @@ const farewell = 'HTTP/1.1 408';
 /** Streams of one HTTP/2 connection: the number that most servers allow, all of which are lost when it is cut. */
 const streamsMax = 100;
 
-interface Waiting {
-  connection: Connection;
-  options: Dispatcher.DispatchOptions;
-  exchange: ExchangeHandler;
-}
-
 /** Requests of this turn of the loop for sockets that were kept. */
-let waiting: Waiting[] = [];
+let waiting: { connection: Connection; options: Dispatcher.DispatchOptions; exchange: ExchangeHandler }[] = [];
 /** Undici's mark of a socket that it looks at before it writes. Where it has none, undici looks once more. */
 let usedMark: symbol | undefined;
 

@@ -5,14 +5,9 @@ import { codeOf } from './transport-error.ts';
 import type { UpstreamRoute } from './upstream-call.ts';
 
 /** A route in an operator's terms; certificates and keys are PEM, or the path of a PEM file. */
-export interface RouteFacts {
+export interface RouteFacts extends Pick<UpstreamRoute, 'ca' | 'cert' | 'key' | 'http2'> {
   /** Undefined: as the environment says. */
   proxy: string | 'off' | undefined;
-  ca: string | undefined;
-  cert: string | undefined;
-  key: string | undefined;
-  /** Default: false. */
-  http2?: boolean;
 }
 
 /** The message names the wrong member and its fault, never a secret or a file's content. */

@@ -1,7 +1,7 @@
 import type { Filter } from '../filter/filter.ts';
 import type { KeyPath } from '../filter/key-path.ts';
 import type { VectorValue } from '../point.ts';
-import type { Columns, Pace } from './columns/columns.ts';
+import type { Columns } from './columns/columns.ts';
 import { ArenaFull } from './index/arena.ts';
 import type { CodeImage } from './index/code-image.ts';
 import type { FieldIndex } from './index/field-index.ts';
@@ -27,7 +27,7 @@ export interface VectorChange {
  * State of one collection in memory, made from its rows on demand and dropped whenever memory is short: an index for
  * each of its vectors, and its columns. Changes are noted inside a transaction and applied when it is on the disk.
  */
-export interface CollectionMemory {
+export interface CollectionMemory extends Pick<Columns, 'select' | 'selecting' | 'count' | 'look'> {
   /**
    * The best of the vectors of one name, '' being the unnamed one. Throws `PartMissing` where making the index takes so
    * long that others must come in between. No row may change between the steps.
@@ -45,13 +45,6 @@ export interface CollectionMemory {
   make(name: string, usable?: () => void): Steps<void>;
   /** Columns of these keys. It includes writes between the steps, and begins at once. Throws errors of reading the rows. */
   makeColumns(keys: readonly KeyPath[]): Steps<void>;
-  /** Slots of the points that pass, ascending. Throws `PartMissing` as `Columns` do. */
-  select(filter: Filter, pace?: Pace): Uint32Array;
-  /** The same in steps, between which no row may change. */
-  selecting(filter: Filter): Steps<Uint32Array>;
-  count(filter: Filter): number;
-  /** Throws where columns for the filter are missing. */
-  look(filter: Filter): void;
   /** The filter as the collection's text indexes understand it. */
   understood(filter: Filter): Filter;
   columns(): Columns;

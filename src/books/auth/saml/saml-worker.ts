@@ -19,10 +19,7 @@ export interface ServiceProvider {
 /** Orders of the thread with their results; each is answered once, in turn. */
 export interface SamlWork {
   /** The address that a browser goes to for a login. */
-  begin: {
-    order: ServiceProvider & { requestId: string; ssoUrl: string; ask: 'anew' | 'as-usual' };
-    result: string;
-  };
+  begin: { order: ServiceProvider & { requestId: string; ssoUrl: string; ask: 'anew' | 'as-usual' }; result: string };
   /** XML that describes Culvert to an identity provider. */
   metadata: { order: ServiceProvider; result: string };
   /** The signed assertion as a tree of xml2js, made of signed bytes alone; or why there is none, for the log. */

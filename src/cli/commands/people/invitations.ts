@@ -6,19 +6,13 @@ import { listOf } from '../../options.ts';
 import { shownDate } from '../../rows.ts';
 import { roles } from './operators.ts';
 
-interface InvitationFlags {
-  role: string;
-  accounts?: string[];
-  name?: string;
-  email?: string;
-  mail?: boolean;
-  expires?: string;
-}
-
 export const invitations: CommandBody = {
   example: 'culvert invitations list',
   commands: {
-    create: calls<WithLinkReply, InvitationFlags>({
+    create: calls<
+      WithLinkReply,
+      { role: string; accounts?: string[]; name?: string; email?: string; mail?: boolean; expires?: string }
+    >({
       description: 'print a link that works once and gives its user the role',
       options: [
         ['--role <role>', 'the role of the operator', { choices: roles, needed: true }],

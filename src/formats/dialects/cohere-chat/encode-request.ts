@@ -79,9 +79,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
     body,
     cohereFields,
     documents.length > 0 &&
-      Array.isArray(cohereFields.documents) && {
-        documents: [...documents, ...cohereFields.documents],
-      },
+      Array.isArray(cohereFields.documents) && { documents: [...documents, ...cohereFields.documents] },
   );
   const value: EncodedRequest = { body, losses: encoding.losses };
   if (documents.length > 0) value.recovered = ['messages.document.citations'];

@@ -4,11 +4,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
  * The format of Cohere's Chat v2 (types of cohere-ai 8.1.0, and https://docs.cohere.com/reference/chat), as far as we
  * write it. Messages are OpenAI's, but for thoughts and plans.
  */
-export type CohereBody = JsonObject & {
-  model: string;
-  messages: JsonObject[];
-  documents?: JsonObject[];
-};
+export type CohereBody = JsonObject & { model: string; messages: JsonObject[]; documents?: JsonObject[] };
 
 /** Names this dialect as the vendor of citations. */
 export const vendor = 'cohere-chat';

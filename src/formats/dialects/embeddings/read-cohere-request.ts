@@ -9,9 +9,7 @@ import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.t
 const textPart = v.byType(
   "an object such as {'type': 'text', 'text': '…'}",
   "'text': pictures cannot be embedded here",
-  {
-    text: v.members("an object with 'text'", { text: v.needed(v.string, 'a text') }),
-  },
+  { text: v.members("an object with 'text'", { text: v.needed(v.string, 'a text') }) },
 );
 
 const inputItem = v.members("an object with 'content'", {

@@ -29,13 +29,7 @@ export function readCitations(metadata: JsonObject, text: string): Citation[] {
     if (!isObject(source) || typeof source.uri !== 'string') return [];
     const span = spanOf(source, text, bytes);
     return [
-      {
-        url: source.uri,
-        title: stringOr(source.title, ''),
-        quote: '',
-        ...(span !== null && { span }),
-        vendorPart,
-      },
+      { url: source.uri, title: stringOr(source.title, ''), quote: '', ...(span !== null && { span }), vendorPart },
     ];
   });
 }

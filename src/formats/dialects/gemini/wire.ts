@@ -29,12 +29,7 @@ export type Part = {
 };
 
 /** `response` has `output`, or `error` when the tool failed. */
-export type FunctionResponse = {
-  id?: string;
-  name: string;
-  response: JsonObject;
-  parts?: { inlineData: Blob }[];
-};
+export type FunctionResponse = { id?: string; name: string; response: JsonObject; parts?: { inlineData: Blob }[] };
 
 export type FunctionDeclaration = { name: string; description?: string; parametersJsonSchema?: JsonObject };
 

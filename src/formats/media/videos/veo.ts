@@ -32,10 +32,7 @@ export const veoVideos: VideoFormat = {
     const image = picture ?? (base64 === undefined ? null : { mediaType, base64 });
     return {
       instances: [
-        {
-          prompt,
-          ...(image !== null && { image: { bytesBase64Encoded: image.base64, mimeType: image.mediaType } }),
-        },
+        { prompt, ...(image !== null && { image: { bytesBase64Encoded: image.base64, mimeType: image.mediaType } }) },
       ],
       parameters: { durationSeconds: seconds, ...shape, ...extra },
     };

@@ -22,10 +22,7 @@ export interface Tool {
   /** Checks the body: a wrong field throws a FailureError. */
   prepare(fields: ToolFields, caller: ToolCaller): ToolJob;
   /** Firecrawl's first API in the words of its second. */
-  v1: {
-    request(body: JsonObject): JsonObject;
-    answer(answer: JsonObject, request: JsonObject): JsonObject;
-  };
+  v1: { request(body: JsonObject): JsonObject; answer(answer: JsonObject, request: JsonObject): JsonObject };
 }
 
 /** For a request whose fields alone are read. */

@@ -243,12 +243,6 @@ function bestObserved(questions: readonly KnownQuestion[]): readonly KnownQuesti
 const filtersMax = 2_000;
 const retentionMs = 30 * 86_400_000;
 
-interface TemplateQuestion {
-  filter: CacheKey;
-  text: string;
-  row: Pick<CacheEntry, 'keyId' | 'model' | 'tag'>;
-}
-
 type Known = { texts: Map<string, string> } | { template: QuestionTemplate | null };
 
 /** The templates of filters: learnt from the first questions that this process sees, then kept in the store, so that a restart has them. */
@@ -263,7 +257,10 @@ class Templates {
   }
 
   /** `parts`: digest of the question's deciding parts. Null: there is none, or none yet. Never rejects. */
-  async of({ filter, text, row }: TemplateQuestion, parts: string): Promise<QuestionTemplate | null> {
+  async of(
+    { filter, text, row }: { filter: CacheKey; text: string; row: Pick<CacheEntry, 'keyId' | 'model' | 'tag'> },
+    parts: string,
+  ): Promise<QuestionTemplate | null> {
     const at = `${filter.scope} ${filter.digest}`;
     const place = { scope: filter.scope, digest: `t.${hash('sha256', filter.digest, 'base64url')}` };
     const known = this.#known.get(at) ?? (await this.#load(place)) ?? { texts: new Map<string, string>() };

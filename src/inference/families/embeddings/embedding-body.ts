@@ -6,29 +6,18 @@ import { readCohereRequest } from '../../../formats/dialects/embeddings/read-coh
 import { readGeminiRequest } from '../../../formats/dialects/embeddings/read-gemini-request.ts';
 import { readOllamaRequest } from '../../../formats/dialects/embeddings/read-ollama-request.ts';
 import { readEmbeddingRequest } from '../../../formats/dialects/embeddings/read-request.ts';
-import {
-  type AnswerForm,
-  countOf,
-  type EmbeddingInputs,
-  type EmbeddingRequest,
-  type VectorEncoding,
-  type VectorType,
-} from '../../../formats/neutral/embedding.ts';
+import { countOf, type EmbeddingInputs, type EmbeddingRequest } from '../../../formats/neutral/embedding.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { parseBody } from '../../../kernel/parse-object.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../../spine/request-body.ts';
 
-export interface EmbeddingFactsOfBody extends RequestFacts {
+export interface EmbeddingFactsOfBody
+  extends RequestFacts,
+    Pick<EmbeddingRequest, 'encoding' | 'answerForm' | 'types' | 'emptyAt'> {
   /** Tokens of each input: an estimate of texts, exact where tokens were sent. */
   tokensEach: readonly number[];
-  encoding: VectorEncoding;
-  answerForm: AnswerForm;
-  /** `types` of the request. */
-  types?: readonly VectorType[];
-  /** `emptyAt` of the request. */
-  emptyAt?: string;
 }
 
 /** One call of an upstream, as plain data. */

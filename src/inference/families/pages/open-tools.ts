@@ -2,24 +2,23 @@ import { availableParallelism } from 'node:os';
 import { scrub } from '../../../formats/providers/scrub.ts';
 import type { ResolveAddresses } from '../../../net/fetch-guard.ts';
 import { createHostTurns } from '../../../net/host-turns.ts';
-import { createPageFetcher, type PageFetcher, userAgentOf } from '../../../net/page-fetch.ts';
+import { createPageFetcher, userAgentOf } from '../../../net/page-fetch.ts';
 import { createHealth } from '../../../routing/health.ts';
 import { createRetryBudget } from '../../../routing/rolling-counts.ts';
-import { type CrawlThreads, createCrawlThreads } from '../../../tools/crawl/crawl-threads.ts';
+import { createCrawlThreads } from '../../../tools/crawl/crawl-threads.ts';
 import { findInSitemaps } from '../../../tools/crawl/find-sitemaps.ts';
 import { createExtractPool, type ExtractPool } from '../../../tools/extract/extract-pool.ts';
 import type { MapParts } from '../../../tools/map/map-site.ts';
 import type { PageModel } from '../../../tools/page-model.ts';
-import type { PageReader } from '../../../tools/page-reader.ts';
 import type { PageStore } from '../../../tools/page-store.ts';
 import { createChromiumRenderer } from '../../../tools/render/chromium-renderer.ts';
 import { createPageReader } from '../../../tools/scrape/read-page.ts';
 import { createRendering } from '../../../tools/scrape/rendering.ts';
 import { createWritingReader } from '../../../tools/scrape/write-of-page.ts';
 import type { Corpus } from '../../../tools/search/corpus.ts';
-import { createEngineOperator, type EngineOperator } from '../../../tools/search/engine-operator.ts';
+import { createEngineOperator } from '../../../tools/search/engine-operator.ts';
 import { providersInForce } from '../../../tools/search/engine-targets.ts';
-import { createSearchTool, type SearchTool, type SearchToolParts } from '../../../tools/search/search-tool.ts';
+import { createSearchTool, type SearchToolParts } from '../../../tools/search/search-tool.ts';
 import { createSiteFiles } from '../../../tools/site-files.ts';
 import type { SpineServices } from '../../spine/services.ts';
 
@@ -38,20 +37,7 @@ export interface ToolsOptions {
   onTrouble(message: string): void;
 }
 
-export interface Tools {
-  reader: PageReader;
-  fetcher: PageFetcher;
-  /** Reads HTML and PDFs that callers uploaded. */
-  extracting: Pick<ExtractPool, 'extract'>;
-  /** For maps and crawls: sitemaps and patterns of strangers. */
-  threads: CrawlThreads;
-  search: SearchTool;
-  /** Pages that the sitemaps of a site name. */
-  sitemapPages: MapParts['sitemapPages'];
-  /** For the admin API. */
-  engines: EngineOperator;
-  close(): Promise<void>;
-}
+export type Tools = ReturnType<typeof openTools>;
 
 /** With the time before and after it, a page that hangs its reader is answered within 10 s. */
 const extractKillMs = 9_000;
@@ -60,16 +46,7 @@ const extractThreadsMax = 4;
 const hostPagesMax = 5;
 
 /** The web tools. Their threads start at the first page. */
-export function openTools({
-  services,
-  resolve,
-  pages,
-  model,
-  dataDir,
-  version,
-  onAttempt,
-  onTrouble,
-}: ToolsOptions): Tools {
+export function openTools({ services, resolve, pages, model, dataDir, version, onAttempt, onTrouble }: ToolsOptions) {
   const { clock } = services;
   const config = () => services.snapshots.current.config;
   const nowMs = clock.monotonicMs;
@@ -121,13 +98,17 @@ export function openTools({
     findInSitemaps(start, { files, threads: crawlThreads, tenant, signal, urlsMax });
   return {
     reader,
+    /** Pages that the sitemaps of a site name. */
     sitemapPages,
     fetcher,
+    /** Reads HTML and PDFs that callers uploaded. */
     extracting: pool,
+    /** For maps and crawls: sitemaps and patterns of strangers. */
     threads: crawlThreads,
     search,
+    /** For the admin API. */
     engines: createEngineOperator({ ...asking, engines: search.engines }),
-    close: async () => void (await Promise.all([reader.close(), crawlThreads.close()])),
+    close: async (): Promise<void> => void (await Promise.all([reader.close(), crawlThreads.close()])),
   };
 }
 

@@ -10,32 +10,25 @@ import { failedResponse, interruptedResponse } from './response-states.ts';
 import { bytesOf, inTurns, type SealedRows, type StoredItem, sealedRows } from './sealed-rows.ts';
 
 /** Responses and conversations of tenants, opened and sealed on their way from and to the store. */
-export interface StoredResponses {
+export interface StoredResponses
+  extends Pick<ResponseStore, 'remove' | 'stopped' | 'removeConversation' | 'hasPlace' | 'sweep'> {
   put(tenant: string, response: NewResponse): Promise<void>;
   /** False when it no longer runs: its end is kept already. */
   change(tenant: string, change: ResponseChange): Promise<boolean>;
   find(tenant: string, id: string): Promise<StoredResponse | null>;
   /** A response and all before it, the oldest first; null when one of them is not there. */
   chain(tenant: string, id: string): Promise<StoredResponse[] | null>;
-  remove(tenant: string, id: string): Promise<boolean>;
-  stopped: ResponseStore['stopped'];
 
   putConversation(tenant: string, metadata: JsonObject, items: readonly StoredItem[]): Promise<StoredConversation>;
   conversation(tenant: string, id: string): Promise<StoredConversation | null>;
   setMetadata(tenant: string, id: string, metadata: JsonObject): Promise<boolean>;
-  removeConversation(tenant: string, id: string): Promise<boolean>;
   addItems(tenant: string, conversation: string, items: readonly StoredItem[]): Promise<boolean>;
   items(tenant: string, conversation: string, page: ItemPage): Promise<StoredItem[]>;
   removeItem(tenant: string, conversation: string, id: string): Promise<boolean>;
-  /** Whether the item is there or was removed of late, so that a list may go on behind it. */
-  hasPlace(tenant: string, conversation: string, id: string): Promise<boolean>;
 
   /** A text that its tenant keeps itself, as base64url that no other tenant's key opens; null: it cannot be read. */
   sealText(tenant: string, text: string): string;
   openText(tenant: string, sealed: string): string | null;
-
-  /** Forgets what is old, unless nothing was ever kept; resolves to how many rows. */
-  sweep(nowMs: number): Promise<number>;
 }
 
 export interface StoredResponse {

@@ -63,9 +63,7 @@ function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript):
     duration: durationS,
     text,
     ...(lists.segments && { segments: verboseSegments(transcript) }),
-    ...(lists.words && {
-      words: words?.map(({ word, startS, endS }) => ({ word, start: startS, end: endS })) ?? null,
-    }),
+    ...(lists.words && { words: words?.map(({ word, startS, endS }) => ({ word, start: startS, end: endS })) ?? null }),
     ...durationUsage(transcript),
     ...withoutNulls(reported),
   };

@@ -36,7 +36,9 @@ export function createCrawlSink(
     const ids = page.points.map(({ id }) => id);
     const answer = await ask(page, 'post-points', { ids, with_payload: true, with_vector: false });
     if (isFailure(answer)) return false;
-    const payloads = new Map((answer.result as readonly StoredPoint[]).map(({ id, payload }) => [id, payload]));
+    const payloads = new Map(
+      (answer.result as readonly { id: string; payload: JsonObject }[]).map(({ id, payload }) => [id, payload]),
+    );
     return page.points.every(({ id, payload }) => isDeepStrictEqual(payloads.get(id), payload));
   }
 
@@ -58,11 +60,6 @@ export function createCrawlSink(
       return call(page, 'batch-points', replacing(page, written));
     },
   };
-}
-
-interface StoredPoint {
-  id: string;
-  payload: JsonObject;
 }
 
 /** The same call removes pieces that the page no longer has. */

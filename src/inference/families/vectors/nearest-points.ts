@@ -36,14 +36,11 @@ export function createNearestPoints(
     const answer = await askVectors(services, endpoint, question);
     if (isFailure(answer) && answer.kind === 'rule-refused') throw new FailureError(answer);
     if (isFailure(answer)) throw new Error(`the collection cannot be searched (${answer.kind})`);
-    return (answer.result as readonly (readonly FoundPoint[])[]).map(([point]) => {
+    return (
+      answer.result as readonly (readonly { score: number; payload?: Readonly<Record<string, unknown>> | null }[])[]
+    ).map(([point]) => {
       const topic = point?.payload?.topic;
       return point === undefined ? null : { score: point.score, topic: typeof topic === 'string' ? topic : null };
     });
   };
-}
-
-interface FoundPoint {
-  score: number;
-  payload?: Readonly<Record<string, unknown>> | null;
 }

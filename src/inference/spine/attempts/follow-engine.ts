@@ -1,15 +1,10 @@
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { AttemptTimers } from '../../../upstream/transport/timers.ts';
-import { expiredFault } from './attempt-faults.ts';
+import { type ExpiredLimits, expiredFault } from './attempt-faults.ts';
 
-/** Limits of an engine's time; `deadlineMs` is the request's, on the monotonic clock. */
-export interface EngineLimits {
-  firstTokenMs: number;
-  idleMs: number;
-  totalMs: number;
-  deadlineMs: number;
-}
+/** Limits of an engine's time. */
+export type EngineLimits = Omit<ExpiredLimits, 'silence' | 'status'> & { totalMs: number };
 
 /** The clocks of one try at an engine. `silence`: what it did while nothing came, such as `made no audio`. */
 export function engineTimers(

@@ -234,13 +234,8 @@ function diversified(
   };
 }
 
-interface ComparedPair {
-  positive: VectorValue;
-  negative: VectorValue;
-}
-
 interface ResolvedContext {
-  pairs: readonly ComparedPair[];
+  pairs: readonly { positive: VectorValue; negative: VectorValue }[];
   /** Points of the collection that the pairs name. */
   named: readonly number[];
 }
