@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lastDays } from '../../web/src/pages/own/own-usage.ts';
+import { lastDays } from '../../web/src/pages/own/last-days.ts';
 import { noSettings } from '../../web/src/pages/playground/conversation.ts';
 import { conversationCall } from '../../web/src/pages/playground/conversation-call.ts';
 import { chat } from '../../web/src/pages/playground/formats/chat.ts';

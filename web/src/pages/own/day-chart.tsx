@@ -1,6 +1,7 @@
 import Chart from '../../parts/chart.tsx';
 import { shownZone } from '../../parts/ranges/zone.ts';
-import { lastDays, type UsedRow } from './own-usage.ts';
+import { lastDays } from './last-days.ts';
+import type { UsedRow } from './own-usage.ts';
 
 const dayMs = 86_400_000;
 

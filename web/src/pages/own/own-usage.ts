@@ -1,4 +1,3 @@
-import { instantOf } from '../../parts/ranges/range.ts';
 import type { WindowView } from '../../parts/window-gauges.tsx';
 
 interface Reading {
@@ -44,16 +43,6 @@ export interface MemberUsage extends Limits {
   credit?: { granted: number; used: number; remaining: number };
   storage: { used_bytes: number; allowed_bytes: number | null };
   data: UsedRow[];
-}
-
-const dayMs = 86_400_000;
-
-/** The last 30 days of UTC, each where a chart in this zone writes its date. */
-export function lastDays(nowMs: number, zone: string): { date: string; atMs: number }[] {
-  return Array.from({ length: 30 }, (_, at) => {
-    const date = new Date(nowMs - (29 - at) * dayMs).toISOString().slice(0, 10);
-    return { date, atMs: instantOf(`${date}T00:00`, zone) };
-  });
 }
 
 const windows = ['5h', 'week', 'month'] as const;

@@ -98,7 +98,7 @@ export interface Tool {
 export type Step =
   | { type: 'text' | 'reasoning' | 'signature'; text: string }
   | { type: 'call'; at: number; id?: string; name?: string; argumentsJson: string }
-  | { type: 'usage'; inputTokens?: number; outputTokens?: number }
+  | { type: 'usage'; inputTokens?: number | undefined; outputTokens?: number | undefined }
   | { type: 'finish'; reason: string }
   | { type: 'end' }
   | { type: 'failed'; message: string };
