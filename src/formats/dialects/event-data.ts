@@ -1,4 +1,11 @@
 import { type Fault, fault } from '../neutral/outcome.ts';
+import type { PassingVerdict } from './dialect.ts';
+
+// Most events say nothing but that: one object for all of them.
+export const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
+export const contentOnly: PassingVerdict = { ...nothing, content: true };
+export const contentAndUsage: PassingVerdict = { ...contentOnly, usageBeside: true };
+export const usageChunk: PassingVerdict = { ...nothing, usageOnly: true };
 
 /**
  * Whether unparsed data begins and ends as an object does: a page of HTML, a bare word or a cut line does not. Parsing

@@ -2,11 +2,8 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { contentChars, type NeutralEvent } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../neutral/usage.ts';
-import type { PassingReader, PassingVerdict, StreamDecoder } from './dialect.ts';
-import { brokenLine } from './event-data.ts';
-
-const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
-const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
+import type { PassingReader, StreamDecoder } from './dialect.ts';
+import { brokenLine, contentOnly, nothing } from './event-data.ts';
 
 /**
  * Reads usage, errors and the end out of an answer that is forwarded as bytes, by the decoder of its events. `closing`:
@@ -54,12 +51,12 @@ export function readByDecoder(
     seen,
     step(event) {
       const { shows, fault: found } = look(decoder.step(event));
-      if (found !== null) return { content: false, fault: found, usageOnly: false };
+      if (found !== null) return { ...nothing, fault: found };
       if (decoder.malformedLines > malformed) {
         malformed = decoder.malformedLines;
-        return { content: false, fault: brokenLine, usageOnly: false };
+        return { ...nothing, fault: brokenLine };
       }
-      return shows ? content : nothing;
+      return shows ? contentOnly : nothing;
     },
     whole(body) {
       if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');

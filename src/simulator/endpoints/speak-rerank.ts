@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { wholeOnly } from '../embed-prompt.ts';
 import { inputTokensOf, type Prompt, type ReadPrompt } from '../prompt.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
@@ -22,13 +23,7 @@ const read: ReadPrompt = (body) => {
 };
 
 /** Rerank in any form: the inputs are alike. */
-export const sharedByRerank = {
-  read,
-  frames: function* () {},
-  introFrames: () => 0,
-  finalParts: [],
-  requestIdHeader: 'x-request-id',
-} as const satisfies Partial<Speech>;
+export const sharedByRerank = { read, ...wholeOnly } as const satisfies Partial<Speech>;
 
 /** Rerank as Jina's servers and vLLM answer it: tokens in `usage`, errors in `detail`. */
 export const rerankSpeech: Speech = {

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from 
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
+import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
@@ -11,10 +11,6 @@ import { faultOfError, readError } from './errors.ts';
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;
 /** A block that starts with more than this carries something; it need not be parsed to know. */
 const smallBlockChars = 4_096;
-
-// Most events say nothing but that: one object for all of them.
-const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
-const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
 
 /**
  * Reads usage, errors and the terminal event out of an answer that is forwarded as bytes. Deltas, nearly all of a
@@ -49,12 +45,12 @@ export function readInPassing(): PassingReader {
 
   function fails(found: Fault): PassingVerdict {
     failed = true;
-    return { content: false, fault: found, usageOnly: false };
+    return { ...nothing, fault: found };
   }
 
   function firstContent(): PassingVerdict {
     contentSeen = true;
-    return content;
+    return contentOnly;
   }
 
   /** An event whose data counts, by its type. */
@@ -98,10 +94,10 @@ export function readInPassing(): PassingReader {
         case 'content_block_delta':
           textChars += Math.max(0, data.length - deltaFrameChars);
           seen.outputTokensSeen = estimatedTokens(textChars);
-          return contentSeen && looksWhole(data) && endsNested(data) ? content : read(type, data);
+          return contentSeen && looksWhole(data) && endsNested(data) ? contentOnly : read(type, data);
         case 'content_block_start':
           return contentSeen && looksWhole(data) && endsNested(data) && !data.includes('"file_id"')
-            ? content
+            ? contentOnly
             : read(type, data);
         case 'message_start':
         case 'message_delta':

@@ -4,7 +4,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark } from '../event-data.ts';
+import { brokenLine, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
@@ -72,10 +72,6 @@ function promptStart(prompt: JsonValue | undefined): string {
   return typeof first === 'string' ? first.slice(0, startCharsMax) : '';
 }
 
-const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
-const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
-const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
-
 /** Forms of a choice: `text`, or a `message` and its pieces. */
 type Form = 'text' | 'chat';
 
@@ -87,7 +83,7 @@ function readInPassing(form: Form): PassingReader {
 
   function fails(found: Fault): PassingVerdict {
     state = 'failed';
-    return { content: false, fault: found, usageOnly: false };
+    return { ...nothing, fault: found };
   }
 
   return {

@@ -1,14 +1,10 @@
 import { isObject, type JsonObject, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
-import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, isEndMark } from '../event-data.ts';
+import type { PassingReader } from '../dialect.ts';
+import { brokenLine, contentAndUsage, contentOnly, isEndMark, nothing } from '../event-data.ts';
 import { hasInvalidCount, usageOf } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
-
-const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
-const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
-const contentAndUsage: PassingVerdict = { ...content, usageBeside: true };
 
 /** Reads usage, errors and the end out of an answer that is forwarded as bytes; a chunk is many tokens here. */
 export function readInPassing(): PassingReader {
@@ -49,11 +45,11 @@ export function readInPassing(): PassingReader {
     step(event) {
       if (event.data === '' || isEndMark(event.data)) return nothing;
       const data = parsedData(event.data);
-      if (data === null) return { content: false, fault: brokenLine, usageOnly: false };
+      if (data === null) return { ...nothing, fault: brokenLine };
       const error = readError(data);
-      if (error !== null) return { content: false, fault: faultOfError(data, error), usageOnly: false };
+      if (error !== null) return { ...nothing, fault: faultOfError(data, error) };
       if (!look(data)) return nothing;
-      return isObject(data.usageMetadata) ? contentAndUsage : content;
+      return isObject(data.usageMetadata) ? contentAndUsage : contentOnly;
     },
     whole(body): Fault | null {
       if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');

@@ -105,18 +105,17 @@ function wireChoice({ toolChoice: choice, tools }: EncodedMembers): JsonValue | 
 }
 
 function wireFormat(format: NeutralResponseFormat): JsonObject {
-  switch (format.type) {
-    case 'text':
-      return { type: 'text' };
-    case 'json-object':
-      return { type: 'json_object' };
-    case 'json-schema': {
-      const schema: JsonObject = { name: format.name, schema: format.schema };
-      put(schema, 'strict', format.strict);
-      put(schema, 'description', format.description);
-      return { type: 'json_schema', json_schema: schema };
-    }
-  }
+  const { type, ...schema } = flatFormat(format);
+  return format.type === 'json-schema' ? { type, json_schema: schema } : { type };
+}
+
+/** The form of Responses. */
+export function flatFormat(format: NeutralResponseFormat): JsonObject & { type: string } {
+  if (format.type !== 'json-schema') return { type: format.type === 'text' ? 'text' : 'json_object' };
+  const wire = { type: 'json_schema', name: format.name, schema: format.schema };
+  put(wire, 'strict', format.strict);
+  put(wire, 'description', format.description);
+  return wire;
 }
 
 /** A budget in tokens becomes the nearest of OpenAI's words. */

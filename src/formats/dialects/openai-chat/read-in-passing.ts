@@ -11,7 +11,7 @@ import { isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
+import { brokenLine, contentAndUsage, contentOnly, isEndMark, looksWhole, nothing, usageChunk } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, usual } from './decode-answer.ts';
 import { finishReasons } from './encode-answer.ts';
@@ -20,10 +20,6 @@ import { neutralUsage } from './read-usage.ts';
 import { type Call, idPrefix, mendCall, mendPiece } from './tool-call-reader.ts';
 import { doneFrame } from './wire.ts';
 
-const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
-const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
-const contentAndUsage: PassingVerdict = { ...contentOnly, usageBeside: true };
-const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
 const oddReason = /"finish_reason": ?"(?!stop"|length")/;
 
 /**
@@ -74,7 +70,7 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
 
   function fails(found: Fault): PassingVerdict {
     seen.failed = true;
-    return { content: false, fault: found, usageOnly: false };
+    return { ...nothing, fault: found };
   }
 
   function end(): PassingVerdict {

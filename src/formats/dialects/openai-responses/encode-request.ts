@@ -2,9 +2,10 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
-import type { NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
+import type { NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
 import { effortAbove } from '../openai-chat/effort.ts';
+import { flatFormat } from '../openai-chat/encode-request.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { textsOf } from '../openai-metadata.ts';
 import { encoderOf, type Taken, writeFields } from '../taken-fields.ts';
@@ -106,24 +107,9 @@ function put(body: JsonObject, name: string, value: JsonValue | undefined): void
 
 function textOf(request: EncodedMembers, vendorFields: JsonObject): JsonObject | undefined {
   const text: JsonObject = {};
-  if (request.responseFormat !== undefined) text.format = wireFormat(request.responseFormat);
+  if (request.responseFormat !== undefined) text.format = flatFormat(request.responseFormat);
   put(text, 'verbosity', vendorFields['text.verbosity'] ?? request.extensions?.[openAiChatId]?.verbosity);
   return Object.keys(text).length > 0 ? text : undefined;
-}
-
-function wireFormat(format: NeutralResponseFormat): JsonObject {
-  switch (format.type) {
-    case 'text':
-      return { type: 'text' };
-    case 'json-object':
-      return { type: 'json_object' };
-    case 'json-schema': {
-      const wire: JsonObject = { type: 'json_schema', name: format.name, schema: format.schema };
-      put(wire, 'strict', format.strict);
-      put(wire, 'description', format.description);
-      return wire;
-    }
-  }
 }
 
 /** A budget in tokens becomes the nearest of OpenAI's words, and a caller who sets one wants to see the thoughts. */

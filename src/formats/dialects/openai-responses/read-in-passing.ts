@@ -2,16 +2,13 @@ import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from 
 import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
-import { brokenLine, isEndMark, looksWhole } from '../event-data.ts';
+import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole } from './answer-end.ts';
 import { faultInside } from './errors.ts';
 import { MissingMembers } from './missing-members.ts';
 import { isWhole } from './named-objects.ts';
 import { neutralUsage } from './read-usage.ts';
-
-const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
-const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
 
 /**
  * Watches a stream that is forwarded as bytes. Only the first event, the last one and those that begin or end an item
@@ -106,7 +103,7 @@ class SeenInPassing implements PassingFacts {
 
   fails(found: Fault): PassingVerdict {
     this.failed = true;
-    return { content: false, fault: found, usageOnly: false };
+    return { ...nothing, fault: found };
   }
 
   began(id: JsonValue | undefined): void {
