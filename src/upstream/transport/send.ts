@@ -54,7 +54,7 @@ export interface TransportCounts {
 const sweepIntervalMs = 1_000;
 
 /** Undici is loaded with the first request, so that no start waits for it. */
-let undici: typeof import('undici') | null = null;
+let undiciClient: typeof Client | null = null;
 
 /** Sends requests to upstreams. Follows no redirect: 3xx is an answer like any other. */
 export function createTransport(
@@ -82,11 +82,12 @@ export function createTransport(
   ): Promise<void> {
     waiting.add(exchange);
     const headers = await Promise.resolve(proof).catch(notAuthorized);
-    undici ??= await import('undici');
+    // Alone: the whole package takes thrice as much memory, and twice as long to load.
+    undiciClient ??= (await import('undici/lib/dispatcher/client.js')).default;
     waiting.delete(exchange);
     if (exchange.isDone) return;
     if ('kind' in headers) exchange.refuse(headers);
-    else exchange.start(pools.of(request, undici.Client), headers);
+    else exchange.start(pools.of(request, undiciClient), headers);
   }
 
   function destroy(): void {
@@ -107,7 +108,7 @@ export function createTransport(
         return exchange;
       }
       const proof = request.authorize === undefined ? noHeaders : proofOf(request, request.authorize, transport);
-      if (undici !== null && !(proof instanceof Promise)) exchange.start(pools.of(request, undici.Client), proof);
+      if (undiciClient !== null && !(proof instanceof Promise)) exchange.start(pools.of(request, undiciClient), proof);
       else void startLater(exchange, request, proof);
       return exchange;
     },
