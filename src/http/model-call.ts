@@ -101,14 +101,10 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
   const { request, client, requestId, clientRequestId, atMs, startedMs, trace } = exchange;
   const { headers } = request;
   const admitted = exchange.admitted!;
-  const refused = (failure: Failure): null => {
-    refuse(client, failure, admitted.headers);
-    return null;
-  };
   const routing = readRoutingOptions(headers);
-  if (isFailure(routing)) return refused(routing);
+  if (isFailure(routing)) return refused(exchange, routing);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
-  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
+  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(exchange, idempotencyKey);
   if (trace !== null) trace.session = routing.session;
   return {
     requestId,
@@ -127,6 +123,11 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
     atMs,
     startedMs,
   };
+}
+
+function refused({ client, admitted }: Exchange, failure: Failure): null {
+  refuse(client, failure, admitted!.headers);
+  return null;
 }
 
 /** The call of a route whose headers choose no target, which an admitted caller makes. */

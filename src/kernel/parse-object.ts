@@ -45,20 +45,19 @@ export function parseObject(raw: Buffer, whole = 'The body', widthMax?: JsonWidt
   if (isMainThread && raw.length > offLoopBodyBytes) return tooLargeForLoop;
   const latin1 = raw.toString('latin1');
   const scan = scanJson(raw, jsonDepthMax, isMainThread ? loopWidthMax : widthMax, latin1);
-  const refused = (message: string) => invalid(null, `${whole} ${message}`);
   const isPlainText = isAscii(raw);
   // Invalid UTF-8 is replaced here, and elsewhere skipped or refused.
-  if (!isPlainText && !isUtf8(raw)) return { ...refused('is not valid UTF-8.'), isJson: false };
-  if (scan.tooDeep) return refused(`nests deeper than ${jsonDepthMax} levels.`);
+  if (!isPlainText && !isUtf8(raw)) return { ...invalid(null, `${whole} is not valid UTF-8.`), isJson: false };
+  if (scan.tooDeep) return invalid(null, `${whole} nests deeper than ${jsonDepthMax} levels.`);
   if (scan.tooWide) return tooLargeForLoop;
   let body: unknown;
   const text = isPlainText ? latin1 : raw.toString('utf8');
   try {
     body = JSON.parse(text);
   } catch (error) {
-    return { ...refused(`is not valid JSON: ${whereJsonFails(error, text)}.`), isJson: false };
+    return { ...invalid(null, `${whole} is not valid JSON: ${whereJsonFails(error, text)}.`), isJson: false };
   }
-  if (!isObject(body)) return refused('must be a JSON object.');
+  if (!isObject(body)) return invalid(null, `${whole} must be a JSON object.`);
   const ambiguous = ambiguityOf(raw, latin1, body, scan, whole);
   return ambiguous ?? { body, scan };
 }
@@ -119,7 +118,7 @@ export function parseBody(raw: Buffer): ParsedObject | Failure {
   const parsed = parseObject(raw);
   if (isFailure(parsed)) return parsed;
   const { body } = parsed;
-  for (const name of Object.keys(body)) {
+  for (const name in body) {
     if (plainNames.has(name)) continue;
     if (/^[a-z_]+$/.test(name)) {
       if (plainNames.size < plainNamesMax) plainNames.add(name);

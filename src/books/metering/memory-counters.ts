@@ -67,7 +67,7 @@ export class MemoryCounters implements port.Counters {
     let left = false;
     return {
       kind: 'entered',
-      states: this.#statesOf(nowMs, limits, []),
+      states: this.#statesOf(nowMs, limits, new Array(limits.length)),
       leave() {
         if (left) return;
         left = true;

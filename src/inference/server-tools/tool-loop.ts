@@ -124,13 +124,13 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     };
     client = new ChildClient(job.client);
     const run = (laterJob: Job): Promise<void> => {
-      const made = laterJob.progress.attempts;
+      const { progress } = laterJob;
       const turnJob: Job<Chunk> = {
         ...laterJob,
         client: client!,
         sink,
         deadlineMs: job.deadlineMs,
-        attemptsMade: () => attempts + made.length,
+        attemptsMade: () => attempts + progress.attempts.length,
       };
       answer.costMilli += laterJob.costMilli;
       return runAttempts(services, turnJob, { ...loop.steps, trial: loop.trialOf(turnJob, order) });

@@ -4,6 +4,7 @@ import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
 import { parsedJson } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
+import { withOne } from '../../kernel/lists.ts';
 import type { Bytes, Chunk } from './sink.ts';
 
 /**
@@ -88,7 +89,7 @@ const smallChunkBytes = 1_024;
 
 /** A body gathered whole, up to `upstreamBodyBytesMax`. */
 export class WholeBody {
-  readonly #chunks: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #bytes = 0;
   /** Buffer for small chunks: each would be a separate object, which is larger than a token. */
   #small: Buffer | null = null;
@@ -100,7 +101,7 @@ export class WholeBody {
     if (this.#chunks.length > 0 && chunk.length <= smallChunkBytes) this.#addSmall(chunk);
     else {
       this.#closeSmall();
-      this.#chunks.push(chunk);
+      this.#chunks = withOne(this.#chunks, chunk);
     }
     return null;
   }

@@ -12,6 +12,7 @@ import { sumOf } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { largeEventBytesMax } from '../../kernel/limits.ts';
+import { withOne } from '../../kernel/lists.ts';
 import type { HedgeReason, Route, RouteAttempt } from '../../routing/route.ts';
 import type { Seen, Watched } from '../../routing/silence.ts';
 import type { Target } from '../../routing/target.ts';
@@ -88,9 +89,7 @@ export class Answer<C = Bytes> implements Watched {
     progress.passThrough = facts.answer === 'pass-through';
     if (form !== 'whole') progress.delivered = 'partial';
     const costUsd = form === 'whole' ? this.#costUsd() : null;
-    const headers = this.headers(facts);
-    if (costUsd !== null) headers.push(...usdHeader(costUsd));
-    sink.start(form, headers);
+    sink.start(form, this.headers(facts, costUsd === null ? noHeaders : usdHeader(costUsd)));
     return true;
   }
 
@@ -105,13 +104,19 @@ export class Answer<C = Bytes> implements Watched {
   }
 
   /** The headers that say who answered, over how many attempts, for how much and what was left out (design §6). */
-  headers(facts: Omit<AnswerFacts, 'answer'>): string[] {
+  headers(facts: Omit<AnswerFacts, 'answer'>, usd: HeaderList = noHeaders): HeaderList {
     const { job } = this.#contest;
     // An answer that was held back has been counted among the attempts.
     const before = job.attemptsMade === null ? job.progress.attempts.length : job.attemptsMade();
     const made = before + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
     const { target } = this.attempt;
-    const headers = [...whoHeadersOf(target), 'x-culvert-attempts', String(made), ...costHeaders(job)];
+    // At once: a list that grows is copied, with more room than it needs.
+    const headers = whoHeadersOf(target).concat(
+      ['x-culvert-attempts', String(made)],
+      costHeader(job),
+      job.headers,
+      usd,
+    );
     if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
     if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
     const { callersLimits } = this.attempt;
@@ -227,7 +232,7 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
 export class WholeAnswer<C> implements AttemptSink {
   readonly #answer: Answer<C>;
   #facts: AnswerFacts;
-  readonly #chunks: C[] = [];
+  #chunks: C[] = [];
 
   constructor(answer: Answer<C>, facts: AnswerFacts) {
     this.#answer = answer;
@@ -241,7 +246,7 @@ export class WholeAnswer<C> implements AttemptSink {
   }
 
   chunk(chunk: C & Chunk): Pace {
-    this.#chunks.push(chunk);
+    this.#chunks = withOne(this.#chunks, chunk);
     return 'ready';
   }
 
@@ -332,6 +337,8 @@ export class EncodedAnswer implements AttemptSink {
   }
 }
 
+const noHeaders: HeaderList = [];
+
 /** Targets live as long as their snapshot, and are the same for all of its answers. */
 const whoHeaders = new WeakMap<Target, HeaderList>();
 
@@ -346,7 +353,11 @@ function whoHeadersOf(target: Target): HeaderList {
 
 /** Headers known before anybody has answered: limits, and the cost of an answer. */
 export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList {
-  return ['x-culvert-cost', String(job.costMilli / 1_000), ...job.headers];
+  return costHeader(job).concat(job.headers);
+}
+
+function costHeader({ costMilli }: Pick<Job, 'costMilli'>): string[] {
+  return ['x-culvert-cost', String(costMilli / 1_000)];
 }
 
 /** Endpoints where the length of the sound may be known only after the answer. */

@@ -21,34 +21,32 @@ export function mayHaveImpossibleCounts(json: string): boolean {
  * the usage of each format. True if `answer` was changed.
  */
 export function correctCounts(answer: unknown, counted: GatewayCounts): boolean {
-  let changed = false;
-  for (const usage of usagesIn(answer)) {
-    const areOurs = Object.entries(usage).some(([name, value]) => isImpossible(value) && isMain(name));
-    if (correct(usage, areOurs ? counted : null)) changed = true;
-  }
+  if (!isObject(answer)) return false;
+  let changed = correctUsageOf(answer, counted);
+  for (const name of holders) if (correctUsageOf(answer[name], counted)) changed = true;
   return changed;
 }
 
-function usagesIn(answer: unknown): JsonObject[] {
-  const found: JsonObject[] = [];
-  if (!isObject(answer)) return found;
-  takeUsage(answer, found);
-  // Anthropic's stream begins with the message, OpenAI's Responses end with theirs, and Groq has a separate place.
-  takeUsage(answer.message, found);
-  takeUsage(answer.response, found);
-  takeUsage(answer.x_groq, found);
-  return found;
+/** Anthropic's stream begins with the message, OpenAI's Responses end with theirs, and Groq has a separate place. */
+const holders = ['message', 'response', 'x_groq'] as const;
+
+function correctUsageOf(holder: JsonValue | undefined, counted: GatewayCounts): boolean {
+  if (!isObject(holder)) return false;
+  const { usage, usageMetadata } = holder;
+  const ofUsage = isObject(usage) && correct(usage, hasImpossibleMain(usage) ? counted : null);
+  const ofGoogle = isObject(usageMetadata) && correct(usageMetadata, hasImpossibleMain(usageMetadata) ? counted : null);
+  return ofUsage || ofGoogle;
 }
 
-function takeUsage(holder: JsonValue | undefined, found: JsonObject[]): void {
-  if (!isObject(holder)) return;
-  if (isObject(holder.usage)) found.push(holder.usage);
-  if (isObject(holder.usageMetadata)) found.push(holder.usageMetadata);
+function hasImpossibleMain(usage: JsonObject): boolean {
+  for (const name in usage) if (isImpossible(usage[name]) && isMain(name)) return true;
+  return false;
 }
 
 function correct(usage: JsonObject, counted: GatewayCounts | null): boolean {
   let changed = false;
-  for (const [name, value] of Object.entries(usage)) {
+  for (const name in usage) {
+    const value = usage[name];
     if (typeof value === 'object' && value !== null) {
       for (const inside of Array.isArray(value) ? value : [value]) {
         if (isObject(inside) && correct(inside, counted)) changed = true;

@@ -324,6 +324,8 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   }
 }
 
+const uncompressed = ['accept-encoding', 'identity'] as const;
+
 function dispatchOptions(
   request: UpstreamRequest,
   { pathStart, headers: routeHeaders }: Pick<ConnectionSource, 'pathStart' | 'headers'>,
@@ -332,7 +334,7 @@ function dispatchOptions(
   const { method, body } = request;
   const isUpload = typeof body !== 'string' && !Buffer.isBuffer(body) && isUploadBody(body);
   // Compressing tokens one by one costs both sides more than it saves. A compressed answer is read nevertheless.
-  const headers = [...request.headers, ...proof, 'accept-encoding', 'identity'];
+  const headers = request.headers.concat(proof, uncompressed);
   if (isUpload) headers.push('content-length', String(body.bytes));
   if (routeHeaders.length > 0) headers.push(...routeHeaders);
   return {

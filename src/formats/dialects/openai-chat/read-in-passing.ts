@@ -10,7 +10,7 @@ import {
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts';
-import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
+import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, SseEvent, UsageOf } from '../dialect.ts';
 import { brokenLine, contentAndUsage, contentOnly, isEndMark, looksWhole, nothing, usageChunk } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, usual } from './decode-answer.ts';
@@ -26,15 +26,49 @@ const oddReason = /"finish_reason": ?"(?!stop"|length")/;
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
  * that hold anything but text of the first choice: usage, a finish reason, an error, another choice.
  */
-export function readInPassing({ usageOf = usual, choices, names = false }: DecodeOptions = {}): PassingReader {
-  const finder = new TextFinder();
-  const seen = new SeenInPassing(usageOf, choices);
-  let [sawContent, sawCalls, sawRole] = [false, false, false];
+export function readInPassing(options: DecodeOptions = {}): PassingReader {
+  return new ReaderInPassing(options);
+}
 
-  function parse(data: string): PassingVerdict {
+class ReaderInPassing implements PassingReader {
+  readonly seen: SeenInPassing;
+  readonly #finder = new TextFinder();
+  readonly #usageOf: UsageOf;
+  readonly #names: boolean;
+  readonly #isOneChoice: boolean;
+  #sawContent = false;
+  #sawCalls = false;
+  #sawRole = false;
+
+  constructor({ usageOf = usual, choices, names = false }: DecodeOptions) {
+    this.seen = new SeenInPassing(usageOf, choices);
+    this.#usageOf = usageOf;
+    this.#names = names;
+    this.#isOneChoice = (choices ?? 1) === 1;
+  }
+
+  step({ event, data }: SseEvent): PassingVerdict {
+    const { seen } = this;
+    if (seen.failed || data === '') return nothing;
+    if (isEndMark(data)) return this.#end();
+    if (isForeign(event)) return nothing;
+    // Each choice needs a role.
+    const isPlain = this.#sawContent && !seen.mendsCalls && (this.#sawRole || this.#isOneChoice);
+    const length = isPlain ? this.#finder.textLength(data) : -1;
+    if (length < 0) return this.#parse(data);
+    seen.characters += length;
+    return contentOnly;
+  }
+
+  whole(body: unknown): Fault | null {
+    return faultInWhole(body) ?? readWhole(body as JsonObject, this.seen, this.#usageOf, this.#names);
+  }
+
+  #parse(data: string): PassingVerdict {
+    const { seen } = this;
     const chunk = parsedData(data);
-    if (chunk === null) return fails(brokenLine);
-    if (names && (!sawContent || data.includes('"audio"'))) seen.give(idsGivenIn(chunk));
+    if (chunk === null) return this.#fails(brokenLine);
+    if (this.#names && (!this.#sawContent || data.includes('"audio"'))) seen.give(idsGivenIn(chunk));
     const events: NeutralEvent[] = [];
     seen.readChunk(chunk, events);
     let content = false;
@@ -50,56 +84,38 @@ export function readInPassing({ usageOf = usual, choices, names = false }: Decod
       else if (event.type === 'finish') finished = event.reason;
       else if (isContent(event)) {
         content = true;
-        sawCalls ||= event.type === 'tool-call-start';
+        this.#sawCalls ||= event.type === 'tool-call-start';
         if (event.type === 'reasoning-delta') seen.mendThoughts(chunk);
         seen.characters +=
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
     }
     if (finished !== null) seen.finish(finished);
-    if ((finished !== null && sawCalls) || oddReason.test(data)) seen.mendReasons(chunk);
-    if (!sawContent) sawRole ||= data.includes('"role"');
-    if (content && !sawRole) seen.addRoles(chunk);
-    if (content) sawContent = true;
+    if ((finished !== null && this.#sawCalls) || oddReason.test(data)) seen.mendReasons(chunk);
+    if (!this.#sawContent) this.#sawRole ||= data.includes('"role"');
+    if (content && !this.#sawRole) seen.addRoles(chunk);
+    if (content) this.#sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
-    if (found !== null) return fails(found);
+    if (found !== null) return this.#fails(found);
     if (seen.mended) return { ...contentAndUsage, content, data: JSON.stringify(chunk) };
     if (content) return isObject(chunk.usage) ? contentAndUsage : contentOnly;
     return verdictOfEmpty(chunk);
   }
 
-  function fails(found: Fault): PassingVerdict {
-    seen.failed = true;
+  #fails(found: Fault): PassingVerdict {
+    this.seen.failed = true;
     return { ...nothing, fault: found };
   }
 
-  function end(): PassingVerdict {
+  #end(): PassingVerdict {
+    const { seen } = this;
     const cut = seen.endMarked();
-    if (cut !== null) return fails(cut);
+    if (cut !== null) return this.#fails(cut);
     return seen.allHaveReason() ? nothing : { ...nothing, before: seen.missingReasons(), data: '[DONE]' };
   }
-
-  return {
-    step({ event, data }) {
-      if (seen.failed || data === '') return nothing;
-      if (isEndMark(data)) return end();
-      if (isForeign(event)) return nothing;
-      // Each choice needs a role.
-      const length = sawContent && !seen.mendsCalls && (sawRole || (choices ?? 1) === 1) ? finder.textLength(data) : -1;
-      if (length < 0) return parse(data);
-      seen.characters += length;
-      return contentOnly;
-    },
-    whole: (body) => faultInWhole(body) ?? readWhole(body as JsonObject, seen, { usageOf, names }),
-    seen,
-  };
 }
 
-function readWhole(
-  answer: JsonObject,
-  seen: SeenInPassing,
-  { usageOf, names }: { usageOf: typeof usual; names: boolean },
-): null {
+function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, names: boolean): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
   // Callers read the total. Counts below 0 are none: those of this process take their place behind the reader.
   if (seen.usage === null)
@@ -134,6 +150,8 @@ function readWhole(
   return null;
 }
 
+const noMembers: JsonObject = {};
+
 /** A class and not accessors in a literal: each evaluation of those makes a hidden class that holds its request. */
 class SeenInPassing implements PassingFacts {
   usage: Usage | null = null;
@@ -152,7 +170,7 @@ class SeenInPassing implements PassingFacts {
   /** Indexes of choices that got their role from us. */
   #withRole: Set<JsonValue | undefined> | undefined = undefined;
   /** The chunk that was parsed last. */
-  #last: JsonObject = {};
+  #last: JsonObject = noMembers;
   /** Tracks the choices that began and finished in parsed chunks; a whole answer needs none. */
   #reader: ChunkReader | null = null;
   readonly #usageOf: UsageOf;

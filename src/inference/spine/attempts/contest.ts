@@ -3,6 +3,7 @@ import { usdOf } from '../../../formats/neutral/price.ts';
 import { sumOf } from '../../../formats/neutral/usage.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import { withOne } from '../../../kernel/lists.ts';
 import type { Trace } from '../../../kernel/trace.ts';
 import { answerKindOf } from '../../../routing/lane.ts';
 import type {
@@ -32,7 +33,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   readonly route: Route;
   readonly #silence: SilenceWatch;
   readonly #makeTrial: MakeTrial<C>;
-  readonly #running: Answer<C>[] = [];
+  #running: Answer<C>[] = [];
   /** The first attempt that found fault with the request itself, or with its length; null: none. */
   refusal: Fault | null = null;
   #winner: Answer<C> | null = null;
@@ -106,7 +107,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
 
   #start(answer: Answer<C>, trial: Trial): void {
     answer.trial = trial;
-    this.#running.push(answer);
+    this.#running = withOne(this.#running, answer);
     const { attempt } = answer;
     const { stream, query, deadlineMs } = this.job;
     if (trial.shows !== null) {
@@ -296,7 +297,7 @@ export function recordAttempt<C>(
     costUsd,
     message: outcome?.message ?? null,
   };
-  progress.attempts.push(record);
+  progress.attempts = withOne(progress.attempts, record);
   if (job.attempted !== undefined) job.attempted(record);
   if (trace !== null) traceAttempt(trace, job, ended, seen, record);
 }
