@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonScan, memberValue } from '../../kernel/json.ts';
+import { withOne } from '../../kernel/lists.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ForwardTarget } from './forward-target.ts';
 
@@ -107,17 +108,17 @@ function splicedBody(rawBody: Buffer, parsed: JsonObject, scan: JsonScan, values
 
 function editsFor(rawBody: Buffer, parsed: JsonObject, scan: JsonScan, values: Values): Edit[] | null {
   if (scan.model === null || scan.opaqueKeys || scan.tooDeep || scan.afterBrace < 0) return null;
-  const edits: Edit[] = [];
+  let edits: Edit[] = [];
   let inserted = '';
   for (const [name, text] of values) {
     if (Object.hasOwn(parsed, name)) {
       const range = name === 'model' ? scan.model : memberValue(rawBody, scan.members, name);
       if (range === null) return null;
-      edits.push({ start: range.start, end: range.end, text });
+      edits = withOne(edits, { start: range.start, end: range.end, text });
     } else inserted += `${JSON.stringify(name)}:${text},`;
   }
   // `model` comes somewhere after it, so the last comma is always followed by a member.
-  if (inserted !== '') edits.push({ start: scan.afterBrace, end: scan.afterBrace, text: inserted });
+  if (inserted !== '') edits = withOne(edits, { start: scan.afterBrace, end: scan.afterBrace, text: inserted });
   return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
 }
 

@@ -1,4 +1,5 @@
 import { type JsonObject, type JsonValue, parsedData } from '../../kernel/json.ts';
+import { withOne } from '../../kernel/lists.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';
@@ -151,10 +152,8 @@ export abstract class EventDecoder {
   /** Reads one event; false when it is none of this format. Never throws, whatever it gets. */
   protected abstract read(data: JsonObject, event: string): boolean;
 
-  /** A list of one is made for one event: a list that grows would take seventeen places. */
   protected emit(event: NeutralEvent): void {
-    if (this.events.length === 0) this.events = [event];
-    else this.events.push(event);
+    this.events = withOne(this.events, event);
   }
 
   protected fail(found: Fault): void {

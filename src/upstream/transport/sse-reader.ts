@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { upstreamEventBytesMax } from '../../kernel/limits.ts';
+import { withOne } from '../../kernel/lists.ts';
 import { createEventStreamSplitter, eventStreamType } from './event-stream.ts';
 import type { SplitEvent, SseReader, SseReaderOptions, SseSplitter } from './split-event.ts';
 
@@ -87,7 +88,7 @@ class ByteSplitter implements SseSplitter {
     }
     // One text of the whole chunk: to make one of each line costs four times as much.
     const text = isAscii(chunk) ? chunk.toString('latin1') : null;
-    let events: SplitEvent[] | null = null;
+    let events: SplitEvent[] = [];
     let at = from;
     // -2: not searched yet; -1: none left in this chunk.
     let lf = -2;
@@ -112,8 +113,7 @@ class ByteSplitter implements SseSplitter {
         this.readLine(bytes, lineStart, base + lineEnd, lineStart < base ? null : text, base);
       } else {
         if (this.data !== null) {
-          events ??= [];
-          events.push({ event: this.event, data: this.data, start: blockStart, end: base + at });
+          events = withOne(events, { event: this.event, data: this.data, start: blockStart, end: base + at });
         }
         this.event = '';
         this.data = null;
@@ -130,7 +130,7 @@ class ByteSplitter implements SseSplitter {
       if (restBytes > 0) this.hold(bytes, blockStart, restBytes);
     }
     this.lineStart = lineStart - blockStart;
-    if (events === null) return noEvents;
+    if (events.length === 0) return noEvents;
     this.bytes = this.skipLf && restBytes === 0 ? withItsLf(bytes, events.at(-1)!) : bytes;
     return events;
   }
@@ -190,11 +190,11 @@ class ByteSplitter implements SseSplitter {
     return taken;
   }
 
-  private overflow(bytes: Buffer, events: SplitEvent[] | null): readonly SplitEvent[] {
+  private overflow(bytes: Buffer, events: readonly SplitEvent[]): readonly SplitEvent[] {
     this.tooLarge = true;
     this.takePending();
     this.data = null;
-    if (events === null) return noEvents;
+    if (events.length === 0) return noEvents;
     this.bytes = bytes;
     return events;
   }

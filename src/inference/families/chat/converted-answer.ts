@@ -5,6 +5,7 @@ import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { TaggedThoughts, type ThinkTags } from '../../../formats/neutral/tagged-thoughts.ts';
 import { estimatedTokens, type Usage } from '../../../formats/neutral/usage.ts';
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { withOne } from '../../../kernel/lists.ts';
 import { createSplitter, type SseReader } from '../../../upstream/transport/sse-reader.ts';
 import {
   type AnswerReader,
@@ -82,7 +83,7 @@ export class ConvertedAnswer implements AnswerReader {
   /** The events that the client may see; null: none. */
   #read(events: readonly NeutralEvent[]): readonly NeutralEvent[] | null {
     const { onGiven, callersToolNames } = this.#facts;
-    const shown: NeutralEvent[] = [];
+    let shown: NeutralEvent[] = [];
     for (const event of events) {
       if (event.type === 'failed') {
         this.fault = event.fault;
@@ -97,7 +98,7 @@ export class ConvertedAnswer implements AnswerReader {
           break;
         }
         this.done = true;
-        if (this.usage === null) shown.push({ type: 'usage', usage: this.#counted() });
+        if (this.usage === null) shown = withOne(shown, { type: 'usage', usage: this.#counted() });
       } else if (event.type === 'start') {
         this.answeredAs = event.model;
         if (event.id !== null) onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
@@ -111,7 +112,7 @@ export class ConvertedAnswer implements AnswerReader {
         }
       }
       if (event.type === 'finish') this.finishReason = event.reason;
-      shown.push(callersToolNames === undefined ? event : inCallersNames(event, callersToolNames));
+      shown = withOne(shown, callersToolNames === undefined ? event : inCallersNames(event, callersToolNames));
     }
     return shown.length === 0 ? null : shown;
   }

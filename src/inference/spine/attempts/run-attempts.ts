@@ -51,7 +51,8 @@ export async function runAttempts<C>(
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
         const refused = progress.attempts.length > 0 || unencodable === null ? null : withTargets(unencodable, unable);
-        return await lastWay(job, steps, refused, () => exhausted(step, job, route, refusal));
+        if (progress.heldBack !== null) return await progress.heldBack();
+        return await lastWay(job, steps, refused ?? exhausted(step, job, route, refusal), refused !== null);
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
       if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
@@ -111,18 +112,14 @@ function withTargets(failure: Failure, targets: readonly string[]): Failure {
 
 const targetsNamedMax = 3;
 
-/**
- * Nothing is left to try: a held-back answer, the family's last resort, or the failure. `unencodable`: the refusal of
- * every converter; null: `exhausted` says why.
- */
+/** Nothing is left to try: the family's last resort, or the failure. `isOfConverters`: it is the refusal of all of them. */
 async function lastWay<C>(
   job: Job<C>,
   { remedy, lastResort }: AttemptSteps<C>,
-  unencodable: Failure | null,
-  exhausted: () => Failure,
+  found: Failure,
+  isOfConverters: boolean,
 ): Promise<void> {
-  if (job.progress.heldBack !== null) return await job.progress.heldBack();
-  const failure = unencodable === null ? exhausted() : ((await remedy?.(unencodable)) ?? unencodable);
+  const failure = isOfConverters ? ((await remedy?.(found)) ?? found) : found;
   if (lastResort !== undefined && !isSettled(failure)) return await lastResort();
   end(job, failure);
 }
