@@ -27,6 +27,13 @@ export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+/** `list` with one item more. The first one gets a list for itself: an empty list that grows makes room for seventeen. */
+export function withOne<Item>(list: Item[], item: Item): Item[] {
+  if (list.length === 0) return [item];
+  list.push(item);
+  return list;
+}
+
 /** A value as words: a text as it is, any other as JSON. `String` throws where the value is `{"toString": 1}`. */
 export function jsonText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : String(JSON.stringify(value));

@@ -105,7 +105,18 @@ export function requestLog(log: Log): (request: LoggedRequest, attempts: number,
   let lastAttempts = 0;
   let who = '';
   return (request, attempts, traceId = null) => {
-    if (last === null || attempts !== lastAttempts || !alike(last, request)) {
+    const isAlike =
+      last !== null &&
+      last.keyId === request.keyId &&
+      last.alias === request.alias &&
+      last.target === request.target &&
+      last.endpoint === request.endpoint &&
+      last.account === request.account &&
+      last.status === request.status &&
+      last.class === request.class &&
+      last.stream === request.stream &&
+      lastAttempts === attempts;
+    if (!isAlike) {
       last = request;
       lastAttempts = attempts;
       who = whoOf(request, attempts);
@@ -115,19 +126,6 @@ export function requestLog(log: Log): (request: LoggedRequest, attempts: number,
       `{"level":"info","time":"${isoNow()}","requestId":"${request.requestId}",${who},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens},"usageSource":"${request.usageSource}"${user === null ? '' : `,"user":${JSON.stringify(user)}`}${traceId === null ? '' : `,"trace_id":"${traceId}"`},"msg":"request"}\n`,
     );
   };
-}
-
-function alike(a: LoggedRequest, b: LoggedRequest): boolean {
-  return (
-    a.keyId === b.keyId &&
-    a.alias === b.alias &&
-    a.target === b.target &&
-    a.endpoint === b.endpoint &&
-    a.account === b.account &&
-    a.status === b.status &&
-    a.class === b.class &&
-    a.stream === b.stream
-  );
 }
 
 function whoOf(request: LoggedRequest, attempts: number): string {

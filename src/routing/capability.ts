@@ -323,7 +323,13 @@ export class Choice implements Pickable {
 
 /** The candidates as one request sees them: where an estimate would keep out the last ones, they judge it themselves. */
 export function choicesOf(query: RouteQuery, health: Health): readonly Choice[] {
-  const choices = query.targets.map((candidate) => new Choice(candidate, query, health));
-  if (choices.some(({ unfit }) => unfit === null)) return choices;
+  const choices: Choice[] = [];
+  let isAnyFit = false;
+  for (const candidate of query.targets) {
+    const choice = new Choice(candidate, query, health);
+    isAnyFit ||= choice.unfit === null;
+    choices.push(choice);
+  }
+  if (isAnyFit) return choices;
   return query.targets.map((candidate) => new Choice(candidate, query, health, 'not judged'));
 }

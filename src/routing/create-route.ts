@@ -160,10 +160,11 @@ class LiveRoute implements Route {
   }
 
   verdicts(): readonly Verdict[] {
-    const verdicts: Verdict[] = this.#choices.map(({ target, picked, unfit, blocked }) => {
+    const verdicts: Verdict[] = [];
+    for (const { target, picked, unfit, blocked } of this.#choices) {
       const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedReason(blocked, this.#deps.health));
-      return { target: target.id, verdict: why };
-    });
+      verdicts.push({ target: target.id, verdict: why });
+    }
     return this.#query.barred === undefined ? verdicts : [...verdicts, ...this.#query.barred];
   }
 

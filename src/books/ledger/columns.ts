@@ -336,13 +336,14 @@ type AttemptCells = [
 
 /** Attempts as the column `attempts` keeps them. Times are rounded to whole ms. */
 function attemptsJson(attempts: readonly UsageAttempt[]): string {
-  const rows = attempts.map((one): AttemptCells => {
+  const rows: AttemptCells[] = [];
+  for (const one of attempts) {
     const { target, credential, status, firstTokenMs, bytes, usage, usageSource, costUsd, message, startMs } = one;
     const ms = Math.round(one.ms);
     const firstMs = firstTokenMs === null ? null : Math.round(firstTokenMs);
     const began = startMs === null ? null : Math.round(startMs);
-    return [target, credential, one.class, status, ms, firstMs, bytes, usage, usageSource, costUsd, message, began];
-  });
+    rows.push([target, credential, one.class, status, ms, firstMs, bytes, usage, usageSource, costUsd, message, began]);
+  }
   return JSON.stringify(rows);
 }
 

@@ -1,5 +1,4 @@
-import { type JsonObject, type JsonScan, memberValue } from '../../kernel/json.ts';
-import { withOne } from '../../kernel/lists.ts';
+import { type JsonObject, type JsonScan, memberValue, withOne } from '../../kernel/json.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ForwardTarget } from './forward-target.ts';
 

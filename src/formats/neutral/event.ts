@@ -1,5 +1,4 @@
-import { type JsonObject, type JsonValue, parsedData } from '../../kernel/json.ts';
-import { withOne } from '../../kernel/lists.ts';
+import { type JsonObject, type JsonValue, parsedData, withOne } from '../../kernel/json.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';

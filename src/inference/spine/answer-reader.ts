@@ -2,9 +2,8 @@ import type { PassingFacts } from '../../formats/dialects/dialect.ts';
 import { isContent, type NeutralEvent, standsForContent } from '../../formats/neutral/event.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import type { Usage } from '../../formats/neutral/usage.ts';
-import { parsedJson } from '../../kernel/json.ts';
+import { parsedJson, withOne } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
-import { withOne } from '../../kernel/lists.ts';
 import type { Bytes, Chunk } from './sink.ts';
 
 /**

@@ -10,9 +10,8 @@ import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import { usdOf } from '../../formats/neutral/price.ts';
 import { sumOf } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, withOne } from '../../kernel/json.ts';
 import { largeEventBytesMax } from '../../kernel/limits.ts';
-import { withOne } from '../../kernel/lists.ts';
 import type { HedgeReason, Route, RouteAttempt } from '../../routing/route.ts';
 import type { Seen, Watched } from '../../routing/silence.ts';
 import type { Target } from '../../routing/target.ts';
@@ -111,12 +110,7 @@ export class Answer<C = Bytes> implements Watched {
     const made = before + (job.progress.heldBack !== null && this.trial === null ? 0 : 1);
     const { target } = this.attempt;
     // At once: a list that grows is copied, with more room than it needs.
-    const headers = whoHeadersOf(target).concat(
-      ['x-culvert-attempts', String(made)],
-      costHeader(job),
-      job.headers,
-      usd,
-    );
+    const headers = whoHeadersOf(target).concat(['x-culvert-attempts', String(made)], costHeaders(job), usd);
     if (facts.losses.length > 0) headers.push(lossHeaderName, lossHeader(facts.losses));
     if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
     const { callersLimits } = this.attempt;
@@ -353,11 +347,7 @@ function whoHeadersOf(target: Target): HeaderList {
 
 /** Headers known before anybody has answered: limits, and the cost of an answer. */
 export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList {
-  return costHeader(job).concat(job.headers);
-}
-
-function costHeader({ costMilli }: Pick<Job, 'costMilli'>): string[] {
-  return ['x-culvert-cost', String(costMilli / 1_000)];
+  return ['x-culvert-cost', String(job.costMilli / 1_000)].concat(job.headers);
 }
 
 /** Endpoints where the length of the sound may be known only after the answer. */

@@ -90,98 +90,73 @@ export interface HeldCall {
  * Holds what a call costs: the only way to a reservation. Nothing that costs runs before it. The failure when the plan
  * has no room for it.
  */
-export function holdCall(
-  services: HoldParts,
-  call: ChargedCall,
-  charge: Charge,
-): Promise<HeldCall | Failure> | HeldCall | Failure {
+export async function holdCall(services: HoldParts, call: ChargedCall, charge: Charge): Promise<HeldCall | Failure> {
   const { requestId, principal, admitted, atMs, trace } = call;
   const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0, user = null } = charge;
   const tag = call.tag ?? charge.tag ?? null;
   // biome-ignore format: one literal, since a spread would be a copy for every request.
   const claim: Claim = { requestId, principal, admitted, endpoint, alias, tier, user, tag, costMilli, inputTokensEstimate, atMs };
   const reservedMs = trace === null ? 0 : services.clock.monotonicMs();
-  const held = (reserved: Reservation | Failure) => {
-    if (trace !== null) noteStep(services, trace, 'reserve', reservedMs, reserved);
-    return reserved.kind === 'reserved' ? new ReservedCall(services, call, claim, reserved) : reserved;
+  const reserved = await services.admission.reserve(claim);
+  if (trace !== null) noteStep(services, trace, 'reserve', reservedMs, reserved);
+  if (reserved.kind !== 'reserved') return reserved;
+  const held: HeldCall = {
+    kind: 'held',
+    claim,
+    reserved,
+    startedMs: call.startedMs,
+    began: () => services.settlement.began(reserved, claim),
+    settle(ended, doneMilli, counts = 'a request') {
+      const { progress, client, stream } = ended;
+      const aborted = client.disconnected && progress.delivered !== 'whole';
+      const target = progress.answeredBy?.target ?? null;
+      const settledMs = trace === null ? 0 : services.clock.monotonicMs();
+      const event = services.settlement.settle(reserved, {
+        claim,
+        clientRequestId: call.clientRequestId,
+        delivery:
+          aborted && progress.delivered === 'nothing' && progress.attempts.length > 0
+            ? 'abandoned'
+            : progress.delivered,
+        doneMilli,
+        status: aborted && !client.committed ? 499 : progress.status,
+        class: aborted ? 'aborted' : progress.class,
+        stream,
+        aborted,
+        ms: services.clock.monotonicMs() - held.startedMs,
+        firstTokenMs: progress.firstTokenMs,
+        target: target?.id ?? null,
+        price: target?.price ?? null,
+        usage: progress.usage,
+        usageSource: progress.usageSource,
+        besideUsd: progress.besideUsd,
+        savedUsd: progress.savedUsd ?? null,
+        cacheUse: call.cacheUse,
+        user: ended.user,
+        tag: call.tag ?? ended.tag ?? null,
+        session:
+          call.preferences?.session ??
+          (principal.run === undefined ? null : `run:${principal.run.id}`) ??
+          ended.session ??
+          call.run ??
+          null,
+        variant: ended.variant ?? null,
+        route: routeOf(call, alias, ended),
+      });
+      if (event === null) return;
+      // It covers the request's part: the commit comes after it.
+      if (trace !== null) noteStep(services, trace, 'settle', settledMs, reserved);
+      if (counts === 'no request') return;
+      trace?.settled(event);
+      services.finished(event, trace);
+    },
+    release() {
+      const progress = { ...newProgress(), status: 200 };
+      const ended = { user: null, stream: false, progress, client: { disconnected: false, committed: true } };
+      held.settle(ended, undefined, 'no request');
+    },
   };
-  const reserving = services.admission.reserve(claim);
-  // Not an async function, whose state is thrice as large.
-  return reserving instanceof Promise ? reserving.then(held) : held(reserving);
-}
-
-class ReservedCall implements HeldCall {
-  readonly kind = 'held';
-  readonly claim: Claim;
-  readonly reserved: Reservation;
-  startedMs: number;
-  readonly #services: HoldParts;
-  readonly #call: ChargedCall;
-
-  constructor(services: HoldParts, call: ChargedCall, claim: Claim, reserved: Reservation) {
-    this.#services = services;
-    this.#call = call;
-    this.claim = claim;
-    this.reserved = reserved;
-    this.startedMs = call.startedMs;
-  }
-
-  began(): void {
-    this.#services.settlement.began(this.reserved, this.claim);
-  }
-
-  settle(ended: EndedJob, doneMilli?: number, counts: 'a request' | 'no request' = 'a request'): void {
-    const services = this.#services;
-    const call = this.#call;
-    const { claim, reserved } = this;
-    const { trace, principal } = call;
-    const { progress, client, stream } = ended;
-    const aborted = client.disconnected && progress.delivered !== 'whole';
-    const target = progress.answeredBy?.target ?? null;
-    const settledMs = trace === null ? 0 : services.clock.monotonicMs();
-    const event = services.settlement.settle(reserved, {
-      claim,
-      clientRequestId: call.clientRequestId,
-      delivery:
-        aborted && progress.delivered === 'nothing' && progress.attempts.length > 0 ? 'abandoned' : progress.delivered,
-      doneMilli,
-      status: aborted && !client.committed ? 499 : progress.status,
-      class: aborted ? 'aborted' : progress.class,
-      stream,
-      aborted,
-      ms: services.clock.monotonicMs() - this.startedMs,
-      firstTokenMs: progress.firstTokenMs,
-      target: target?.id ?? null,
-      price: target?.price ?? null,
-      usage: progress.usage,
-      usageSource: progress.usageSource,
-      besideUsd: progress.besideUsd,
-      savedUsd: progress.savedUsd ?? null,
-      cacheUse: call.cacheUse,
-      user: ended.user,
-      tag: call.tag ?? ended.tag ?? null,
-      session:
-        call.preferences?.session ??
-        (principal.run === undefined ? null : `run:${principal.run.id}`) ??
-        ended.session ??
-        call.run ??
-        null,
-      variant: ended.variant ?? null,
-      route: routeOf(call, claim.alias, ended),
-    });
-    if (event === null) return;
-    // It covers the request's part: the commit comes after it.
-    if (trace !== null) noteStep(services, trace, 'settle', settledMs, reserved);
-    if (counts === 'no request') return;
-    trace?.settled(event);
-    services.finished(event, trace);
-  }
-
-  release(): void {
-    const progress = { ...newProgress(), status: 200 };
-    const ended = { user: null, stream: false, progress, client: { disconnected: false, committed: true } };
-    this.settle(ended, undefined, 'no request');
-  }
+  return held;
 }
 
 /** A call of the stores is a step of its request's trace. */

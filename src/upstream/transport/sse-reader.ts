@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
+import { withOne } from '../../kernel/json.ts';
 import { upstreamEventBytesMax } from '../../kernel/limits.ts';
-import { withOne } from '../../kernel/lists.ts';
 import { createEventStreamSplitter, eventStreamType } from './event-stream.ts';
 import type { SplitEvent, SseReader, SseReaderOptions, SseSplitter } from './split-event.ts';
 

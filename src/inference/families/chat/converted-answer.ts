@@ -4,8 +4,7 @@ import type { CallersToolNames } from '../../../formats/neutral/fit-tool-names.t
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { TaggedThoughts, type ThinkTags } from '../../../formats/neutral/tagged-thoughts.ts';
 import { estimatedTokens, type Usage } from '../../../formats/neutral/usage.ts';
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { withOne } from '../../../kernel/lists.ts';
+import { isObject, type JsonValue, withOne } from '../../../kernel/json.ts';
 import { createSplitter, type SseReader } from '../../../upstream/transport/sse-reader.ts';
 import {
   type AnswerReader,

@@ -3,7 +3,7 @@ import { usdOf } from '../../../formats/neutral/price.ts';
 import { sumOf } from '../../../formats/neutral/usage.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { withOne } from '../../../kernel/lists.ts';
+import { withOne } from '../../../kernel/json.ts';
 import type { Trace } from '../../../kernel/trace.ts';
 import { answerKindOf } from '../../../routing/lane.ts';
 import type {
