@@ -102,9 +102,9 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
   const { headers } = request;
   const admitted = exchange.admitted!;
   const routing = readRoutingOptions(headers);
-  if (isFailure(routing)) return refused(exchange, routing);
+  if (isFailure(routing)) return refused(client, admitted, routing);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
-  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(exchange, idempotencyKey);
+  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(client, admitted, idempotencyKey);
   if (trace !== null) trace.session = routing.session;
   return {
     requestId,
@@ -125,8 +125,8 @@ export function modelCallOf(exchange: Exchange): ModelCall | null {
   };
 }
 
-function refused({ client, admitted }: Exchange, failure: Failure): null {
-  refuse(client, failure, admitted!.headers);
+function refused(client: Exchange['client'], { headers }: NonNullable<Exchange['admitted']>, failure: Failure): null {
+  refuse(client, failure, headers);
   return null;
 }
 

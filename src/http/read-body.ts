@@ -17,7 +17,7 @@ export interface BodyPlace {
   memory(bytes: number): Buffer;
 }
 
-/** What a container needs beside bodies, and what a byte of a body takes on its way: 100 MB of them took 420 MB. */
+/** Memory that a container needs for all else, and bytes that one of a body takes on its way: 100 MB of them took 420 MB. */
 const [serverBytes, bytesOfBodyByte] = [192 * 1024 * 1024, 4.5];
 
 /**

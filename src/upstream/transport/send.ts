@@ -1,3 +1,4 @@
+/// <reference path="./undici-client.d.ts" />
 import type { Client } from 'undici';
 import { every } from '../../kernel/every.ts';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';

@@ -51,7 +51,6 @@ export async function runAttempts<C>(
       const step = route.next(clock.monotonicMs());
       if (step.kind === 'exhausted') {
         const refused = progress.attempts.length > 0 || unencodable === null ? null : withTargets(unencodable, unable);
-        if (progress.heldBack !== null) return await progress.heldBack();
         return await lastWay(job, steps, refused ?? exhausted(step, job, route, refusal), refused !== null);
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
@@ -112,13 +111,14 @@ function withTargets(failure: Failure, targets: readonly string[]): Failure {
 
 const targetsNamedMax = 3;
 
-/** Nothing is left to try: the family's last resort, or the failure. `isOfConverters`: it is the refusal of all of them. */
+/** Nothing is left to try: a held-back answer, the family's last resort, or the failure. `isOfConverters`: it is the refusal of all of them. */
 async function lastWay<C>(
   job: Job<C>,
   { remedy, lastResort }: AttemptSteps<C>,
   found: Failure,
   isOfConverters: boolean,
 ): Promise<void> {
+  if (job.progress.heldBack !== null) return await job.progress.heldBack();
   const failure = isOfConverters ? ((await remedy?.(found)) ?? found) : found;
   if (lastResort !== undefined && !isSettled(failure)) return await lastResort();
   end(job, failure);
