@@ -113,7 +113,6 @@ const callers: readonly Caller[] = [
       top_p: 0.25,
       top_k: 7,
       stop_sequences: ['one'],
-      tools: [{ name: 'weather', input_schema: schema }],
       tool_choice: { type: 'any' },
       output_config: { format: { type: 'json_schema', schema } },
       output_format: { type: 'json_schema', schema },
