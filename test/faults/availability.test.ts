@@ -56,8 +56,9 @@ const gateway = await startGateway(
 );
 
 function statusesOf(seen: readonly CallSeen[]): string {
-  return [...new Set(seen.map(({ status }) => status))]
-    .map((status) => `${status} × ${seen.filter((one) => one.outcome === 'failed' && one.status === status).length}`)
+  const reasons = seen.filter(({ outcome }) => outcome === 'failed').map(({ status, why }) => why ?? `${status}`);
+  return [...new Set(reasons)]
+    .map((reason) => `${reason} × ${reasons.filter((one) => one === reason).length}`)
     .join(', ');
 }
 

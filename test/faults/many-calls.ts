@@ -24,6 +24,8 @@ export interface CallSeen {
   status: number;
   /** `answered`: a whole answer with text or a vector in it, or a stream with a clean end. */
   outcome: 'answered' | 'failed';
+  /** Why there is no whole answer, in Node's words. */
+  why?: string;
   requestId: string | null;
 }
 
@@ -70,8 +72,10 @@ async function callOnce(calls: Calls, index: number, startMs: number): Promise<C
     seen.requestId = response.headers.get('x-culvert-request-id');
     const body = await response.text();
     if (response.status === 200 && (stream ? endsCleanly(body) : saysSomething(body))) seen.outcome = 'answered';
-  } catch {
+  } catch (error) {
     // No answer, or one that broke off: it counts as failed.
+    const { name, cause } = error as Error;
+    seen.why = cause instanceof Error ? `${name}: ${cause.message}` : name;
   }
   seen.ms = performance.now() - begunMs;
   return seen;

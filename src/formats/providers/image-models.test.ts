@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plainImage } from '../../../test/plain-requests.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { unmetImage } from '../../routing/capability.ts';
 import { type ImageFacts, type ImageSource, imageModelFacts } from '../media/images/format.ts';
@@ -17,23 +18,7 @@ import {
 } from './image-models.ts';
 import { gemini } from './services/gemini.ts';
 
-const request: ImageRequest = {
-  model: 'pic',
-  prompt: 'A pier',
-  n: 1,
-  size: null,
-  quality: null,
-  style: null,
-  background: null,
-  moderation: null,
-  outputFormat: null,
-  outputCompression: null,
-  answerForm: 'b64_json',
-  stream: null,
-  inputFidelity: null,
-  user: null,
-  extra: {},
-};
+const request: ImageRequest = { ...plainImage, model: 'pic', prompt: 'A pier', answerForm: 'b64_json' };
 
 function encoded(
   images: ImageFacts,

@@ -165,6 +165,7 @@ type Refused = (error: unknown) => never;
 function connectionsOf(pool: PgPool, onAnswer: () => void, refused: Refused, timeoutMs: number | null): Connections {
   const bound = timeoutMs === null ? '' : ` SET LOCAL statement_timeout = ${timeoutMs};`;
   const names = timeoutMs === null ? 'named' : 'unnamed';
+  const runAlone = runOver(pool, onAnswer, names);
   async function begin(kind: TransactionKind): Promise<Transaction> {
     const client = await pool.connect().catch(refused);
     /** Id of a transaction that writes; null: it only reads. */
@@ -205,7 +206,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, refused: Refused, tim
           if (!mayCommit) throw error;
           // All that it read has come.
           if (id === null) return;
-          const outcome = await outcomeOf(runOver(pool, onAnswer, names), id);
+          const outcome = await outcomeOf(runAlone, id);
           if (outcome === 'unknown') throw new CommitUnknown(error);
           if (outcome === 'aborted') throw error;
         }
@@ -214,7 +215,7 @@ function connectionsOf(pool: PgPool, onAnswer: () => void, refused: Refused, tim
   }
 
   return {
-    run: <R>(...query: Parameters<Run>) => runOver(pool, onAnswer, names)<R>(...query).catch(refused),
+    run: <R>(...query: Parameters<Run>) => runAlone<R>(...query).catch(refused),
     begin,
     async transaction(kind, work) {
       const transaction = await begin(kind);

@@ -105,12 +105,20 @@ function isFunction(tool: JsonObject): tool is CallerTool {
   return type == null || type === 'custom' ? isObject(tool.input_schema) : typeof type === 'string';
 }
 
+/** Most conversations have none, however long they are: they make no lists. */
 function changesIn(messages: readonly CallerMessage[]): JsonObject[] {
-  const blocks = messages.flatMap(({ content }): JsonValue[] => (Array.isArray(content) ? content : []));
-  return blocks
-    .flatMap((block) => [block, ...(isObject(block) && Array.isArray(block.tool_changes) ? block.tool_changes : [])])
-    .filter(isObject)
-    .filter(({ type }) => isToolChange(type));
+  const changes: JsonObject[] = [];
+  for (const { content } of messages) {
+    if (!Array.isArray(content)) continue;
+    for (const block of content as JsonValue[]) {
+      if (!isObject(block)) continue;
+      if (isToolChange(block.type)) changes.push(block);
+      if (Array.isArray(block.tool_changes))
+        for (const change of block.tool_changes)
+          if (isObject(change) && isToolChange(change.type)) changes.push(change);
+    }
+  }
+  return changes;
 }
 
 export function isToolChange(type: JsonValue | undefined): boolean {

@@ -5,8 +5,7 @@ import { shownTypeOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import * as v from '../../neutral/value-checks.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
-import { signatureIn } from './thought-signature.ts';
-import { provenThoughts, thoughtIn, thoughtsIn } from './thoughts.ts';
+import { provenThoughts, signatureIn, thoughtIn, thoughtsIn } from './thoughts.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;

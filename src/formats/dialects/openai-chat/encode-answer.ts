@@ -7,8 +7,7 @@ import { customInput } from '../arguments-text.ts';
 import type { AnswerHead, StreamEncoder } from '../dialect.ts';
 import { membersOf } from './answer-proofs.ts';
 import { annotationOf } from './citations.ts';
-import { extraContentOf, google } from './thought-signature.ts';
-import { ReasoningDetails, type ThoughtEvent } from './thoughts.ts';
+import { extraContentOf, google, ReasoningDetails, type ThoughtEvent } from './thoughts.ts';
 import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
 
 /**

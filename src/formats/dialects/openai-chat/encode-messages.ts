@@ -4,7 +4,7 @@ import { type Loss, lose } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { customInput } from '../arguments-text.ts';
 import { membersOf } from './answer-proofs.ts';
-import { extraContentOf, google, takesSignatures } from './thought-signature.ts';
+import { extraContentOf, google, takesSignatures } from './thoughts.ts';
 import { openAiChatId } from './wire.ts';
 
 /** OpenAI refuses longer ids of tool calls. */

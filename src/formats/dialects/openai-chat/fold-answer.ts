@@ -14,8 +14,7 @@ import {
   wirePicture,
   wireUsage,
 } from './encode-answer.ts';
-import { extraContentOf, google } from './thought-signature.ts';
-import { ReasoningDetails } from './thoughts.ts';
+import { extraContentOf, google, ReasoningDetails } from './thoughts.ts';
 import { openAiChatId } from './wire.ts';
 
 /** A choice as far as it is known. */

@@ -3,8 +3,7 @@ import type { NeutralEvent } from '../../neutral/event.ts';
 import { producedPicture } from '../../neutral/produced-media.ts';
 import { AnswerProofs } from './answer-proofs.ts';
 import { readAnnotation } from './citations.ts';
-import { signatureIn } from './thought-signature.ts';
-import { listedThought, namedThought, thoughtsIn } from './thoughts.ts';
+import { listedThought, namedThought, signatureIn, thoughtsIn } from './thoughts.ts';
 import { type Call, ToolCallReader } from './tool-call-reader.ts';
 
 /** A choice as far as its deltas change it. */

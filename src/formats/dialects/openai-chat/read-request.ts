@@ -1,5 +1,5 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue, listIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
@@ -21,10 +21,10 @@ import {
 import { someExtras } from '../request-extras.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { fittingEffort } from './effort.ts';
-import { checkRequest, customCalls, customEcho, reasoningOf, requestFields, toolsBeyond } from './request-fields.ts';
+import { checkRequest, reasoningOf, requestFields } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
-import { takesSignatures, withoutSignatures } from './thought-signature.ts';
-import { type ChatRequest, openAiChatId } from './wire.ts';
+import { takesSignatures, withoutSignatures } from './thoughts.ts';
+import { type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
 
 /** Checks a body and keeps it unchanged: parts that only a conversion needs are built on demand. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): CallerRequest | Failure {
@@ -231,3 +231,25 @@ function extrasOf(request: ChatRequest, vendors: Failure | null): RequestExtras 
     answerGives: store === true ? 'all' : speaks ? 'objects' : null,
   });
 }
+
+/** Members that only this dialect has: they go back to it, and elsewhere count as losses. */
+function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
+  const beyond: [string, JsonValue][] = [];
+  for (const tool of tools ?? []) {
+    if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
+  }
+  return beyond;
+}
+
+/** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
+function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondFormat: 'functions' } | null {
+  const customTools = tools.flatMap(({ type, custom }) => (type === 'custom' && custom ? [custom.name] : []));
+  return customTools.length === 0 ? null : { echo: { customTools }, ...asFunctions };
+}
+
+/** For earlier calls of tools that take text, which may be listed no more; null: there are none. */
+function customCalls(messages: ChatRequest['messages']): { beyondFormat: 'functions' } | null {
+  return messages.some(({ tool_calls: calls }) => calls?.some(({ type }) => type === 'custom')) ? asFunctions : null;
+}
+
+const asFunctions = { beyondFormat: 'functions' } as const;

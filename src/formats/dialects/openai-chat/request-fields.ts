@@ -22,7 +22,7 @@ import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
-import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
+import { type ChatFunction, type ChatRequest, openAiChatId } from './wire.ts';
 
 /** OpenAI takes 128 and refuses more itself; other providers take more. */
 const toolsMax = 1_024;
@@ -249,28 +249,6 @@ function putUser(request: NeutralRequest, body: ChatRequest): undefined {
   const user = v.cleanUser(body.user);
   if (user !== null) request.user = user;
 }
-
-/** Members that only this dialect has: they go back to it, and elsewhere count as losses. */
-export function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
-  const beyond: [string, JsonValue][] = [];
-  for (const tool of tools ?? []) {
-    if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
-  }
-  return beyond;
-}
-
-/** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
-export function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondFormat: 'functions' } | null {
-  const customTools = tools.flatMap(({ type, custom }) => (type === 'custom' && custom ? [custom.name] : []));
-  return customTools.length === 0 ? null : { echo: { customTools }, ...asFunctions };
-}
-
-/** For earlier calls of tools that take text, which may be listed no more; null: there are none. */
-export function customCalls(messages: ChatRequest['messages']): { beyondFormat: 'functions' } | null {
-  return messages.some(({ tool_calls: calls }) => calls?.some(({ type }) => type === 'custom')) ? asFunctions : null;
-}
-
-const asFunctions = { beyondFormat: 'functions' } as const;
 
 const efforts: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const modelName = v.stringOf(1, 256);

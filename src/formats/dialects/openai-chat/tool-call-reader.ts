@@ -2,7 +2,7 @@ import { hasText, isObject, type JsonObject, type JsonValue, jsonText, objectIn 
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
-import { signatureIn } from './thought-signature.ts';
+import { signatureIn } from './thoughts.ts';
 
 /** Beyond any model's parallel calls; further ones are skipped and counted. */
 const callsMax = 256;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plainImage } from '../../../../test/plain-requests.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { ImageRequest } from '../../neutral/image.ts';
 import type { Loss } from '../../neutral/loss.ts';
@@ -8,23 +9,6 @@ import { imageFormats } from './index.ts';
 
 /* What each service of pictures is sent: by its documentation, which each format names. */
 
-const plain: ImageRequest = {
-  model: 'alias',
-  prompt: 'An otter',
-  n: 1,
-  size: null,
-  quality: null,
-  style: null,
-  background: null,
-  moderation: null,
-  outputFormat: null,
-  outputCompression: null,
-  answerForm: 'url',
-  stream: null,
-  inputFidelity: null,
-  user: null,
-  extra: {},
-};
 const ratios = { kind: 'ratios', ratios: { '1:1': '1024x1024', '16:9': null } } as const;
 const mask = { mediaType: 'image/png', base64: 'MASK' };
 const one: ImageSource = { pictures: [{ mediaType: 'image/png', base64: 'AAAA' }], mask: null };
@@ -42,7 +26,7 @@ function encoded(format: ImageFormatId, { model = 'model-1', count = 1, request,
   return imageFormats[format].encode({
     model,
     count,
-    request: { ...plain, ...request },
+    request: { ...plainImage, ...request },
     facts: { format, perCall: 4, sizes: { kind: 'any' }, gives: 'its-own', takes: [], ...facts },
     source: source ?? null,
   });
@@ -330,6 +314,6 @@ for (const [what, format, order, body, losses = []] of orders) {
 
 test('Nova Canvas draws anew what is black in a mask, or what is white to draw around it', () => {
   const { maskedAs } = imageFormats['nova-canvas'];
-  assert.equal(maskedAs?.(plain), 'black');
-  assert.equal(maskedAs?.({ ...plain, extra: { outpainting_mode: 'DEFAULT' } }), 'white');
+  assert.equal(maskedAs?.(plainImage), 'black');
+  assert.equal(maskedAs?.({ ...plainImage, extra: { outpainting_mode: 'DEFAULT' } }), 'white');
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plainTranscription } from '../../../../test/plain-requests.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import { readTranscriptEvents, TextPieces } from './events.ts';
 import type { TranscriptionDialectId } from './format.ts';
@@ -7,20 +8,7 @@ import { transcriptionDialects } from './index.ts';
 
 /* How the answers of services that write down speech read: by their documentation. */
 
-const plain: TranscriptionRequest = {
-  model: 'alias',
-  task: 'transcribe',
-  language: 'nl',
-  prompt: null,
-  format: 'json',
-  temperature: null,
-  timestamps: 'none',
-  lists: { segments: false, words: false },
-  stream: false,
-  include: [],
-  user: null,
-  extra: [],
-};
+const plain: TranscriptionRequest = { ...plainTranscription, language: 'nl' };
 const lists: Partial<TranscriptionRequest> = { format: 'verbose_json', timestamps: 'words' };
 const withWords = { ...lists, lists: { segments: false, words: true } };
 const withSegments = { ...lists, lists: { segments: true, words: false } };

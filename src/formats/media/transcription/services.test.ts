@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plainTranscription } from '../../../../test/plain-requests.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { TranscriptionDialectId, TranscriptionFacts, TranscriptionOrder } from './format.ts';
@@ -7,20 +8,6 @@ import { transcriptionDialects } from './index.ts';
 
 /* What each service that writes down speech is sent, and how its answers read: by its documentation. */
 
-const plain: TranscriptionRequest = {
-  model: 'alias',
-  task: 'transcribe',
-  language: null,
-  prompt: null,
-  format: 'json',
-  temperature: null,
-  timestamps: 'none',
-  lists: { segments: false, words: false },
-  stream: false,
-  include: [],
-  user: null,
-  extra: [],
-};
 const timed: Partial<TranscriptionRequest> = {
   format: 'verbose_json',
   timestamps: 'words',
@@ -48,7 +35,7 @@ interface Order {
 function orderOf(format: TranscriptionDialectId, { model = 'm', request, facts, body = {}, stream = false }: Order) {
   return {
     model,
-    request: { ...plain, ...request },
+    request: { ...plainTranscription, ...request },
     file: { extension: 'mp3', mime: 'audio/mpeg' },
     facts: { format, paths: { transcribe: '/hear', translate: '/translate' }, timestamps: 'words', ...facts },
     apiVersion: null,
