@@ -76,15 +76,16 @@ test('F27 a name that moves to a private address after the page has come is not 
   skip: chromiumMissing || (process.platform === 'linux' ? false : 'needs all of 127.0.0.0/8'),
 }, async (t) => {
   const requests: string[] = [];
-  const port = await serve(t, '127.0.0.2', 0, (_request, response) => {
+  // The crowded address chooses the port, which is free at the other one.
+  const port = await serve(t, '127.0.0.1', 0, (request, response) => {
+    requests.push(request.url!);
+    response.end('secret');
+  });
+  await serve(t, '127.0.0.2', port, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(`<title>came</title><script>
       fetch('/secret').then(() => 'came', () => 'refused').then((end) => document.body.textContent = end);
     </script>`);
-  });
-  await serve(t, '127.0.0.1', port, (request, response) => {
-    requests.push(request.url!);
-    response.end('secret');
   });
   let lookups = 0;
   const resolve: ResolveAddresses = async () => [{ address: `127.0.0.${++lookups <= 2 ? 2 : 1}`, family: 4 }];
