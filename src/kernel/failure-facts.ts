@@ -109,7 +109,11 @@ function whatHelps({ lasting }: UpstreamsFailed): string {
 const mendOf: Readonly<Record<LastingCause['cause'], readonly [one: string, many: string]>> = {
   credential: ['change the credential of provider', 'change credentials of'],
   quota: ['raise the quota or the credit at provider', 'raise quotas or credits at'],
-  model: ['name a model that this credential can use at provider', 'name models that these credentials can use at'],
+  // An address without its `/v1` is answered as a model is that does not exist.
+  model: [
+    'check the base_url, and name a model that this credential can use, at provider',
+    'check each base_url, and name models that these credentials can use, at',
+  ],
   region: ['use another region of provider', 'use other regions of'],
   certificate: [
     'have the certificate renewed or trusted (tls.ca) of provider',

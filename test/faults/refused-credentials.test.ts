@@ -59,8 +59,12 @@ test('what only the operator can mend is told as that: no model of that name, an
   const noQuota = 'status=429;message=You exceeded your current quota;code=insufficient_quota';
   const unknownModel = noModel.replace('400', '422');
   for (const [model, specs, words] of [
-    ['gone', [unknownModel], /must name a model that this credential can use at provider gone\.$/],
-    ['gone', [noModel], /must name a model that this credential can use at provider gone\.$/],
+    [
+      'gone',
+      [unknownModel],
+      /must check the base_url, and name a model that this credential can use, at provider gone\.$/,
+    ],
+    ['gone', [noModel], /must check the base_url, and name a model that this credential can use, at provider gone\.$/],
     ['poor', [noQuota], /must raise the quota or the credit at provider poor\.$/],
     ['both', [noModel, noModel], /A retry does not help: the operator must /],
   ] as const) {
