@@ -92,7 +92,7 @@ export class AnswerEvents {
   /** Sends the text of a custom tool in one piece: it is known only when the string that holds it is whole. */
   callDone(item: CallItem): void {
     // All of it comes with the end of the item.
-    if (item.kind === 'search') return;
+    if (item.kind === 'search' || item.kind === 'client') return;
     const at = itemAt(item);
     if (item.kind === 'function') {
       const members = `${at},"name":${JSON.stringify(item.name)},"arguments":${JSON.stringify(item.argumentsJson)}`;

@@ -1,6 +1,7 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerEvents } from './answer-events.ts';
+import { clientIdPrefix } from './client-tools.ts';
 import { nameWithin } from './offered-tools.ts';
 import type { CallItem } from './response-object.ts';
 
@@ -16,6 +17,7 @@ export class CallItems {
   /** By the flat name of a tool. */
   readonly #namespaces: JsonObject;
   readonly #searchTool: unknown;
+  readonly #clientTools: ReadonlySet<unknown>;
   /** By the neutral index. */
   readonly #items = new Map<number, CallItem>();
   readonly #ids = new Set<string>();
@@ -24,9 +26,10 @@ export class CallItems {
   constructor(salt: string, echo: JsonObject | undefined, events: AnswerEvents | null) {
     this.#salt = salt;
     this.#events = events;
-    this.#customTools = new Set(Array.isArray(echo?.customTools) ? echo.customTools : []);
+    this.#customTools = new Set(listIn(echo?.customTools));
     this.#namespaces = isObject(echo?.namespaces) ? echo.namespaces : {};
     this.#searchTool = echo?.searchTool;
+    this.#clientTools = new Set(listIn(echo?.clientTools));
   }
 
   get any(): boolean {
@@ -36,12 +39,12 @@ export class CallItems {
   /** The item for a call; `index` is its place in the answer. */
   begin(event: CallStart, index: number, idOf: (prefix: string) => string): CallItem {
     const custom = event.custom === true || this.#customTools.has(event.name);
-    const kind = custom ? 'custom' : event.name === this.#searchTool ? 'search' : 'function';
+    const kind = custom ? 'custom' : this.#kindOf(event.name);
     const namespace = event.namespace ?? this.#namespaces[event.name];
     const isWithin = typeof namespace === 'string';
     const item: CallItem = {
       kind,
-      id: idOf(idPrefixes[kind]),
+      id: idOf(kind === 'client' ? clientIdPrefix(event.name) : idPrefixes[kind]),
       index,
       callId: this.#uniqueId(event.id, index),
       name: isWithin ? nameWithin(event.name, namespace) : event.name,
@@ -51,6 +54,11 @@ export class CallItems {
     };
     this.#items.set(event.call, item);
     return item;
+  }
+
+  #kindOf(name: string): 'search' | 'client' | 'function' {
+    if (name === this.#searchTool) return 'search';
+    return this.#clientTools.has(name) ? 'client' : 'function';
   }
 
   arguments(call: number, argumentsJson: string): void {

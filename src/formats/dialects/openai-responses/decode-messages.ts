@@ -2,6 +2,7 @@ import { isObject, type JsonObject, jsonText, stringOr } from '../../../kernel/j
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { cacheOf, fileSource, mediaSource } from '../openai-chat/decode-messages.ts';
+import { clientPart } from './client-tools.ts';
 import { flatName, foundText, searchCall } from './offered-tools.ts';
 import { unpackThought } from './packed-thought.ts';
 import { type ContentPart, type InputFile, type InputItem, isGatewayStep, openAiResponsesId } from './wire.ts';
@@ -108,8 +109,11 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
       return typeof item.result === 'string' && item.result !== '' ? [drawn(item, item.result)] : [vendorPart(item)];
     // Calls of the provider's tools stay where the assistant made them; so do references. Results of tools that this
     // gateway ran are in the words of the answer.
-    default:
+    default: {
+      const part = clientPart(item);
+      if (part !== null) return part.type === 'tool-call' ? [part] : null;
       return isGatewayStep(item) ? [] : [vendorPart(item)];
+    }
   }
 }
 
@@ -189,6 +193,8 @@ function otherMessage(item: InputItem): NeutralMessage {
     const parts: NeutralPart[] = [{ type: 'text', text: foundText(item) }];
     return { role: 'tool', parts: [{ type: 'tool-result', callId: jsonText(item.call_id), parts, isError: false }] };
   }
+  const result = item.type === 'message' ? null : clientPart(item);
+  if (result !== null) return { role: 'tool', parts: [result] };
   // Many servers of other formats do not know `developer`, which Codex sends always; OpenAI takes the two for the same.
   const role = item.role === 'developer' ? 'system' : (item.role ?? 'user');
   return { role, parts: contentParts(item.content ?? []) };

@@ -37,7 +37,7 @@ export function membersBeyond({ input, tools, reasoning }: ResponsesRequest): Lo
   };
   for (const item of Array.isArray(input) ? input : []) {
     look(item, '');
-    for (const part of [item.content, item.output].flat()) if (isObject(part)) look(part, '');
+    for (const part of [item.content, item.output].flat()) if (isObject(part) && part.type != null) look(part, '');
   }
   for (const { tool } of offeredTools({ tools: tools ?? null })) look(tool, 'tools');
   if (isObject(reasoning)) look(reasoning, 'reasoning', 'reasoning');

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectsIn } from '../../../kernel/json.ts';
+import { asFunction, clientKind } from './client-tools.ts';
 import type { InputItem, ResponsesRequest, WireTool } from './wire.ts';
 
 export type CallableTool = WireTool & { type: 'function' | 'custom' };
@@ -32,7 +33,8 @@ function prefixOf(namespace: string): string {
 export function offeredTools(body: JsonObject): OfferedTool[] {
   const offered = new Map<string, OfferedTool>();
   const add = (tools: JsonValue | undefined, path: string, namespace: string | null): void => {
-    for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    for (const [index, given] of (Array.isArray(tools) ? tools : []).entries()) {
+      const tool = isObject(given) && typeof given.name !== 'string' ? asFunction(given) : given;
       if (!isObject(tool) || typeof tool.name !== 'string') continue;
       const at = `${path}[${index}]`;
       if (tool.type === 'namespace') add(tool.tools, `${at}.tools`, tool.name);
@@ -53,7 +55,8 @@ const callable: ReadonlySet<JsonValue | undefined> = new Set(['function', 'custo
 
 /** Whether the request or an item of it has tools of the caller, by a look at their types alone. */
 export function offersTools({ tools, input }: JsonObject): boolean {
-  const isCallable = (tool: JsonValue) => isObject(tool) && (callable.has(tool.type) || isCallersSearch(tool));
+  const isCallable = (tool: JsonValue) =>
+    isObject(tool) && (callable.has(tool.type) || isCallersSearch(tool) || clientKind(tool) !== null);
   const found = Array.isArray(tools) && tools.some(isCallable);
   return found || (Array.isArray(input) && input.some((item) => isObject(item) && bringsTools(item)));
 }
@@ -81,8 +84,13 @@ export function callsEcho(body: ResponsesRequest): JsonObject {
   const called = namesCalled(offered);
   const customTools = called.filter(([, { tool }]) => tool.type === 'custom').map(([name]) => name);
   const within = called.filter(([, { namespace }]) => namespace !== null);
+  const given = objectsIn(body.tools);
+  const clientTools = given
+    .flatMap((tool) => clientKind(tool) ?? [])
+    .filter((kind) => given.every(({ name }) => name !== kind));
   return {
     ...(customTools.length > 0 && { customTools }),
+    ...(clientTools.length > 0 && { clientTools }),
     ...(within.length > 0 && { namespaces: Object.fromEntries(within.map(([name, one]) => [name, one.namespace])) }),
     ...(callersSearch(body) !== null && { searchTool: searchName }),
   };

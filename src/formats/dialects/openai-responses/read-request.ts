@@ -14,7 +14,7 @@ import { someExtras } from '../request-extras.ts';
 import { decodeInput } from './decode-messages.ts';
 import { isReference, referencesIn, withItems } from './item-references.ts';
 import { membersBeyond } from './members-beyond.ts';
-import { callsEcho, offersTools } from './offered-tools.ts';
+import { callsEcho, offeredTools, offersTools } from './offered-tools.ts';
 import { unpackThought } from './packed-thought.ts';
 import { checkRequest, decodeTools, outputLogprobs, requestFields, requestsLogprobs } from './request-fields.ts';
 import { serverToolsOf } from './server-tools.ts';
@@ -228,9 +228,10 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
 const demandsServerTool = invalid('tool_choice', "No provider of this model runs the tool that 'tool_choice' demands.");
 
 /** A choice that only the server that runs the tool can follow: a provider of this format, or this gateway. */
-function choiceOfServers({ tool_choice: choice }: ResponsesRequest): Failure | null {
+function choiceOfServers(body: ResponsesRequest): Failure | null {
+  const { tool_choice: choice } = body;
   if (!isObject(choice) || /^(?:function|custom|allowed_tools)$/.test(jsonText(choice.type))) return null;
-  return demandsServerTool;
+  return offeredTools(body).some(({ tool }) => tool.name === choice.type) ? null : demandsServerTool;
 }
 
 /** Facts of a checked request for routing. `bodyBytes` is the length of its JSON as received. */
@@ -257,6 +258,7 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
 }
 
 function look(content: JsonValue | undefined, media: { vision: boolean; audioIn: boolean; files: boolean }): void {
+  media.vision ||= isObject(content) && content.type === 'computer_screenshot';
   if (!Array.isArray(content)) return;
   for (const part of content) {
     if (!isObject(part)) continue;

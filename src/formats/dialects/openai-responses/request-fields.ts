@@ -7,6 +7,7 @@ import * as v from '../../neutral/value-checks.ts';
 import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { from, tokenLimit } from '../taken-fields.ts';
+import { clientKind } from './client-tools.ts';
 import { input, orphanOutput } from './input-fields.ts';
 import { callersSearch, flatName, isCallersSearch, offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
@@ -211,7 +212,7 @@ export function decodeTools(body: ResponsesRequest): DecodedTools {
   const search = callersSearch(body);
   if (search !== null) tools.push(functionTool(search as WireTool & { type: 'function' }));
   for (const tool of body.tools ?? []) {
-    if (/^(?:function|custom|namespace)$/.test(tool.type) || isCallersSearch(tool)) continue;
+    if (/^(?:function|custom|namespace)$/.test(tool.type) || isCallersSearch(tool) || clientKind(tool)) continue;
     const name = `tools.${jsonText(tool.type)}`;
     beyond.set(name, [...(beyond.get(name) ?? []), tool]);
   }
@@ -236,7 +237,7 @@ function decodeChoice(
     return { choice: { type: choice }, offered: tools };
   }
   if (!isObject(choice)) return { choice: null, offered: tools };
-  if (choice.type === 'function' || choice.type === 'custom') {
+  if (choice.type === 'function' || choice.type === 'custom' || clientKind(choice) !== null) {
     return { choice: { type: 'tool', name: flatNamesOf(body, [choice])[0] ?? jsonText(choice.name) }, offered: tools };
   }
   // A tool of the provider's, or of this gateway.
@@ -252,7 +253,8 @@ function flatNamesOf(body: JsonObject, entries: readonly JsonObject[]): string[]
   const keys = new Set(
     entries.map(({ type, name, namespace }) => {
       if (type === 'namespace') return `all of ${jsonText(name)}`;
-      return v.isGiven(namespace) ? `${jsonText(name)} of ${jsonText(namespace)}` : jsonText(name);
+      // Tools that OpenAI defines have no name but their type.
+      return v.isGiven(namespace) ? `${jsonText(name)} of ${jsonText(namespace)}` : jsonText(name ?? type);
     }),
   );
   const names = offeredTools(body)

@@ -3,6 +3,7 @@ import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject, customInput } from '../arguments-text.ts';
 import type { AnswerHead } from '../dialect.ts';
+import { clientItem } from './client-tools.ts';
 
 /** The items of an answer while it is made. `index` is the place in `output`. */
 export type OutputItem = MessageItem | ThoughtItem | CallItem | WholeItem;
@@ -33,8 +34,8 @@ export interface ThoughtItem {
 }
 
 export interface CallItem {
-  /** `search`: of tools, by the caller. */
-  kind: 'function' | 'custom' | 'search';
+  /** `search`: of tools, by the caller. `client`: of a tool that OpenAI defines and the caller runs, by its name. */
+  kind: 'function' | 'custom' | 'search' | 'client';
   id: string;
   index: number;
   callId: string;
@@ -92,6 +93,10 @@ export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
         call_id: item.callId,
         arguments: status === 'in_progress' ? {} : (argumentsObject(item.argumentsJson) ?? {}),
       };
+    case 'client': {
+      const json = status === 'in_progress' ? '{}' : item.argumentsJson;
+      return clientItem(item.name, json, { id: item.id, status, call_id: item.callId });
+    }
     case 'custom':
       return {
         id: item.id,

@@ -91,7 +91,7 @@ export type TextFormat = (JsonObject & { type: 'text' | 'json_object' }) | JsonS
 export const gatewayIdMark = 'cv_';
 
 export function isGatewayId(id: JsonValue | undefined): boolean {
-  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|tsc|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
+  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|tsc|sh|lsh|apc|cu|ig|ws|fs|mcp|mcpl|mcpr)_cv_/.test(id);
 }
 
 /** True if the item is of a tool that this gateway ran, or answers a question of it. */
