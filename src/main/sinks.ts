@@ -7,9 +7,9 @@ import type { Config, SinkConfig } from '../config/schema.ts';
 import type { RecentBodies } from '../inference/endpoints/recent-bodies.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { OpenedOnce } from '../kernel/opened-once.ts';
+import type { Post } from '../kernel/web/post.ts';
 import { webhookHeaders } from '../kernel/web/webhook-headers.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
-import type { PostWebhook } from '../upstream/transport/post-webhook.ts';
 import { type BucketParts, bucketOpener } from './buckets.ts';
 
 const jsonLines = 'application/x-ndjson';
@@ -36,7 +36,7 @@ export async function openSinks(
   parts: BucketParts & {
     config: Config;
     store: RecordStore;
-    post: PostWebhook;
+    post: Post;
     clock: Clock;
     onTrouble(message: string): void;
   },

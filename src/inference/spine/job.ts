@@ -75,8 +75,6 @@ export interface Job<C = Bytes> {
   headers: readonly string[];
   /** Milli-units that an answer costs; a failure before the first token costs nothing. */
   costMilli: number;
-  /** Number of calls, each of which costs the same; as in the plan. */
-  calls: number;
   /** Headers of the caller with lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;

@@ -1,14 +1,14 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createWorkThread } from '../../kernel/threads/work-thread.ts';
 
-/** A thread for work in bursts, with turns for tenants: an unused one costs some 40 MB, so it ends after `idleMs`. */
-export type RestingThread = ReturnType<typeof createRestingThread>;
-
 const idleMs = 60_000;
 /** More than calls that may be under way: those bound it. */
 const waitingMax = 16_384;
 
-/** Thread that ends when it has no work. `entry` is its file; `name` is for messages. */
+/**
+ * A thread for work in bursts, with turns for tenants: an unused one costs some 40 MB, so it ends after `idleMs`.
+ * `entry` is its file; `name` is for messages.
+ */
 export function createRestingThread(entry: URL, name: string) {
   const thread = createWorkThread(entry, name);
   const turns = createTurns({ name: `Orders of the ${name}`, places: 1, waitingMax });

@@ -269,7 +269,6 @@ export function jobOf(
     deadlineMs: startedMs + Math.min(alias.totalMs, preferences.timeoutMs ?? alias.totalMs),
     headers: headers === undefined ? limits : [...limits, ...headers],
     costMilli,
-    calls,
     callerHeaders,
     providers,
     bound,

@@ -2,12 +2,6 @@ import { backoffMs } from '../backoff.ts';
 import { withinMs } from '../within-ms.ts';
 import { createWorkThread, type WorkThreadOptions } from './work-thread.ts';
 
-/**
- * A thread that does one thing at a time. It is ended with what takes too long, and after a minute without anything.
- * Loading its code is no work: an order that comes meanwhile may get null, while the thread loads on for the next.
- */
-export type TimedThread = ReturnType<typeof createTimedThread>;
-
 /** The thread's code posts a message without an `id` when it has loaded. */
 export interface TimedThreadOptions extends Pick<WorkThreadOptions, 'resourceLimits'> {
   /** From the order, or from a message without an `id` by which the thread says that it has it in hand. */
@@ -26,7 +20,11 @@ const usualLoadMaxMs = 120_000;
 /** After a thread that did not load. */
 const loadPauses = { firstMs: 1_000, maxMs: 60_000 };
 
-/** `entry` is the thread's own file: it answers as a `WorkThread` does. `name` is for messages. */
+/**
+ * A thread that does one thing at a time. It is ended with what takes too long, and after a minute without anything.
+ * Loading its code is no work: an order that comes meanwhile may get null, while the thread loads on for the next.
+ * `entry` is the thread's file: it answers as a `WorkThread` does. `name` is for messages.
+ */
 export function createTimedThread(entry: URL, name: string, options: TimedThreadOptions) {
   const { workMaxMs, startMaxMs = workMaxMs, loadWaitMs = startMaxMs, loadMaxMs, ...limits } = options;
   const thread = createWorkThread(entry, name, { ...limits, onMessage, onLost });

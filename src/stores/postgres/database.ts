@@ -360,11 +360,9 @@ function isDefect(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 }
 
-/** Patience with PostgreSQL: on whichever connection it answers, all who wait for it know. */
-export type AnswerWatch = ReturnType<typeof createAnswerWatch>;
-
 const probeStatement: Statement = { name: 'probe', text: 'SELECT 1', answerMaxMs: 1_000 };
 
+/** Patience with PostgreSQL: on whichever connection it answers, all who wait for it know. */
 export function createAnswerWatch(database: Pick<Database, 'onAnswer' | 'keys'>, clock: Clock) {
   const patience = createPatience(clock);
   database.onAnswer(patience.answered);

@@ -47,9 +47,6 @@ export function createHousekeeper(file: string): Housekeeper {
   });
 }
 
-/** Moves a write-ahead log into its database in another thread, so that no commit on the loop ever does. */
-export type LateCheckpoint = ReturnType<typeof createLateCheckpoint>;
-
 /** A row may be a megabyte: the log is moved before it grows far beyond this. */
 const walCheckpointBytes = 16 * 1024 * 1024;
 /** The log is measured once so much was written: it costs as much as a small commit. */
@@ -57,7 +54,10 @@ const measuredBytes = 1024 * 1024;
 /** Pages that a commit changes apart from its large values: of the table, of its indexes, of both their inner nodes. */
 const commitBytes = 32 * 1024;
 
-/** For a connection opened with `checkpoint`; `onFailed` is called for a failed checkpoint. */
+/**
+ * Moves a write-ahead log into its database in another thread, so that no commit on the loop ever does. For a connection
+ * opened with `checkpoint`; `onFailed` is called for a failed checkpoint.
+ */
 export function createLateCheckpoint(database: Database, housekeeper: Housekeeper, onFailed: (error: unknown) => void) {
   database.exec('PRAGMA wal_autocheckpoint = 0');
   const measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');

@@ -41,7 +41,6 @@ export function isStreamed(work: AgentWork): boolean {
 
 /** Codes of errors in JSON-RPC and in A2A. */
 export const rpcCode = {
-  parseError: -32_700,
   invalidRequest: -32_600,
   methodNotFound: -32_601,
   invalidParams: -32_602,
@@ -51,6 +50,5 @@ export const rpcCode = {
   taskNotFound: -32_001,
   noPushNotifications: -32_003,
   unsupportedOperation: -32_004,
-  invalidAgentResponse: -32_006,
   versionNotSupported: -32_009,
 } as const;

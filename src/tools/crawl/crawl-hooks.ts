@@ -1,20 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { createDeliveries, type Deliveries } from '../../kernel/sharing/deliveries.ts';
+import type { Post } from '../../kernel/web/post.ts';
 import { signedHeaders } from './crawl-message.ts';
 import type { CrawlStore, Hook } from './crawl-store.ts';
-
-/** One POST through the guard; resolves to the answer's status, rejects when none came within `timeoutMs`. */
-export type PostHook = (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  timeoutMs: number,
-) => Promise<number>;
 
 export interface HookParts {
   store: Pick<CrawlStore, 'dueHooks' | 'hookDone' | 'hookLater'>;
   clock: Clock;
-  post: PostHook;
+  /** Through the guard. */
+  post: Post;
   onTrouble(message: string): void;
 }
 

@@ -1,6 +1,7 @@
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
-import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
+import type { Post } from '../../kernel/web/post.ts';
+import { createHookDelivery } from './crawl-hooks.ts';
 import { runCrawl } from './crawl-job.ts';
 import { type CrawlOptions, kindOf } from './crawl-options.ts';
 import type { CrawlOwner } from './crawl-ports.ts';
@@ -13,7 +14,7 @@ export type Crawls = ReturnType<typeof createCrawls>;
 
 export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
   worker: JobWorker;
-  post: PostHook;
+  post: Post;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }

@@ -11,7 +11,6 @@ export interface PageElement extends PageNode {
   readonly localName: string;
   innerHTML: string;
   readonly parentNode: PageNode | null;
-  readonly nextElementSibling: PageElement | null;
   readonly attributes: Iterable<{ name: string; value: string }>;
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;
@@ -36,7 +35,6 @@ export interface PageDocument {
   readonly body: PageElement;
   createElement(name: string): PageElement;
   createTextNode(text: string): PageNode;
-  getElementById(id: string): PageElement | null;
   cloneNode(deep: true): PageDocument;
   querySelector(selector: string): PageElement | null;
   querySelectorAll(selector: string): Iterable<PageElement>;

@@ -1,18 +1,11 @@
+import type { Post } from '../../kernel/web/post.ts';
 import type { Transport } from './upstream-call.ts';
-
-/** Resolves to the status of the answer, whatever it is; rejects when none came within `timeoutMs`. */
-export type PostWebhook = (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  timeoutMs: number,
-) => Promise<number>;
 
 /** Bytes of an answer, which nobody reads: a few KB keep the connection for the next notice, more closes it. */
 const answerBytesMax = 16 * 1024;
 
 /** Posts to addresses that the operator configured. Redirects are not followed. */
-export function createWebhookPost(transport: Transport): PostWebhook {
+export function createWebhookPost(transport: Transport): Post {
   return (url, headers, body, timeoutMs) =>
     new Promise((resolve, reject) => {
       const { origin, pathname, search } = new URL(url);

@@ -1,10 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Traces } from '../../kernel/trace.ts';
-import type { PostWebhook } from './post-webhook.ts';
+import type { Post } from '../../kernel/web/post.ts';
 
 /** The same webhook with a trace for each call. The path of its address may be a secret. */
-export function tracedPost(post: PostWebhook, traces: Traces | null, clock: Clock): PostWebhook {
+export function tracedPost(post: Post, traces: Traces | null, clock: Clock): Post {
   if (traces === null) return post;
   return async (url, headers, body, timeoutMs) => {
     const atMs = clock.wallMs();

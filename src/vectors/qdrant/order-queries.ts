@@ -20,9 +20,6 @@ const unscored = 1;
 /** Gives the lists that Qdrant itself finds. */
 export type RunQueries = (queries: readonly PointQuery[]) => Promise<readonly ScoredPoint[][]>;
 
-/** Queries of one call with an order by a payload key in them, which Qdrant has no index for. */
-export type OrderQueries = ReturnType<typeof orderQueries>;
-
 type OrderTarget = Extract<Target, { kind: 'order-by' }>;
 
 /** Whether a query's own ranks depend on the order of a key: those of Qdrant's queries do not. */
@@ -30,6 +27,7 @@ export function isRankedHere({ target, prefetch = [] }: Searched): boolean {
   return target.kind === 'order-by' || (target.kind === 'fusion' && prefetch.some(isRankedHere));
 }
 
+/** Queries of one call with an order by a payload key in them, which Qdrant has no index for. */
 export function orderQueries(reading: Reading, partition: Partition, run: RunQueries) {
   let named = 0;
 

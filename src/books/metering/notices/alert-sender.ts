@@ -1,11 +1,12 @@
 import type { AlertReceiver, Config } from '../../../config/schema.ts';
 import type { Clock } from '../../../kernel/clock.ts';
+import type { Post } from '../../../kernel/web/post.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import type { SendMail } from '../../../net/send-mail.ts';
 import { type AlertMessage, alertNotice, alertSubject, alertText, slackBody, teamsBody } from './alert-message.ts';
 import type { AlertRow } from './alert-store.ts';
 import type { SendToReceiver } from './notice-delivery.ts';
-import { type Post, postNotice } from './post-notice.ts';
+import { postNotice } from './post-notice.ts';
 
 export interface SenderParts {
   config(): Config;

@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../../kernel/backoff.ts';
 import { type Clock, minuteMs, secondMs } from '../../../kernel/clock.ts';
 import { createDeliveries, type Deliveries } from '../../../kernel/sharing/deliveries.ts';
+import type { Post } from '../../../kernel/web/post.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
 import type { PlanBook } from '../plan-book.ts';
 import { addresseeOf, type ReceiverKind } from './addressee.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
-import { type Post, postNotice } from './post-notice.ts';
+import { postNotice } from './post-notice.ts';
 
 /** Sends to a receiver by its name; rejects with the reason when it did not arrive. `gone`: there is none any more. */
 export type SendToReceiver = (receiver: string, notice: Notice) => Promise<'sent' | 'gone'>;

@@ -1,10 +1,4 @@
-/** Sends one POST and resolves to the status of its answer; rejects when none came within `timeoutMs`. */
-export type Post = (
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  timeoutMs: number,
-) => Promise<number>;
+import type { Post } from '../../../kernel/web/post.ts';
 
 const postTimeoutMs = 10_000;
 

@@ -67,7 +67,6 @@ test('a fault of ours in one choice ends the others first, and is told once they
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,
-    calls: 2,
     callerHeaders: {},
     providers: new Map([['a', { connection: made.connection } as never]]),
     bound: null,

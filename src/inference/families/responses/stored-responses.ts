@@ -36,7 +36,6 @@ export interface StoredResponse {
   previous: string | null;
   conversation: string | null;
   status: string;
-  createdMs: number;
   /** Its own, without those of the responses before it. */
   input: StoredItem[];
   /** The response that callers get. */
@@ -114,15 +113,14 @@ function responsesIn({ parts, store, expiresMs, sealed }: Shelf) {
   const { clock, bootId } = parts;
 
   async function opened(tenant: string, row: FoundResponse): Promise<StoredResponse> {
-    const { id, previous, conversation, createdMs, events } = row;
+    const { id, previous, conversation, events } = row;
     const input = sealed.open<StoredItem[]>(row.input, tenant, id, 'input');
     const frames = () => (events === null ? null : sealed.text(events, tenant, id, 'events'));
     const found = sealed.open<JsonObject>(row.answer, tenant, id, 'answer');
-    if (!row.orphaned)
-      return { id, previous, conversation, status: row.status, createdMs, input, response: found, frames };
+    if (!row.orphaned) return { id, previous, conversation, status: row.status, input, response: found, frames };
     const response = interruptedResponse(found);
     await change(tenant, { id, conversation: null, input: [], response, end: { frames: null } });
-    return { id, previous, conversation, status: 'failed', createdMs, input, response, frames };
+    return { id, previous, conversation, status: 'failed', input, response, frames };
   }
 
   async function change(tenant: string, { id, conversation, input, response, end }: ResponseChange): Promise<boolean> {

@@ -89,7 +89,6 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,
-    calls: 1,
     callerHeaders: {},
     providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
     bound: null,

@@ -83,7 +83,6 @@ function jobWith(client: FakeClient): Job {
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],
     costMilli: 0,
-    calls: 1,
     callerHeaders: {},
     providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
     progress: newProgress(),

@@ -27,7 +27,6 @@ export interface Arena {
 export interface ArenaViews {
   i8: Int8Array;
   u8: Uint8Array;
-  i16: Int16Array;
   u32: Uint32Array;
   f32: Float32Array;
 }
@@ -176,7 +175,6 @@ function viewsOf({ buffer }: LinearMemory): ArenaViews {
   return {
     i8: new Int8Array(buffer),
     u8: new Uint8Array(buffer),
-    i16: new Int16Array(buffer),
     u32: new Uint32Array(buffer),
     f32: new Float32Array(buffer),
   };
