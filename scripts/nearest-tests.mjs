@@ -42,6 +42,7 @@ const testsOfRooms = [
   ['src/formats', ['conversion', 'contract', 'clients', 'providers']],
   ['src/guards', ['guards', 'contract']],
   ['src/hooks', ['hooks', 'steps', 'cli/hooks']],
+  ['src/http/connections', ['faults/stop', 'contract/realtime', 'contract', 'faults', 'dashboard', 'clients']],
   ['src/http/dashboard', ['faults/dashboard', 'browser/login', 'browser/openid', 'browser/saml', 'dashboard', 'admin']],
   ['src/http/routes/files', ['batches', 'clients', 'contract']],
   ['src/http/routes', ['contract', 'clients', 'conversion', 'faults', 'responses', 'tools', 'batches']],
@@ -143,6 +144,14 @@ const testsOfRooms = [
     ],
   ],
 ];
+/**
+ * Tests that hold all that rooms declare against a file: which files they are about, and words that declare something. They
+ * have few words of any one of them.
+ */
+const testsOfDeclarations = [
+  ['test/contract/openapi.test.ts', /^src\/(admin|http\/routes|formats|vectors\/wire)\//, /\b[zv]\.\w|[sS]chema/],
+  ['test/docs/command-pages.test.ts', /^src\/cli\//, /\bdescription:/],
+];
 /** They look at sources, the package or pages; a room may name them nevertheless. */
 const ofNoRoom = ['browser', 'bundle', 'deploy', 'docs', 'gates'].map((folder) => `test/${folder}/`);
 
@@ -157,7 +166,7 @@ let weights = null;
 
 /**
  * At most `count` files, of those that may run what is changed: half of them those in `src` by how few imports lead to the
- * file, then in turns those like the file and those like its users. Of equals, the file whose words are most alike comes first.
+ * file, then those of declarations, then in turns those like the file and those like its users. Of equals, the file whose words are most alike comes first.
  */
 export function nearestTests(file, count, mayRun = () => true) {
   const alike = likenessTo(file);
@@ -172,7 +181,11 @@ export function nearestTests(file, count, mayRun = () => true) {
   const likenesses = users.map(likenessTo);
   const byItself = testsOverHttp([file], (one) => (importsOf(one).includes(file) ? 1 : 0) + alike(one));
   const byUsers = testsOverHttp(users, (one) => Math.max(0, ...likenesses.map((alikeToUser) => alikeToUser(one))));
-  const over = [...new Set(users.length === 0 ? byItself : byItself.flatMap((one, at) => [one, byUsers[at] ?? one]))];
+  const declared = testsOfDeclarations.flatMap(([test, files, words]) =>
+    files.test(file) && words.test(textOf(file)) ? [test] : [],
+  );
+  const like = users.length === 0 ? byItself : byItself.flatMap((one, at) => [one, byUsers[at] ?? one]);
+  const over = [...new Set([...declared, ...like])];
   return [...near, ...over.filter(mayRun).slice(0, count - near.length)];
 }
 

@@ -411,7 +411,8 @@ test('a session whose response does not end by then is closed with 1001 too', as
   const caller = await open({}, own);
   caller.send('response.create');
   await caller.heard('response.created');
-  await own.close(50);
+  // Long enough for idle connections to be closed, which a silent session is not.
+  await own.close(1_000);
   assert.deepEqual(await caller.closed, { code: 1001, reason: 'The server is shutting down. Connect again.' });
 });
 

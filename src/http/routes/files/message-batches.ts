@@ -126,13 +126,11 @@ function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Pr
       isInput = true;
       return shownBatch(batch, base);
     };
-    try {
-      const request = { exchange, tenant, endpoint: place.endpoint, body: digest.digest() };
-      return await begunOnce(parts.services, request, create);
-    } finally {
+    const request = { exchange, tenant, endpoint: place.endpoint, body: digest.digest() };
+    return begunOnce(parts.services, request, create).finally(async () => {
       // Refused, or a repeat of another request.
       if (!isInput) await files.remove(tenant, id).catch(() => false);
-    }
+    });
   });
 }
 
