@@ -103,7 +103,7 @@ function silence(command: Command): void {
 
 /** `start` is what runs without a command, so a mistyped one would get an error that start takes no arguments. */
 function unknownCommand(program: Command, argv: readonly string[]): string | null {
-  const [word] = argv;
+  const [word] = argv[0] === 'help' ? argv.slice(1) : argv;
   if (word === undefined || word.startsWith('-') || word === 'help') return null;
   const names = program.commands.map((command) => command.name());
   if (names.includes(word)) return null;

@@ -67,7 +67,16 @@ export function readJsonBody(
   const { 'content-type': type, 'content-encoding': encoding } = exchange.request.headers;
   const refused = type === 'application/json' ? null : wrongMediaType(type);
   if (refused !== null) return Promise.resolve(refused);
-  return encoding === undefined ? readAsItComes(exchange, limitBytes, place) : readBody(exchange, limitBytes, place);
+  if (encoding === undefined) return readAsItComes(exchange, limitBytes, place, 'json');
+  return readBody(exchange, limitBytes, place).then((body) => (Buffer.isBuffer(body) ? withoutMark(body) : body));
+}
+
+/** No text of JSON begins with this byte of a mark. */
+const markStart = 0xef;
+
+/** Blanks in place of a byte order mark, which a reader of JSON may ignore (RFC 8259 §8.1): providers do not. */
+function withoutMark(body: Buffer): Buffer {
+  return body[0] === markStart && body[1] === 0xbb && body[2] === 0xbf ? body.fill(' ', 0, 3) : body;
 }
 
 async function readPacked(
@@ -100,7 +109,12 @@ async function readPacked(
   return parts.whole();
 }
 
-function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
+function readAsItComes(
+  exchange: Exchange,
+  limitBytes: number,
+  place?: BodyPlace,
+  type?: 'json',
+): Promise<Buffer | Failure | null> {
   const { request, response } = exchange;
   const { 'content-length': declared, expect } = request.headers;
   const declaredBytes = declared === undefined ? null : Number(declared);
@@ -115,7 +129,8 @@ function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace
   let turnBytes = 0;
   let state: 'reading' | 'dropping' | 'done' = 'reading';
   const settle = (result: Buffer | Failure | null) => {
-    if (state === 'reading') resolve(result);
+    if (state === 'reading')
+      resolve(type === 'json' && Buffer.isBuffer(result) && result[0] === markStart ? withoutMark(result) : result);
     else if (state === 'dropping') request.socket.off('close', left);
     if (!Buffer.isBuffer(result)) parts?.giveBack();
     state = 'done';

@@ -92,6 +92,8 @@ describe('commands, run as programs', { concurrency: true }, () => {
       assert.equal(code, 2);
       assert.match(stderr, wanted);
     }
+    const { code, stderr } = await runCommand(['help', 'nope'], { cwd });
+    assert.deepEqual([code, /There is no command 'nope'/.test(stderr)], [2, true]);
     for (const word of ['serve', 'run']) {
       const { code, stdout } = await runCommand([word, '--help'], { cwd });
       assert.equal(code, 0);

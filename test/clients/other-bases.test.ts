@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { AzureOpenAI, toFile } from 'openai';
 import WebSocket, { WebSocketServer } from 'ws';
@@ -96,6 +97,28 @@ test('an endpoint of a model has a slash behind it for clients of LiteLLM and vL
     }
   for (const path of ['/v1/responses/', '/v1/chat/completions/'])
     assert.equal((await gateway.fetch(path, { method: 'DELETE' })).status, 405, path);
+});
+
+test('the list of models has a slash behind it for some clients', async () => {
+  for (const path of ['/v1/models/', '/openai/v1/models/']) {
+    const answer = await gateway.fetch(path, { method: 'GET' });
+    assert.deepEqual([answer.status, /"object":"list"/.test(JSON.stringify(await answer.json()))], [200, true], path);
+  }
+  assert.equal((await gateway.fetch('/v1/models/', { method: 'DELETE' })).status, 405);
+});
+
+test('a byte order mark before JSON is ignored, and the provider does not see it', async () => {
+  const body = `\ufeff${JSON.stringify({ model: 'my-gpt', messages })}`;
+  const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
+  const sent = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body });
+  assert.equal(sent.status, 200, await sent.text());
+  const packed = { ...headers, 'content-encoding': 'gzip' };
+  const answer = await fetch(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: packed,
+    body: gzipSync(`\ufeff${JSON.stringify({ model: 'my-gpt', messages, max_tokens: 9 })}`),
+  });
+  assert.equal(answer.status, 200, await answer.text());
 });
 
 test("Anthropic's SDK works with LiteLLM's base URL, and errors have its form", async () => {

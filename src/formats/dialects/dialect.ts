@@ -275,6 +275,8 @@ export interface DecodeOptions {
   provider?: string | undefined;
   /** Ids in the answer are wanted: its caller can name them later. Absent: they are not. */
   names?: boolean | undefined;
+  /** Estimate of the input for a stream that ends without the usage which its caller asked for; absent: none is shown. */
+  shownInputTokens?: number | undefined;
 }
 
 /**

@@ -119,3 +119,22 @@ test('no chunk has a null usage that its caller did not request, however it is s
     }
   }
 });
+
+for (const [end, bytes] of [
+  ['with [DONE]', done],
+  ['without [DONE]', ''],
+] as const) {
+  test(`chat: a stream without usage gets the counts of this process where its caller asked for them, ${end}`, () => {
+    const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
+    const chunk = (delta: object, finish_reason: string | null) =>
+      frame({ ...head, choices: [{ index: 0, delta, finish_reason }] });
+    const text = chunk({ role: 'assistant', content: 'Hello there' }, null) + chunk({}, 'stop');
+    const pass = (usageChunk: 'show' | 'hide') => {
+      const passed = new PassedStream(dialects['openai-chat'], usageChunk, { inputTokensEstimate: 7 });
+      return String(passed.push(Buffer.from(text + bytes)) ?? '') + String(passed.finish() ?? '');
+    };
+    assert.equal(pass('hide'), text + done);
+    const counts = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+    assert.equal(pass('show'), text + frame({ ...head, choices: [], usage: counts }) + done);
+  });
+}

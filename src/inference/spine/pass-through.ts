@@ -108,7 +108,8 @@ export class PassedStream extends PassedAnswer implements AnswerReader {
     usageChunk: 'show' | 'hide',
     { onGiven, inputTokensEstimate = 0, usageOf, choices, answerModel, contentType = '', taker }: PassingOptions = {},
   ) {
-    super(dialect.readInPassing({ usageOf, choices, names: onGiven !== undefined }));
+    const shownInputTokens = usageChunk === 'show' ? inputTokensEstimate : undefined;
+    super(dialect.readInPassing({ usageOf, choices, names: onGiven !== undefined, shownInputTokens }));
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;

@@ -41,8 +41,8 @@ class ReaderInPassing implements PassingReader {
   #sawCalls = false;
   #sawRole = false;
 
-  constructor({ usageOf = usual, choices, names = false }: DecodeOptions) {
-    this.seen = new SeenInPassing(usageOf, choices);
+  constructor({ usageOf = usual, choices, names = false, shownInputTokens }: DecodeOptions) {
+    this.seen = new SeenInPassing(usageOf, choices, shownInputTokens);
     this.#usageOf = usageOf;
     this.#names = names;
     this.#isOneChoice = (choices ?? 1) === 1;
@@ -112,7 +112,9 @@ class ReaderInPassing implements PassingReader {
     const { seen } = this;
     const cut = seen.endMarked();
     if (cut !== null) return this.#fails(cut);
-    return seen.allHaveReason() ? nothing : { ...nothing, before: seen.missingReasons(), data: '[DONE]' };
+    const before =
+      (seen.allHaveReason() ? '' : seen.missingReasons()) + (seen.usage === null ? seen.missingUsage() : '');
+    return before === '' ? nothing : { ...nothing, before, data: '[DONE]' };
   }
 }
 
@@ -179,7 +181,10 @@ class SeenInPassing implements PassingFacts {
   /** `characters` when the last choice so far finished. */
   #finishedAt = -1;
 
-  constructor(usageOf: UsageOf, choices: number | undefined) {
+  readonly #shownInputTokens: number | undefined;
+
+  constructor(usageOf: UsageOf, choices: number | undefined, shownInputTokens: number | undefined) {
+    this.#shownInputTokens = shownInputTokens;
     this.#usageOf = usageOf;
     this.#choices = choices;
   }
@@ -225,6 +230,14 @@ class SeenInPassing implements PassingFacts {
         return `data: ${JSON.stringify({ ...head, choices: [end] })}\n\n`;
       })
       .join('');
+  }
+
+  /** A chunk with the counts of this process where the provider gave none, though the caller asked for them. */
+  missingUsage(): string {
+    if (this.#shownInputTokens === undefined) return '';
+    const [prompt_tokens, completion_tokens] = [this.#shownInputTokens, this.outputTokensSeen];
+    const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+    return `data: ${JSON.stringify({ ...this.#last, choices: [], usage })}\n\n`;
   }
 
   /**
@@ -301,7 +314,8 @@ class SeenInPassing implements PassingFacts {
   }
 
   get closing(): string {
-    return !this.ended && this.isComplete() ? doneFrame : '';
+    if (this.ended || !this.isComplete()) return '';
+    return this.usage === null ? this.missingUsage() + doneFrame : doneFrame;
   }
 
   get outputTokensSeen(): number {

@@ -125,7 +125,7 @@ export function clientItem(kind: string, argumentsJson: string, facts: JsonObjec
 
 const itemType = /^(?:shell|local_shell|apply_patch|computer)_call(_output)?$/;
 
-/** The part that an item of such a tool is in a conversation: a call of the assistant's, or a result; null: another item. */
+/** The part of a conversation that an item of such a tool is: a call of the assistant, or its result; null for other items. */
 export function clientPart(item: JsonObject): Extract<NeutralPart, { type: 'tool-call' | 'tool-result' }> | null {
   const type = jsonText(item.type);
   const id = item.call_id ?? item.id;
