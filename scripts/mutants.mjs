@@ -1,14 +1,14 @@
 // `npm run mutants -- N`: changes N random places of `src`, one at a time, in a copy of the last commit, and runs the ten
 // test files that are nearest to each, until one fails. Prints what the tests noticed (killed) and what they did not
-// (survived). A file has 75 seconds. One that fails counts if it fails by itself too, and passes without the change;
-// otherwise it is left out, which is said. Files of `src/processes` are tried by gateways of two processes.
-// `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files whose path holds it. `--notes` first notes which places each
-// test file runs, where that is not noted yet; it takes half an hour. Files that do not run a place are then not asked
-// about it.
+// (survived). A file has 75 seconds, and up to four times as long where others use the machine. One that fails counts if
+// it fails by itself too, and passes without the change; otherwise it is left out, which is said. Files of
+// `src/processes` are tried by gateways of two processes. `--seed=NUMBER` repeats a run, `--in=PATTERN` keeps to files
+// whose path holds it. `--notes` first notes which places each test file runs, where that is not noted yet; it takes half
+// an hour. Files that do not run a place are then not asked about it.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,8 @@ const pattern = option('in', '');
 const testFilesMax = 10;
 /** A mutant may make a file hang, or take all memory: then the file is ended, and has failed. */
 const fileTimeoutMs = 75_000;
+/** Where others use the machine, files take longer: those that had no time would count as if they had noticed nothing. */
+const loadFactorMax = 4;
 /** Test files of one process, whose coverage is that of each of them. */
 const notedTogether = 4;
 const noteTimeoutMs = 300_000;
@@ -151,7 +153,7 @@ async function firstRed(testFiles, environment) {
   }
 }
 
-function started(testFile, environment, { cwd = copy, timeoutMs = fileTimeoutMs } = {}) {
+function started(testFile, environment, { cwd = copy, timeoutMs = Math.round(fileTimeoutMs * loadFactor()) } = {}) {
   const run = spawn(process.execPath, [...testOptions(timeoutMs), testFile], {
     cwd,
     stdio: 'ignore',
@@ -168,6 +170,10 @@ function started(testFile, environment, { cwd = copy, timeoutMs = fileTimeoutMs 
     return status === 0;
   });
   return { group: run.pid, passes };
+}
+
+function loadFactor() {
+  return Math.min(loadFactorMax, Math.max(1, loadavg()[0] / availableParallelism()));
 }
 
 /** Processes that end by themselves write what they ran. */
