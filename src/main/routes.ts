@@ -46,7 +46,7 @@ import { type SigningParts, vendorApiRoutes } from '../http/routes/vendor-apis.t
 import { type OpenedBatches, openBatches } from '../inference/batches/open-batches.ts';
 import { comparison } from '../inference/endpoints/comparison.ts';
 import { openCrawls } from '../inference/families/pages/open-crawls.ts';
-import { createBackgroundRuns } from '../inference/families/responses/background.ts';
+import { openBackgroundRuns } from '../inference/families/responses/background.ts';
 import { createCrawlSink } from '../inference/families/vectors/crawl-sink.ts';
 import { type Metrics, renderSum } from '../observe/metrics.ts';
 import type { Seat } from '../processes/worker-seat.ts';
@@ -66,7 +66,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
-  const background = opened(parts, createBackgroundRuns(services));
+  const background = opened(parts, openBackgroundRuns(services, options.seat?.shareRuns));
   const { web, vectorCalls } = parts.tools;
   const crawls = opened(
     parts,

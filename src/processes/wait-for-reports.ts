@@ -84,3 +84,13 @@ export async function bodiesAt(
   await askAll(links, async (link) => found.push(await link.ask('bodies', requestIds)), bodiesMaxMs);
   return new Map(found.flatMap((bodies) => [...bodies]));
 }
+
+/** Frames of a response that runs in one of the workers. */
+export async function framesAt(
+  links: readonly Link<WorkerOffers>[],
+  run: Parameters<WorkerOffers['framesOfRun']>,
+): Promise<readonly string[]> {
+  const found: (readonly string[])[] = [];
+  await askAll(links, async (link) => found.push(await link.ask('framesOfRun', ...run)), bodiesMaxMs);
+  return found.flat();
+}

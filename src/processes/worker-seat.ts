@@ -6,6 +6,7 @@ import { withBuiltInPlan, writtenPlans } from '../config/schema/schema-plans.ts'
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
+import type { FramesOfRun, ShareRuns } from '../inference/families/responses/background.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
@@ -84,6 +85,8 @@ export interface PrimaryOffers extends BooksOffers {
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Answered when other workers have written the bodies that they keep for operators, or are late. */
   bodiesWritten(): Promise<void>;
+  /** As `ShareRuns` says. */
+  framesOfRun: FramesOfRun;
   keepItems(tenant: string, items: readonly JsonObject[]): void;
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
@@ -97,6 +100,7 @@ export interface WorkerOffers {
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Answers when it has written the bodies that it keeps for operators. */
   bodiesWritten(): Promise<void>;
+  framesOfRun: FramesOfRun;
   /** Brings accounts, keys and what is set up at run time up to the store. */
   lookAgain(): Promise<void>;
   /** Hints that others have learnt of upstreams. */
@@ -156,6 +160,7 @@ export interface Seat {
   bodiesElsewhere: PrimaryOffers['bodies'];
   /** Others wait for `written`; returns how this worker waits for the others'. */
   shareBodyWrites(written: WorkerOffers['bodiesWritten']): PrimaryOffers['bodiesWritten'];
+  shareRuns: ShareRuns;
   /** Items of converted answers, which all workers find. */
   keepItems: PrimaryOffers['keepItems'];
   findItems(...of: Parameters<PrimaryOffers['findItems']>): Promise<ReturnType<PrimaryOffers['findItems']>>;
@@ -244,6 +249,10 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     shareBodyWrites(written) {
       offers.bodiesWritten = written;
       return () => primary.ask('bodiesWritten');
+    },
+    shareRuns(framesOfRun) {
+      offers.framesOfRun = framesOfRun;
+      return (...run) => primary.ask('framesOfRun', ...run);
     },
     keepItems: (tenant, items) => primary.notify('keepItems', tenant, items),
     findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),

@@ -16,7 +16,7 @@ import { StartRefused } from './lifetime.ts';
 import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { Spares } from './spares.ts';
-import { askAll, bodiesAt, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
+import { askAll, bodiesAt, cancelAt, framesAt, Hearing, isLook } from './wait-for-reports.ts';
 import {
   type Given,
   heldPort,
@@ -318,6 +318,7 @@ export class Workers {
       processes: () => this.#pulse.seen(),
       bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
       bodiesWritten: () => askAll(this.#others(number), (other) => other.ask('bodiesWritten'), lookMaxMs),
+      framesOfRun: (...run) => framesAt(this.#others(number), run),
       ...items,
       ...desk,
       ...(desk !== undefined && {

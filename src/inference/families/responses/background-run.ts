@@ -9,6 +9,9 @@ import { cancelledResponse, failedResponse, hasEnded } from './response-states.t
 /** Characters of frames of one response that are kept for those who follow it; beyond it they only learn of its end. */
 const framesCharsMax = 16 * 1024 * 1024;
 
+/** Beyond it the next message has them. */
+const messageCharsMax = 1024 * 1024;
+
 /** Receives a run's frames as they come. */
 export interface Follower {
   frame(text: string): void;
@@ -54,6 +57,15 @@ export class BackgroundRun implements Delivery {
   /** All frames; null: there were too many. */
   get frames(): readonly string[] | null {
     return this.#frames;
+  }
+
+  /** The first frames whose number is above `after`, in one message for another process. */
+  framesBehind(after: number): readonly string[] {
+    const frames = this.#frames ?? [];
+    const from = 1 + frames.findLastIndex((frame) => sequenceOf(frame) >= 0 && sequenceOf(frame) <= after);
+    let to = from;
+    for (let chars = 0; to < frames.length && chars < messageCharsMax; to++) chars += frames[to]?.length ?? 0;
+    return frames.slice(from, to);
   }
 
   onDisconnect(listener: () => void): void {

@@ -25,6 +25,8 @@ export interface BackgroundRuns {
   begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
   /** One that runs in this process. */
   find(tenant: string, id: string): BackgroundRun | null;
+  /** The next frames of one that runs in another process of this server. */
+  framesElsewhere: FramesOfRun;
   /**
    * The response as it is after the cancelling. Throws a FailureError for one that is no background response, or not
    * there (null).
@@ -33,6 +35,11 @@ export interface BackgroundRuns {
   /** Stops all, each kept as failed. */
   close(): Promise<void>;
 }
+
+/** Frames above number `after` of a response, the first ones of those that are there; none: it does not run here. */
+export type FramesOfRun = (tenant: string, id: string, after: number) => Promise<readonly string[]>;
+/** Offers the runs of this process to the other ones of its server, and returns how to ask them. */
+export type ShareRuns = (frames: FramesOfRun) => FramesOfRun;
 
 /** Runs at once in this process, and those that wait, whose bodies are in memory. */
 const runsMax = 64;
@@ -45,7 +52,14 @@ const writeRetryMs = 1_000;
 /** When the server stops; the next process knows of those without an end that they run no more. */
 const stopTriesMax = 3;
 
-export function createBackgroundRuns(services: ResponsesServices): BackgroundRuns {
+/** `share` is absent where this is the only process. */
+export function openBackgroundRuns(services: ResponsesServices, share?: ShareRuns): BackgroundRuns {
+  const runs = createBackgroundRuns(services);
+  const framesHere: FramesOfRun = async (tenant, id, after) => runs.find(tenant, id)?.framesBehind(after) ?? [];
+  return { ...runs, framesElsewhere: share?.(framesHere) ?? (async () => []) };
+}
+
+function createBackgroundRuns(services: ResponsesServices): Omit<BackgroundRuns, 'framesElsewhere'> {
   const { responses, clock, onTrouble } = services;
   const endpoint = responsesEndpoint(services);
   const turns = createTurns({ name: 'Background responses', places: runsMax, waitingMax, waitingBytesMax });

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Delivery, HeaderList } from '../../spine/sink.ts';
+import type { FramesOfRun } from './background.ts';
 import { type BackgroundRun, sequenceOf } from './background-run.ts';
 import { hasEnded } from './response-states.ts';
 import type { StoredResponses } from './stored-responses.ts';
@@ -40,25 +41,36 @@ export function followRun(run: BackgroundRun, client: Delivery, after: number, h
 /** The frame behind which none comes. */
 const endOfResponse = /^event: response\.(?:completed|incomplete|failed|cancelled)\n/;
 
-/** The same of a response that is kept, once it has ended; nothing where it was deleted meanwhile. */
+/**
+ * The same of a response that is kept, or runs in another process: one of another server gives its frames at its end.
+ * Nothing where it was deleted meanwhile.
+ */
 export async function followStored(
   responses: StoredResponses,
+  elsewhere: FramesOfRun,
   { tenant, id }: { tenant: string; id: string },
   client: Delivery,
   after: number,
   headers: HeaderList,
 ): Promise<void> {
   client.start('events', headers);
+  let last = after;
+  const send = (frame: string) => {
+    const sequence = sequenceOf(frame);
+    if (sequence <= last) return;
+    last = sequence;
+    client.chunk(frame);
+  };
   let found = await responses.find(tenant, id);
   while (found !== null && !hasEnded(found.status) && !client.disconnected) {
-    await pause(lookIntervalMs);
+    const frames = await elsewhere(tenant, id, last);
+    for (const frame of frames) send(frame);
+    if (frames.length === 0) await pause(lookIntervalMs);
     found = await responses.find(tenant, id);
   }
-  if (found !== null) {
-    const frames = found.frames()?.split(/(?<=\n\n)/) ?? [lastFrame(found.response, after)];
-    for (const frame of frames) if (sequenceOf(frame) > after) client.chunk(frame);
-  }
-  endCut(client, { id, sequence: after + 1 });
+  for (const frame of found?.frames()?.split(/(?<=\n\n)/) ?? []) send(frame);
+  if (found !== null && found.frames() === null) send(lastFrame(found.response, last));
+  endCut(client, { id, sequence: last + 1 });
   client.end(null);
 }
 
