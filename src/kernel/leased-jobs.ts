@@ -49,7 +49,7 @@ export interface LeasedJobsParts<Job extends { id: string }> {
   onTrouble(message: string): void;
 }
 
-const leaseMs = 30_000;
+export const leaseMs = 30_000;
 /** A job whose store failed is left alone for so long. */
 const retryMs = 10_000;
 /** A job that no secret opens waits for an operator, who may add one. */

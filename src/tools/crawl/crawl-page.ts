@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/backoff.ts';
 import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
+import { leaseMs } from '../../kernel/leased-jobs.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
 import { isPaid } from '../page-reader.ts';
@@ -85,8 +86,8 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   const refused = await meter.page(crawl, page.url, async () => {
     try {
       const worked = await workOn(run, frontier, page);
-      outcome = worked.outcome;
-      return worked;
+      outcome = worked.outcome ?? ((await isTakenOver(run)) ? goOn : null);
+      return worked.outcome === outcome ? worked : { ...worked, end: 'worked' };
     } catch (error) {
       // The store has it as paid, and who reads it again pays nothing: so it has to be paid now.
       troubles.push(error);
@@ -98,6 +99,16 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   if (isPassing(refused)) return null;
   await giveBack(run, page);
   return { next: 'stop', error: `Stopped: ${factsOf(refused, run.clock.wallMs()).message}` };
+}
+
+/**
+ * Whether another process may have the crawl by now. It took this one for dead, and the books may have charged the page,
+ * which so stays paid.
+ */
+async function isTakenOver({ store, lease, crawl, clock, signal, stopping }: CrawlRun): Promise<boolean> {
+  if (stopping.aborted) return false;
+  if (!signal.aborted && (await store.renew(lease, clock.wallMs() + leaseMs))) return false;
+  return (await store.find(crawl.tenant, crawl.id))?.status === 'scraping';
 }
 
 /** How reading it ended, and what of the crawl comes next: null: the page waits again. */
