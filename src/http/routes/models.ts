@@ -50,7 +50,7 @@ function listModels(services: Services, exchange: Exchange): void {
 }
 
 function describeModel(services: Services, exchange: Exchange): Promise<void> | void {
-  // Of no name is the list, with a slash behind its path.
+  // Without a name it is the list, with a slash behind its path.
   if (exchange.params['*'] === '') return listModels(services, exchange);
   if (usesGoogleShape(exchange)) return describeGeminiModel(services, exchange);
   const alias = describedModel(services.snapshots.current, exchange.params['*'] ?? '', callerOf(exchange));
