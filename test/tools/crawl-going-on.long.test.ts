@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/stores.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
@@ -170,57 +171,64 @@ test('F46 a page that waits for the books is paid by the process that takes its 
   assert.deepEqual([status, done, charged, paid], ['completed', 1, 1, 1]);
 });
 
-test('F46 a page of a process that counted as dead, and goes on, is paid once', async (t) => {
-  const store = storeIn(t);
-  const taken = Promise.withResolvers<void>();
-  const isPast = Promise.withResolvers<void>();
-  let putBack = false;
-  const watched: CrawlStore = {
-    ...store,
-    async putBack(...of) {
-      await store.putBack(...of);
-      putBack = true;
-    },
-  };
-  const { meter } = countingMeter();
-  const site = siteReader({ '/': {} }, []);
-  const late: PageReader = {
-    ...site,
-    async read() {
-      taken.resolve();
-      await isPast.promise;
-      return { kind: 'overloaded', message: 'It stood still for a minute.' };
-    },
-  };
-  let paid = 0;
-  // The books charge what a dead process left open, and its end changes nothing any more.
-  const charged: CrawlsParts['meter'] = {
-    ...meter,
-    page(...of) {
-      paid += 1;
-      return meter.page(...of);
-    },
-  };
-  const first = crawlsOver(t, watched, { reader: late, meter: charged });
-  await first.start();
-  const created = await first.create(owner, [`${origin}/`], optionsOf());
-  assert.ok(created !== 'full');
-  await taken.promise;
-  await store.release({ allBut: 'nobody' });
-  const reader: PageReader = {
-    ...site,
-    async read(order) {
-      isPast.resolve();
-      await pause(200);
-      return site.read(order);
-    },
-  };
-  const second = crawlsOver(t, store, { reader, meter: charged });
-  await second.start();
-  const { status, done, charged: counted } = await ended(store, created.id);
-  await Promise.all([first.stop(), second.stop()]);
-  assert.deepEqual([status, done, counted, paid, putBack], ['completed', 1, 1, 1, false]);
-});
+for (const [how, stillMs] of [
+  ['whose crawl another one has', 0],
+  ['whose crawl nobody has taken over', 30_000],
+] as const) {
+  test(`F46 a page of a process that counted as dead and goes on, ${how}, is paid once`, async (t) => {
+    const store = storeIn(t);
+    const taken = Promise.withResolvers<void>();
+    const isPast = Promise.withResolvers<void>();
+    const site = siteReader({ '/': {} }, []);
+    let aheadMs = 0;
+    const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+    let reads = 0;
+    const late: PageReader = {
+      ...site,
+      async read(order) {
+        reads += 1;
+        if (reads > 1) return site.read(order);
+        taken.resolve();
+        await isPast.promise;
+        aheadMs = stillMs;
+        return { kind: 'overloaded', message: 'It stood still for a minute.' };
+      },
+    };
+    let paid = 0;
+    const { meter } = countingMeter();
+    // The books charge what a dead process left open, and its end changes nothing any more.
+    const charging: CrawlsParts['meter'] = {
+      ...meter,
+      page(...of) {
+        paid += 1;
+        return meter.page(...of);
+      },
+    };
+    const first = crawlsOver(t, store, { reader: late, meter: charging, clock });
+    await first.start();
+    const created = await first.create(owner, [`${origin}/`], optionsOf());
+    assert.ok(created !== 'full');
+    await taken.promise;
+    let second: typeof first | null = null;
+    if (stillMs > 0) isPast.resolve();
+    else {
+      await store.release({ allBut: 'nobody' });
+      const reader: PageReader = {
+        ...site,
+        async read(order) {
+          isPast.resolve();
+          await pause(200);
+          return site.read(order);
+        },
+      };
+      second = crawlsOver(t, store, { reader, meter: charging });
+      await second.start();
+    }
+    const { status, done, charged } = await ended(store, created.id);
+    await Promise.all([first.stop(), second?.stop()]);
+    assert.deepEqual([status, done, charged, paid], ['completed', 1, 1, 1]);
+  });
+}
 
 test('a limit of a minute, met by what is written of pages, is waited for', async (t) => {
   let asked = 0;

@@ -75,6 +75,9 @@ async function giveBack({ store, lease, stopping }: CrawlRun, page: TakenPage): 
   }
 }
 
+/** A process that has said nothing for a little longer counts as dead: another one charges what it has open. */
+const aliveMs = 20_000;
+
 /** Null: nothing was done, and nothing paid. */
 async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome | null> {
   const { meter, crawl, signal } = run;
@@ -82,12 +85,17 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   // Paid by the process that died over it.
   if (page.paid) return (await workOn(run, frontier, page)).outcome;
   let outcome: PageOutcome | null = null;
+  /** As of a dead process: then it stays paid. */
+  let mayBeCharged = false;
+  const sinceMs = run.clock.wallMs();
+  const stoodStill = () => run.clock.wallMs() - sinceMs > aliveMs;
   const troubles: unknown[] = [];
   const refused = await meter.page(crawl, page.url, async () => {
     try {
       const worked = await workOn(run, frontier, page);
-      outcome = worked.outcome ?? ((await isTakenOver(run)) ? goOn : null);
-      return worked.outcome === outcome ? worked : { ...worked, end: 'worked' };
+      outcome = worked.outcome;
+      if (outcome === null) mayBeCharged = stoodStill() || (await isTakenOver(run));
+      return mayBeCharged ? { ...worked, end: 'worked' } : worked;
     } catch (error) {
       // The store has it as paid, and who reads it again pays nothing: so it has to be paid now.
       troubles.push(error);
@@ -95,16 +103,17 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
     }
   });
   if (troubles.length > 0) throw troubles[0];
+  if (mayBeCharged || (refused !== null && isPassing(refused) && stoodStill())) {
+    await giveBack(run, { ...page, paid: true });
+    return rest;
+  }
   if (refused === null) return outcome;
   if (isPassing(refused)) return null;
   await giveBack(run, page);
   return { next: 'stop', error: `Stopped: ${factsOf(refused, run.clock.wallMs()).message}` };
 }
 
-/**
- * Whether another process may have the crawl by now. It took this one for dead, and the books may have charged the page,
- * which so stays paid.
- */
+/** Whether another process has the crawl by now, which took this one for dead. */
 async function isTakenOver({ store, lease, crawl, clock, signal, stopping }: CrawlRun): Promise<boolean> {
   if (stopping.aborted) return false;
   if (!signal.aborted && (await store.renew(lease, clock.wallMs() + leaseMs))) return false;
