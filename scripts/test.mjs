@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { ensureWeb } from './build-web.mjs';
 import { checkSources, part, quickTests, someCases } from './check.mjs';
 import { memoryFolder } from './memory-folder.mjs';
+import { sourceStamp } from './source-stamp.mjs';
 import { watchForStuck } from './stuck-tests.mjs';
 import { groupsOf } from './test-groups.mjs';
 import { failedFiles, linesOf, reporters, testEnvironment, testOptions } from './test-options.mjs';
@@ -85,6 +86,8 @@ const inMemory = memoryFolder();
 const environment = {
   ...usual,
   ...(inMemory !== null && { TMPDIR: inMemory }),
+  // For the programs that tests start: each would look at all sources.
+  ...(building !== null && { CULVERT_SOURCES: `${root} ${sourceStamp(root)}` }),
   ...(fuzz && {
     FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
     FC_RUNS: process.env.FC_RUNS ?? '1000',

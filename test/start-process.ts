@@ -55,8 +55,15 @@ export function temporaryFolder(t: Lifetime): string {
 
 /** Environment of every test of the program: nothing of the machine's providers or settings. */
 export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const { PATH = '', HOME = '', NODE_V8_COVERAGE } = process.env;
-  return { PATH, HOME, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }), ...more };
+  const { PATH = '', HOME = '', NODE_V8_COVERAGE, CULVERT_SOURCES } = process.env;
+  return {
+    PATH,
+    HOME,
+    ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }),
+    // `npm test` has looked at the sources once for all programs.
+    ...(CULVERT_SOURCES !== undefined && { CULVERT_SOURCES }),
+    ...more,
+  };
 }
 
 /** Runs `culvert start` as users do; resolves when it listens. Rejects with its output when it ends instead. */

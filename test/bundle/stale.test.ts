@@ -22,8 +22,8 @@ test('a clone runs its bundle for as long as it is what the sources say, and nev
   const { sourceStamp } = (await import(String(new URL('../../scripts/source-stamp.mjs', import.meta.url)))) as {
     sourceStamp(root: string): string;
   };
-  const ran = async () => {
-    const { stdout, stderr } = await runCommand([], { bin: join(clone, 'bin', 'culvert.mjs'), cwd: clone });
+  const ran = async (env: Readonly<Record<string, string>> = {}) => {
+    const { stdout, stderr } = await runCommand([], { bin: join(clone, 'bin', 'culvert.mjs'), cwd: clone, env });
     assert.equal(stderr, '');
     return stdout.trim();
   };
@@ -36,6 +36,10 @@ test('a clone runs its bundle for as long as it is what the sources say, and nev
   assert.equal(await ran(), 'bundle');
   write('src/kernel/clock.test.ts', 'export {};\n');
   assert.equal(await ran(), 'bundle', 'tests are not in it');
+
+  // As its parent saw them: that holds for the same folder alone.
+  assert.equal(await ran({ CULVERT_SOURCES: `${clone} other` }), 'sources');
+  assert.equal(await ran({ CULVERT_SOURCES: `${clone}-other other` }), 'bundle');
 
   const changes: [string, () => void][] = [
     ['a file was edited', () => write('src/kernel/clock.ts', 'export { };\n')],
