@@ -5,16 +5,18 @@ import { pathToFileURL } from 'node:url';
 
 /** Folders whose files start a world of their own, or need too little of the gateway to load it beside others. */
 const inTurn = /^(src|test\/(bundle|deploy|docs|engines|processes|telemetry|vector-conformance))\//;
-/** Marks of a file that measures time, needs programs that take the cores for themselves, or says itself that another in its process disturbs it. */
+/** Marks of a file that measures time, mocks what its whole process uses, needs programs that take the cores for themselves, or says itself that another in its process disturbs it. */
 const wantsPeace =
-  /assertWithin|performance\.now|threadCpuUsage|nothing beside it|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools/;
+  /assertWithin|performance\.now|threadCpuUsage|nothing beside it|\bmock\.(getter|method|module|property|setter|timers)\b|(?<!postgres|redis|chromium|s3|engine|Part)Missing\b|missingTool|setup:test-tools/;
 /** Folders and marks of files that change or measure their whole process. */
 const apart = /^test\/(browser|conformance|gates)\//;
 const wantsAProcess =
-  /\bmock\.|process\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|alone in its process/;
+  /(?<!\.)\bprocess\.(on|once|chdir|env\.\w+ *=(?!=)|env\[|memoryUsage|cpuUsage|getActive)|memoryUsage|eventLoopUtilization|monitorEventLoopDelay|busyness|slowness|alone in its process/;
 /** When to give up, and a clock for something else: what they read says nothing of the machine. */
 const deadlines = /performance\.now\(\) (\+ [\d_]+|< \w+Ms\b)|monotonicMs: \(\) => performance\.now\(\)/g;
-const filesAGroup = 24;
+const filesAGroup = 32;
+/** Those that take turns wait for most of their time, and a group that began late would be the last to end. */
+const turnsAGroup = 24;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;
 
@@ -35,7 +37,7 @@ export function groupsOf(files, root, folder, units, filesMax = filesAGroup) {
   const browsers = files.filter((file) => inBrowser.test(file) && !hasMark(file, root, wantsAProcess, wantsPeace));
   const waiting = [
     ...split('browsers', browsers, filesMax, { first: ['test/browser/open-page.ts'] }),
-    ...split('in-turn', sharing.filter(takesTurns), filesMax),
+    ...split('in-turn', sharing.filter(takesTurns), Math.min(filesMax, turnsAGroup)),
   ];
   const working = [
     ...split('suites', beside, filesMax, { atOnce: filesAtOnce }),
