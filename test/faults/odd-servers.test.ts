@@ -25,7 +25,7 @@ const answer = (head: string, body: string | Buffer, more = 0) =>
 const ok = (head: string, body: string | Buffer) => answer(`200 OK\r\n${head}`, body);
 
 /** Answers by the first step of the path; `closes`: the connection ends behind it. */
-const servers: Record<string, { say(streamed: boolean): string; end?: 'closes' | 'resets' }> = {
+const servers: Record<string, { say(streamed: boolean): string; cutAt?: number; end?: 'closes' | 'resets' }> = {
   bom: { say: (streamed) => ok(typeOf(streamed), `\ufeff${streamed ? events : completion}`) },
   capitals: { say: (streamed) => ok(typeOf(streamed).toUpperCase(), streamed ? events : completion) },
   charset: { say: (streamed) => ok(`${typeOf(streamed)}\r\nContent-Encoding: utf-8`, streamed ? events : completion) },
@@ -35,10 +35,9 @@ const servers: Record<string, { say(streamed: boolean): string; end?: 'closes' |
   whole: { say: (streamed) => ok(typeOf(streamed), completion) },
   'whole-text': { say: () => ok('Content-Type: text/plain', completion) },
   'json-event': { say: (streamed) => ok('Content-Type: text/event-stream', streamed ? events : completion) },
-  continued: {
-    say: (streamed) =>
-      `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2)}${ok(typeOf(streamed), streamed ? events : completion)}`,
-  },
+  continued: { say: continued },
+  ...Object.fromEntries([5, 12, 20, 25, 30, 52].map((cutAt) => [`continued-${cutAt}`, { say: continued, cutAt }])),
+  'cut-5': { say: (streamed) => ok(typeOf(streamed), streamed ? events : completion), cutAt: 5 },
   hinted: {
     say: (streamed) =>
       `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${ok(typeOf(streamed), streamed ? events : completion)}`,
@@ -72,6 +71,10 @@ function typeOf(streamed: boolean): string {
   return `Content-Type: ${streamed ? 'text/event-stream' : 'application/json'}`;
 }
 
+function continued(streamed: boolean): string {
+  return `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2)}${ok(typeOf(streamed), streamed ? events : completion)}`;
+}
+
 const requests: string[] = [];
 const context = { after } as TestContext;
 
@@ -81,7 +84,14 @@ const url = await listen(context, (socket) =>
     const server = servers[name];
     if (server === undefined) return void socket.write(answer('404 Not Found', ''));
     requests.push(name);
-    socket.write(server.say(body.includes('"stream":true')), 'latin1', () => {
+    const { cutAt = 0 } = server;
+    const bytes = server.say(body.includes('"stream":true'));
+    if (cutAt > 0) {
+      socket.setNoDelay(true);
+      socket.write(bytes.slice(0, cutAt), 'latin1');
+      return void setTimeout(() => socket.write(bytes.slice(cutAt), 'latin1'), 20);
+    }
+    socket.write(bytes, 'latin1', () => {
       if (server.end === 'closes') socket.end();
       // Behind the bytes, or they would be lost.
       if (server.end === 'resets') setTimeout(() => socket.resetAndDestroy(), 30);
@@ -118,6 +128,8 @@ for (const name of [
   'whole-text',
   'json-event',
   'continued',
+  ...[5, 12, 20, 25, 30, 52].map((at) => `continued-${at}`),
+  'cut-5',
   'hinted',
   'headed',
   'deflated',

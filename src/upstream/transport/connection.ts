@@ -61,6 +61,8 @@ export class Connection {
   private work: 'idle' | 'waiting' | 'asked' = 'waiting';
   private protocol: 'http/1.1' | 'h2' = 'http/1.1';
   private awaitsHead = false;
+  /** Bytes of a `100 Continue`, or that may become one, whose end has not come. */
+  private continuing: Buffer | null = null;
   /** Exchanges on it. */
   private streams = 0;
   /** The most that the peer has been seen to accept at once. */
@@ -81,7 +83,9 @@ export class Connection {
             joinWrites(socket);
             readAtOnce(socket, (chunk) => {
               if (this.work !== 'asked') return this.refuseUnasked(socket, chunk);
-              return this.awaitsHead && chunk[9] === oneDigit ? pastContinue(chunk) : chunk;
+              if (!this.awaitsHead) return chunk;
+              const isWhole = chunk.length > 9 && this.continuing === null;
+              return isWhole && chunk[9] !== oneDigit ? chunk : this.pastContinue(chunk);
             });
           }
           connected(null, socket);
@@ -152,6 +156,7 @@ export class Connection {
   written(): void {
     this.work = 'asked';
     this.awaitsHead = true;
+    this.continuing = null;
   }
 
   /** The answer of an exchange has begun. */
@@ -214,6 +219,22 @@ export class Connection {
     if (this.streams === 0) this.destroy();
   }
 
+  /** The rest behind a `100 Continue`, for which undici would close; a client must read it unasked (RFC 9110 §15.2). */
+  private pastContinue(chunk: Buffer): Buffer {
+    let bytes = this.continuing === null ? chunk : Buffer.concat([this.continuing, chunk]);
+    this.continuing = null;
+    while (continueStart.startsWith(bytes.toString('latin1', 0, continueStart.length))) {
+      const end = bytes.indexOf('\r\n\r\n');
+      if (end < 0 && bytes.length > continueBytesMax) break;
+      if (end < 0) {
+        this.continuing = Buffer.from(bytes);
+        return Buffer.alloc(0);
+      }
+      bytes = bytes.subarray(end + 4);
+    }
+    return bytes;
+  }
+
   /** Bytes that come without a request are not an answer. */
   private refuseUnasked(socket: Socket, bytes: Buffer): null {
     if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.keeper.distrust();
@@ -222,11 +243,9 @@ export class Connection {
   }
 }
 
-/** The rest behind a `100 Continue`, for which undici would close; a client must read it unasked (RFC 9110 §15.2). */
-function pastContinue(bytes: Buffer): Buffer {
-  const end = bytes.toString('latin1', 0, 13) === 'HTTP/1.1 100 ' ? bytes.indexOf('\r\n\r\n') : -1;
-  return end < 0 ? bytes : pastContinue(bytes.subarray(end + 4));
-}
+const continueStart = 'HTTP/1.1 100 ';
+/** A longer head is none of a `100 Continue`. */
+const continueBytesMax = 8_192;
 
 /** First character of every status below 200. */
 const oneDigit = 0x31;
