@@ -7,7 +7,7 @@ import { lookAtProvider } from '../../src/inference/models/live-look.ts';
 import { createTransport } from '../../src/upstream/transport/send.ts';
 import { listening } from '../listening.ts';
 
-const pathOfKey: Record<string, string> = { openrouter: '/v1/key', vercel: '/v1/credits' };
+const pathOfKey: Record<string, string> = { openrouter: '/v1/key', vercel: '/v1/credits', deepinfra: '/v1/me' };
 
 for (const [type, path] of Object.entries(pathOfKey)) {
   test(`${type}: its list is for everybody, and a wrong key is found all the same`, async (t) => {
@@ -29,5 +29,20 @@ for (const [type, path] of Object.entries(pathOfKey)) {
     };
     assert.deepEqual(await verdictOf('right'), ['ok', '']);
     assert.deepEqual(await verdictOf('wrong'), ['bad credential', `${type} answered 401 to its key: No such key.`]);
+  });
+}
+
+for (const type of ['nvidia', 'huggingface', 'chutes', 'sambanova']) {
+  test(`${type}: no free call needs the key, and the test says so`, async (t) => {
+    const server = createServer((_, response) => response.end(JSON.stringify({ data: [{ id: 'vendor/model' }] })));
+    const transport = createTransport();
+    t.after(() => transport.destroy());
+    const baseUrl = `${await listening(t, server)}/v1`;
+    const provider = providerTypes.get(type)!;
+    const made = createConnection({ name: type, provider, baseUrl, secrets: ['any'], headers: {}, apiVersion: null });
+    assert.ok(made.ok);
+    const [look] = await lookAtProvider(transport, made.connection);
+    assert.equal(look?.verdict, 'ok');
+    assert.match(look.message, /the key was not tested/);
   });
 }

@@ -31,6 +31,9 @@ test('each service’s endpoints stand where its documentation says', () => {
     rerank: '/api/v1/rerank',
     fim: '/api/v1/completions',
   });
+  assert.deepEqual(pathsOf('dashscope', null), { rerank: '/compatible-api/v1/reranks' });
+  const china = 'https://dashscope.aliyuncs.com/compatible-mode/v1';
+  assert.deepEqual(pathsOf('dashscope', china), { rerank: '/compatible-api/v1/reranks' });
   assert.deepEqual(pathsOf('anthropic', null), {});
 });
 

@@ -226,8 +226,11 @@ export interface ProviderPaths {
   mayRefuseModels?: true;
   /** Further lists, below the base URL. */
   moreModels?: readonly string[];
-  /** Below the base URL: says who a key is. Where the list is for everybody, this alone tells a wrong one. */
-  key?: string;
+  /**
+   * Says who a key is. Where the list is for everybody, this alone tells a wrong one; null: no free call of such a service
+   * does.
+   */
+  key?: PathAt | null;
   /** From the origin, for a list that is not below the base URL; takes precedence over `models`. */
   originModels?: string;
 }

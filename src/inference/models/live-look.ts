@@ -3,7 +3,7 @@ import type { CredentialHeaders } from '../../formats/providers/credential-heade
 import { type Discovery, discoverModels } from '../../formats/providers/discover.ts';
 import { encodeGet } from '../../formats/providers/encode.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
-import type { ProviderConnection } from '../../formats/providers/provider-connection.ts';
+import { type ProviderConnection, pathOf } from '../../formats/providers/provider-connection.ts';
 import { scrub } from '../../formats/providers/scrub.ts';
 import { getJson } from '../../upstream/transport/get-json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
@@ -15,7 +15,7 @@ export interface LiveLook {
   /** `provider#0`… */
   credential: string;
   verdict: 'ok' | 'not listed' | 'bad credential' | 'unreachable' | 'failed';
-  /** The provider's message without secrets; '' when all is well. */
+  /** The provider's message without secrets; '' when all is well. Of an `ok`, that the key was not tested. */
   message: string;
   models: number;
   listed: readonly DiscoveredModel[];
@@ -49,9 +49,12 @@ async function lookAt(
     provider: connection.name,
     credential,
     ...judged(refused ?? found, unreachable),
+    ...(found.ok && connection.provider.paths.key === null && { message: unproven }),
     ms: Math.round(performance.now() - startedMs),
   };
 }
+
+const unproven = 'Everybody may read its list of models, so the key was not tested.';
 
 /** The answer to this key of a provider whose list is public; null when it accepts it, or cannot be asked. */
 async function refusalOf(
@@ -61,8 +64,8 @@ async function refusalOf(
 ): Promise<Discovery | null> {
   const { name, basePath, provider } = connection;
   const { key } = provider.paths;
-  if (key === undefined) return null;
-  const address = encodeGet(connection, basePath + key, headers);
+  if (key == null) return null;
+  const address = encodeGet(connection, pathOf(key, basePath), headers);
   const answer = await getJson(transport, address, lookTimeoutMs).catch(() => null);
   if (answer?.status !== 401 && answer?.status !== 403) return null;
   const detail = readError(answer.body)?.message;

@@ -5,14 +5,14 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { VoiceFacts } from './voices.ts';
 
 /** The formats in which upstreams are asked to speak. */
-export type SpeechDialectId = 'openai' | 'gemini' | 'elevenlabs' | 'deepgram' | 'cartesia' | 'fish';
+export type SpeechDialectId = 'openai' | 'gemini' | 'elevenlabs' | 'deepgram' | 'cartesia' | 'fish' | 'mistral';
 
 /** One of them. Pure: no I/O, no clock. */
 export interface SpeechDialect {
   id: SpeechDialectId;
   encode(order: SpeechOrder): EncodedSpeech;
-  /** `bytes`: the body is the sound; `gemini`: it is base64 inside JSON or events of it. */
-  answer: 'bytes' | 'gemini';
+  /** `bytes`: the body is the sound; otherwise it is base64 inside JSON of that vendor, or events of it. */
+  answer: 'bytes' | 'gemini' | 'mistral';
 }
 
 /** Contents of an event, or of a whole answer. */

@@ -4,6 +4,7 @@ import { elevenLabsSpeech } from './elevenlabs.ts';
 import { fishSpeech } from './fish.ts';
 import type { SpeechDialect, SpeechDialectId } from './format.ts';
 import { geminiSpeech } from './gemini.ts';
+import { mistralSpeech } from './mistral.ts';
 import { openAiSpeech } from './openai.ts';
 
 /** Every format in which upstreams are asked to speak. */
@@ -14,4 +15,5 @@ export const speechDialects: Readonly<Record<SpeechDialectId, SpeechDialect>> = 
   deepgram: deepgramSpeech,
   cartesia: cartesiaSpeech,
   fish: fishSpeech,
+  mistral: mistralSpeech,
 };

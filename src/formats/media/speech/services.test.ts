@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AudioFormat, SpeechRequest } from '../../neutral/speech.ts';
+import { providerTypes } from '../../providers/catalog.ts';
 import type { SpeechDialectId, SpeechFacts } from './format.ts';
 import { readGeminiSound } from './gemini.ts';
 import { speechDialects } from './index.ts';
+import { readMistralSound } from './mistral.ts';
 import { readOpenAiSound } from './openai.ts';
 import { readSpeechRequest, tooLong } from './read-request.ts';
 import { findVoice, kokoroVoices, sameStandardVoices, unknownVoices, type VoiceFacts, voicesOf } from './voices.ts';
@@ -348,4 +350,27 @@ test('speech is read with its characters, the kind of its voice, and what was le
   assert.equal(read({ stream_format: 'sse' }).delivery, 'events');
   assert.equal(read({ instructions: '' }).instructions, null);
   assert.deepEqual([tooLong({ characters: 5 }, 5), tooLong({ characters: 6 }, 5)?.kind], [null, 'invalid-request']);
+});
+
+test('Mistral names its voice by id, and has the sound in base64 in one object', () => {
+  const { path, body } = sent('mistral', { voice: 'gb_jane_neutral' });
+  assert.deepEqual(
+    [path, body],
+    ['/say', { model: 'm', input: 'Hello', voice_id: 'gb_jane_neutral', response_format: 'mp3' }],
+  );
+  const sound = readMistralSound({ audio_data: Buffer.from('ID3').toString('base64') });
+  assert.deepEqual(sound, { sound: Buffer.from('ID3'), rateHz: null, finish: 'done', usage: null });
+  for (const wrong of [{}, { audio_data: '' }, [], null])
+    assert.equal((readMistralSound(wrong) as { class?: string }).class, 'malformed');
+});
+
+test('voices of hosts of open models have the names that their models know', () => {
+  const voiceAt = (type: string, model: string, voice: string) => {
+    const facts = voicesOf(providerTypes.get(type)!.speech!.voices, model);
+    return findVoice(voice, facts, { mapped: undefined, listed: [] })?.name;
+  };
+  assert.equal(voiceAt('siliconflow', 'FunAudioLLM/CosyVoice2-0.5B', 'alloy'), 'FunAudioLLM/CosyVoice2-0.5B:anna');
+  assert.equal(voiceAt('siliconflow', 'FunAudioLLM/CosyVoice2-0.5B', 'speech:mine:x'), 'speech:mine:x');
+  assert.equal(voiceAt('deepinfra', 'hexgrad/Kokoro-82M', 'af_bella'), 'af_bella');
+  assert.equal(voiceAt('mistral', 'voxtral-mini-tts-3-0', 'onyx'), 'en_paul_neutral');
 });

@@ -15,6 +15,8 @@ export const dashscope = openAiLike({
   envKey: 'DASHSCOPE_API_KEY',
   // https://www.alibabacloud.com/help/en/model-studio/text-embedding-synchronous-api
   embeds: { ...openAiEmbeddings, batch: 10, dimensions: /text-embedding-v[3-9]/ },
+  // https://www.alibabacloud.com/help/en/model-studio/text-rerank-api: qwen3-rerank, in Cohere's form.
+  forwards: { rerank: { fromOrigin: '/compatible-api/v1/reranks' } },
   quirks: {
     systemFirst: true,
     history: withSystemForDeveloper,

@@ -1,5 +1,6 @@
+import { kokoroVoices, unknownVoices } from '../../media/speech/voices.ts';
 import { newImagesLikeOpenAi } from '../image-models.ts';
-import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from '../openai-like.ts';
 import { withCost } from '../reported-cost.ts';
 
 /** https://deepinfra.com/docs/openai_api: usage ends every stream, unasked. */
@@ -11,6 +12,16 @@ export const deepinfra = openAiLike({
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   images: newImagesLikeOpenAi,
+  // https://docs.deepinfra.com/api-reference/audio/openai-audio-speech and openai-audio-transcriptions
+  speech: {
+    ...openAiSpeech,
+    outputs: ['mp3', 'wav', 'opus', 'flac', 'pcm'],
+    voices: [{ ...kokoroVoices, models: /kokoro/ }, unknownVoices],
+    instructions: 'not taken',
+  },
+  transcription: openAiTranscription,
+  // Its list of models is for everybody.
+  paths: { key: { fromOrigin: '/v1/me' } },
   usageOf: withCost(({ estimated_cost: cost }) => cost),
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
 });

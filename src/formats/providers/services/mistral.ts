@@ -20,6 +20,9 @@ const fimMembers = () => ({
   rename: { seed: 'random_seed' },
 });
 
+const [jane, paul] = ['gb_jane_neutral', 'en_paul_neutral'];
+const mistralVoices = { alloy: jane, nova: jane, shimmer: jane, echo: paul, fable: paul, onyx: paul };
+
 const history = inTurn(
   withSystemForDeveloper,
   withAnswerMembers('prefix', 'thinking'),
@@ -60,6 +63,15 @@ export const mistral = openAiLike({
     diarizes: /^voxtral/,
     diarizeField: 'diarize',
     omit: ['response_format', 'prompt', 'include[]'],
+  },
+  // https://docs.mistral.ai/studio/audio/text-to-speech. Its PCM has floats for samples: a wav says so itself.
+  speech: {
+    format: 'mistral',
+    path: '/audio/speech',
+    outputs: ['mp3', 'wav', 'opus', 'flac'],
+    voices: [{ names: [jane, paul], others: 'any', standard: mistralVoices }],
+    speed: 'not taken',
+    instructions: 'not taken',
   },
   // https://docs.mistral.ai/capabilities/reasoning
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),

@@ -8,6 +8,7 @@ export const nvidia = openAiLike({
   title: 'NVIDIA NIM',
   baseUrl: 'https://integrate.api.nvidia.com/v1',
   envKey: 'NVIDIA_API_KEY',
+  paths: { key: null },
   forwards: { completions: '/completions' },
   embeds: {
     ...openAiEmbeddings,

@@ -1,5 +1,21 @@
-import { type OpenAiLikeFacts, openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
+import { unknownVoices, type VoiceFacts } from '../../media/speech/voices.ts';
+import {
+  type OpenAiLikeFacts,
+  openAiEmbeddings,
+  openAiLike,
+  openAiSpeech,
+  openAiTranscription,
+} from '../openai-like.ts';
 import type { Provider } from '../provider.ts';
+
+/** The voices of one of SiliconFlow's models. */
+function voicesAt(model: string, models: RegExp): VoiceFacts {
+  const at = (name: string) => `${model}:${name}`;
+  const names = ['alex', 'anna', 'bella', 'benjamin', 'charles', 'claire', 'david', 'diana'].map(at);
+  const [alloy, echo, fable] = [at('anna'), at('alex'), at('charles')];
+  const standard = { alloy, echo, fable, onyx: at('benjamin'), nova: at('bella'), shimmer: at('claire') };
+  return { models, names, others: 'any', standard };
+}
 
 /** Services that answer in OpenAI's format with models of many makers, in the order of the catalog. */
 const facts: readonly OpenAiLikeFacts[] = [
@@ -14,6 +30,24 @@ const facts: readonly OpenAiLikeFacts[] = [
     paths: { responses: null },
     forwards: { rerank: '/rerank' },
     embeds: { ...openAiEmbeddings, batch: 32, dimensions: 'asked' },
+    // https://docs.siliconflow.com/en/api-reference/audio/create-speech and create-audio-transcriptions: voices are named
+    // with their model, and a transcript is a text alone.
+    speech: {
+      ...openAiSpeech,
+      outputs: ['mp3', 'wav', 'opus'],
+      voices: [
+        voicesAt('FunAudioLLM/CosyVoice2-0.5B', /cosyvoice2/),
+        voicesAt('fishaudio/fish-speech-1.5', /fish-speech-1\.5/),
+        unknownVoices,
+      ],
+      instructions: 'not taken',
+    },
+    transcription: {
+      ...openAiTranscription,
+      paths: { transcribe: '/audio/transcriptions', translate: null },
+      timestamps: 'none',
+      omit: ['response_format', 'language', 'prompt', 'temperature', 'include[]'],
+    },
     quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   },
   // https://docs.baseten.co/reference/inference-api/chat-completions: Model APIs. A deployment has a separate address.
@@ -53,6 +87,7 @@ const facts: readonly OpenAiLikeFacts[] = [
       // Text Generation Inference.
       /`inputs`.{0,40}must (?:be <=|have less than) (?<most>\d+)(?: tokens)?\. Given: (?<sent>\d+)/i,
     ],
+    paths: { key: null },
     quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   },
   // https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility: the account is in the base URL,
@@ -163,6 +198,7 @@ const facts: readonly OpenAiLikeFacts[] = [
     title: 'Chutes',
     baseUrl: 'https://llm.chutes.ai/v1',
     envKey: 'CHUTES_API_KEY',
+    paths: { key: null },
     quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   },
   // https://docs.inceptionlabs.ai: Mercury, which writes all of an answer at once; OpenAI's format.

@@ -9,6 +9,7 @@ export const sambanova = openAiLike({
   title: 'SambaNova',
   baseUrl: 'https://api.sambanova.ai/v1',
   envKey: 'SAMBANOVA_API_KEY',
+  paths: { key: null },
   embeds: openAiEmbeddings,
   transcription: openAiTranscription,
 });

@@ -19,7 +19,7 @@ import type { Endpoint, Plan } from '../../spine/endpoint.ts';
 import type { Job, PreparedBody } from '../../spine/job.ts';
 import { plainQuery } from '../../spine/plain-request.ts';
 import { readableBody } from '../../spine/readable-input.ts';
-import { readGeminiAnswer, readOpenAiAnswer, type SoundReader } from './read-sound.ts';
+import { readBase64Answer, readOpenAiAnswer, type SoundReader } from './read-sound.ts';
 import type { SpeechServices } from './services.ts';
 import { type SoundForm, SpeechAnswer } from './speech-answer.ts';
 import { readSpeech, type SpeechBody } from './speech-body.ts';
@@ -180,10 +180,8 @@ class SpeechTrial implements Trial {
     });
     const { attempt } = answer;
     const { body, losses } = prepared(job, run.request, plan, source, attempt.target, (contentType) => {
-      reader =
-        speechDialects[facts.format].answer === 'gemini'
-          ? readGeminiAnswer(contentType)
-          : readOpenAiAnswer(contentType, plan.ask);
+      const of = speechDialects[facts.format].answer;
+      reader = of === 'bytes' ? readOpenAiAnswer(contentType, plan.ask) : readBase64Answer(of, contentType, plan.ask);
       speechAnswer.open(requested);
       return reader;
     });

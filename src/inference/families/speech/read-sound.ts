@@ -1,6 +1,7 @@
 import { errorInside } from '../../../formats/dialects/forwarded/read-whole.ts';
 import type { SoundEvent } from '../../../formats/media/speech/format.ts';
 import { readGeminiSound } from '../../../formats/media/speech/gemini.ts';
+import { readMistralSound } from '../../../formats/media/speech/mistral.ts';
 import { readOpenAiSound } from '../../../formats/media/speech/openai.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { AudioFormat } from '../../../formats/neutral/speech.ts';
@@ -117,8 +118,9 @@ function formatOf(start: Buffer, requested: AudioFormat): AudioFormat | null {
   return (second & 0x06) === 0 ? 'aac' : 'mp3';
 }
 
-/** For Gemini's answer: PCM in base64, in events or in one object. */
-export function readGeminiAnswer(contentType: string): SoundReader {
+/** For an answer with the sound in base64: Gemini's PCM in events or one object, Mistral's in one object. */
+export function readBase64Answer(of: 'gemini' | 'mistral', contentType: string, requested: AudioFormat): SoundReader {
+  if (of === 'mistral') return new SoundEvents('whole', requested, readMistralSound);
   return new SoundEvents(contentType.startsWith('text/event-stream') ? 'events' : 'whole', 'pcm', readGeminiSound);
 }
 
