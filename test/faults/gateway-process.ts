@@ -40,7 +40,8 @@ export async function startGatewayProcess(
   const file = join(folder, 'culvert.yaml');
   const isEmbedded = (config.storage as { database?: string } | undefined)?.database === undefined;
   const processes = isEmbedded ? testProcesses : 1;
-  const server: { processes: number } = { processes, ...(config.server as object) };
+  // One is the default, which versions of before that key do not know.
+  const server = { ...(processes > 1 && { processes }), ...(config.server as object) };
   // A suite that names their number looks at their start itself.
   const readyPath = Object.hasOwn(config.server ?? {}, 'processes') || processes === 1 ? '/healthz' : '/readyz';
   writeFileSync(
