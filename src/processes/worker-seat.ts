@@ -6,11 +6,11 @@ import { withBuiltInPlan, writtenPlans } from '../config/schema/schema-plans.ts'
 import type { Config } from '../config/schema.ts';
 import type { ItemReference } from '../formats/dialects/dialect.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
-import type { FramesOfRun, ShareRuns } from '../inference/families/responses/background.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import type { ShareCalls } from '../kernel/sharing/running-calls.ts';
+import type { FramesOfRun, ShareRuns } from '../kernel/sharing/shared-runs.ts';
 import type { ShortTexts } from '../kernel/sharing/short-texts.ts';
 import { createLink, type Link } from '../kernel/threads/link.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
@@ -85,7 +85,7 @@ export interface PrimaryOffers extends BooksOffers {
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Answered when other workers have written the bodies that they keep for operators, or are late. */
   bodiesWritten(): Promise<void>;
-  /** As `ShareRuns` says. */
+  /** Frames of a response that runs in another worker. */
   framesOfRun: FramesOfRun;
   keepItems(tenant: string, items: readonly JsonObject[]): void;
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;

@@ -85,7 +85,7 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   // Paid by the process that died over it.
   if (page.paid) return (await workOn(run, frontier, page)).outcome;
   let outcome: PageOutcome | null = null;
-  /** As of a dead process: then it stays paid. */
+  /** Whether another process may have charged it, as one of a dead process: then it stays paid. */
   let mayBeCharged = false;
   const sinceMs = run.clock.wallMs();
   const stoodStill = () => run.clock.wallMs() - sinceMs > aliveMs;

@@ -3,6 +3,7 @@ import { responseObject } from '../../../formats/dialects/openai-responses/respo
 import { every } from '../../../kernel/every.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
+import type { FramesOfRun, ShareRuns } from '../../../kernel/sharing/shared-runs.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
@@ -35,11 +36,6 @@ export interface BackgroundRuns {
   /** Stops all, each kept as failed. */
   close(): Promise<void>;
 }
-
-/** Frames above number `after` of a response, the first ones of those that are there; none: it does not run here. */
-export type FramesOfRun = (tenant: string, id: string, after: number) => Promise<readonly string[]>;
-/** Offers the runs of this process to the other ones of its server, and returns how to ask them. */
-export type ShareRuns = (frames: FramesOfRun) => FramesOfRun;
 
 /** Runs at once in this process, and those that wait, whose bodies are in memory. */
 const runsMax = 64;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
+import type { FramesOfRun } from '../../../kernel/sharing/shared-runs.ts';
 import type { Delivery, HeaderList } from '../../spine/sink.ts';
-import type { FramesOfRun } from './background.ts';
 import { type BackgroundRun, sequenceOf } from './background-run.ts';
 import { hasEnded } from './response-states.ts';
 import type { StoredResponses } from './stored-responses.ts';
