@@ -15,7 +15,7 @@ const wantsAProcess =
 /** When to give up, and a clock for something else: what they read says nothing of the machine. */
 const deadlines = /performance\.now\(\) (\+ [\d_]+|< \w+Ms\b)|monotonicMs: \(\) => performance\.now\(\)/g;
 const filesAGroup = 32;
-/** Those that take turns wait for most of their time, and a group that began late would be the last to end. */
+/** Fewer files where they take turns: these wait for most of their time, and a group that began late would end last. */
 const turnsAGroup = 24;
 /** Tests wait for half of their time: meanwhile another file's go on. */
 const filesAtOnce = 2;

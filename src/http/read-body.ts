@@ -41,13 +41,16 @@ export function createBodyRoom(
   return createRoom('request bodies', bounds, elsewhere);
 }
 
+/** Null: the caller left while sending. */
+type CameBody = Promise<Buffer | Failure | null>;
+
 /**
  * The whole request body, of any content type, counted in the room for bodies as its bytes come. It may be packed, as Codex
  * packs it: both what comes and what is in it are held to `limitBytes` and counted. A Failure for an encoding that nobody
  * here reads (415), more than `limitBytes` (413), one that comes too slowly (408, `BodyPace`) or that there is no room for
  * (503: the rest is read and dropped, so that the caller gets the answer); null when the caller left while sending.
  */
-export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
+export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): CameBody {
   if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
   const { 'content-encoding': encoding = '' } = exchange.request.headers;
   const packing = encodingOf(encoding);
@@ -58,11 +61,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
 }
 
 /** The same as `readBody`, for JSON: another content type is a Failure, too (415). */
-export function readJsonBody(
-  exchange: Exchange,
-  limitBytes: number,
-  place?: BodyPlace,
-): Promise<Buffer | Failure | null> {
+export function readJsonBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): CameBody {
   if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
   const { 'content-type': type, 'content-encoding': encoding } = exchange.request.headers;
   const refused = type === 'application/json' ? null : wrongMediaType(type);
@@ -109,12 +108,7 @@ async function readPacked(
   return parts.whole();
 }
 
-function readAsItComes(
-  exchange: Exchange,
-  limitBytes: number,
-  place?: BodyPlace,
-  type?: 'json',
-): Promise<Buffer | Failure | null> {
+function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace, type?: 'json'): CameBody {
   const { request, response } = exchange;
   const { 'content-length': declared, expect } = request.headers;
   const declaredBytes = declared === undefined ? null : Number(declared);

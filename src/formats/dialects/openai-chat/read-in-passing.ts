@@ -112,8 +112,8 @@ class ReaderInPassing implements PassingReader {
     const { seen } = this;
     const cut = seen.endMarked();
     if (cut !== null) return this.#fails(cut);
-    const before =
-      (seen.allHaveReason() ? '' : seen.missingReasons()) + (seen.usage === null ? seen.missingUsage() : '');
+    const lacksUsage = seen.usage === null && seen.shownInputTokens !== undefined;
+    const before = (seen.allHaveReason() ? '' : seen.missingReasons()) + (lacksUsage ? seen.missingUsage() : '');
     return before === '' ? nothing : { ...nothing, before, data: '[DONE]' };
   }
 }
@@ -181,10 +181,11 @@ class SeenInPassing implements PassingFacts {
   /** `characters` when the last choice so far finished. */
   #finishedAt = -1;
 
-  readonly #shownInputTokens: number | undefined;
+  /** Estimate of the input, where the caller asked for usage. */
+  readonly shownInputTokens: number | undefined;
 
   constructor(usageOf: UsageOf, choices: number | undefined, shownInputTokens: number | undefined) {
-    this.#shownInputTokens = shownInputTokens;
+    this.shownInputTokens = shownInputTokens;
     this.#usageOf = usageOf;
     this.#choices = choices;
   }
@@ -234,8 +235,8 @@ class SeenInPassing implements PassingFacts {
 
   /** A chunk with the counts of this process where the provider gave none, though the caller asked for them. */
   missingUsage(): string {
-    if (this.#shownInputTokens === undefined) return '';
-    const [prompt_tokens, completion_tokens] = [this.#shownInputTokens, this.outputTokensSeen];
+    if (this.shownInputTokens === undefined) return '';
+    const [prompt_tokens, completion_tokens] = [this.shownInputTokens, this.outputTokensSeen];
     const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
     return `data: ${JSON.stringify({ ...this.#last, choices: [], usage })}\n\n`;
   }

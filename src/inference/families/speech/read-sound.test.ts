@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AudioFormat } from '../../../formats/neutral/speech.ts';
-import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
+import { readBase64Answer, readSoundBytes, type SoundReader } from './read-sound.ts';
 
 const rest = Buffer.alloc(300, 0x91);
 const begin = (bytes: string) => Buffer.concat([Buffer.from(bytes, 'latin1'), rest]);
@@ -63,7 +63,7 @@ test('Gemini’s events are heard as the pcm in them, however they are cut', () 
   const events = [geminiEvent(pcm.subarray(0, 500)), geminiEvent(pcm.subarray(500), { finishReason: 'STOP' })];
   const bytes = Buffer.from(events.map((event) => `data: ${event}\r\n\r\n`).join(''));
   for (const pieceBytes of [1, 13, 1_000_000]) {
-    const { sound, fault, came } = read(readGeminiAnswer('text/event-stream'), bytes, pieceBytes);
+    const { sound, fault, came } = read(readBase64Answer('gemini', 'text/event-stream', 'pcm'), bytes, pieceBytes);
     assert.deepEqual([sound, fault, came], [pcm, null, { format: 'pcm', rateHz: 16_000 }]);
   }
 });
@@ -77,6 +77,6 @@ for (const [what, contentType, body, wanted] of [
   ['a refused text', 'application/json', '{"promptFeedback":{"blockReason":"SAFETY"}}', 'filtered'],
 ] as const) {
   test(`an answer of Gemini's with ${what} is ${wanted}`, () => {
-    assert.equal(read(readGeminiAnswer(contentType), Buffer.from(body), 1_000).fault, wanted);
+    assert.equal(read(readBase64Answer('gemini', contentType, 'pcm'), Buffer.from(body), 1_000).fault, wanted);
   });
 }
