@@ -103,7 +103,8 @@ export function predictedPicturesOf(written: JsonObject, model: string): MediaRe
   }
   const { size, unsaid } = sizeOf({ aspectRatio, imageSize: sampleImageSize });
   const output = isObject(outputOptions) ? outputOptions : {};
-  const format = /^image\/(png|jpeg|webp)$/.exec(stringOr(output.mimeType, ''))?.[1];
+  const { mimeType, compressionQuality, ...outputRest } = output;
+  const format = /^image\/(png|jpeg|webp)$/.exec(stringOr(mimeType, ''))?.[1];
   return {
     body: {
       model,
@@ -112,12 +113,16 @@ export function predictedPicturesOf(written: JsonObject, model: string): MediaRe
       n: count,
       ...(size !== null && { size }),
       ...(format !== undefined && { output_format: format }),
-      ...(typeof output.compressionQuality === 'number' && { output_compression: output.compressionQuality }),
+      ...(typeof compressionQuality === 'number' && { output_compression: compressionQuality }),
     },
     lost: [
       ...(more.length > 0 ? ['instances'] : []),
       ...within('instances', Object.fromEntries(Object.entries(instance).filter(([name]) => name !== 'prompt'))),
       ...within('parameters', rest),
+      ...within(
+        'parameters.outputOptions',
+        format === undefined && mimeType != null ? { mimeType, ...outputRest } : outputRest,
+      ),
       ...unsaid.map((name) => `parameters.${name === 'imageSize' ? 'sampleImageSize' : name}`),
     ],
   };

@@ -146,7 +146,7 @@ const predicted: readonly [JsonObject, Outcome][] = [
       instances: [{ prompt: 'Otters' }],
       parameters: { aspectRatio: '7:1', sampleImageSize: '8K', outputOptions: { mimeType: 'image/tiff' } },
     },
-    { lost: ['parameters.aspectRatio', 'parameters.sampleImageSize'] },
+    { lost: ['parameters.outputOptions.mimeType', 'parameters.aspectRatio', 'parameters.sampleImageSize'] },
   ],
   ...[0, 11, 1.5, '2'].map((sampleCount): [JsonObject, Outcome] => [
     { instances: [{ prompt: 'Otters' }], parameters: { sampleCount } },
