@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrice, type Rates, usdOf } from './price.ts';
+import { cacheSavedUsd, createPrice, priceShare, type Rates, ratesAt, usdOf } from './price.ts';
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
 const priceOf = (rates: Rates) => createPrice([{ rates }]);
@@ -69,4 +69,50 @@ test('an upstream whose parts are more than their whole is not paid for that', (
   };
   const price = priceOf({ input: 10, output: 20, cachedInput: 1, cacheWrite: 12, reasoning: 30 });
   assert.equal(usdOf(usage, price, atMs), (100 * 1 + 10 * 30) / 1e6);
+});
+
+test('a cache saves what the same input would have cost, and costs where it was written and not read', () => {
+  const price = priceOf({ input: 2, cachedInput: 0.5, cacheWrite: 3, cacheWrite1h: 5 });
+  assert.equal(cacheSavedUsd({ ...million, cachedInputTokens: 400_000 }, price, atMs), 0.6);
+  const written = { ...million, cacheWriteTokens: 100_000, cacheWrite1hTokens: 50_000, reportedUsdNano: 7 };
+  assert.equal(cacheSavedUsd(written, price, atMs), -0.2);
+  assert.equal(cacheSavedUsd(million, price, atMs), 0);
+  assert.equal(cacheSavedUsd(million, null, atMs), null);
+});
+
+test('a share of a price is the share of each rate, at each time and length of input', () => {
+  const hold = { fromMs: atMs };
+  const tiers = [{ aboveInputTokens: 500, rates: { input: 8 } }];
+  const whole = createPrice([{ hold, rates: { input: 4, output: 6 }, tiers }, { rates: { input: 2 } }]);
+  const half = priceShare(whole, 0.5);
+  const parts = (at: number) => {
+    const { hold: from, rates, tiers: above } = ratesAt(half, at);
+    return { from, rates, above };
+  };
+  assert.deepEqual(parts(atMs), {
+    from: hold,
+    rates: { input: 2, output: 3 },
+    above: [{ aboveInputTokens: 500, rates: { input: 4 } }],
+  });
+  assert.deepEqual(parts(atMs - 1), { from: undefined, rates: { input: 1 }, above: undefined });
+  assert.equal(usdOf(million, half, atMs), 4 + 3);
+});
+
+test('the cost that a provider reports counts where its price says so, and where there is no price', () => {
+  const usage = { ...million, reportedUsdNano: 5e8 };
+  const reported = createPrice([{ rates: { input: 2 } }], { reported: 'counts' });
+  assert.deepEqual(
+    [usdOf(usage, reported, atMs), usdOf(usage, null, atMs), usdOf(usage, priceOf({ input: 2 }), atMs)],
+    [0.5, 0.5, 2],
+  );
+});
+
+test('what a provider says of its service multiplies tokens, and nothing else; sound has a least length', () => {
+  const price = createPrice([{ rates: { input: 2, request: 1, minute: 6 } }], {
+    servedAs: { priority: 2, far: 1.5 },
+    audioMsMin: 10_000,
+  });
+  const usd = (servedAs: string[], audioMs = 0) => usdOf({ ...million, servedAs, audioMs }, price, atMs);
+  assert.deepEqual([usd(['priority']), usd(['priority', 'far']), usd(['toString', 'unknown'])], [5, 7, 3]);
+  assert.deepEqual([usd([], 1), usd([], 20_000)], [4, 5]);
 });
