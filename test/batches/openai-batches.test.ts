@@ -129,6 +129,7 @@ test('a wrong request for a batch names its field', async () => {
     [{ endpoint: '/v1/models' }, 'endpoint'],
     [{ completion_window: 'soon' }, 'completion_window'],
     [{ completion_window: '8d' }, 'completion_window'],
+    [{ completion_window: '0s' }, 'completion_window'],
     [{ completion_window: { toString: 1 } }, 'completion_window'],
     [{ metadata: { a: 1 } }, 'metadata'],
     [{ output_expires_after: { anchor: 'created_at', seconds: 5 } }, 'output_expires_after.seconds'],

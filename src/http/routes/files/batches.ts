@@ -97,7 +97,7 @@ const windowMsMax = 7 * 24 * 3_600_000;
 function windowOf(window: string): number | Failure {
   const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(window) ?? [];
   const ms = Number(amount) * (unitMs[unit] ?? Number.NaN);
-  if (ms >= 1_000 && ms <= windowMsMax) return ms;
+  if (ms > 0 && ms <= windowMsMax) return ms;
   return wrongWindow();
 }
 
