@@ -139,4 +139,13 @@ test('the command shows both', async (t) => {
     agreementText(agreement),
     /2 compared by 'judge': 0% are equal or better \(0 better, 0 equal, 2 worse\)/,
   );
+  const none = { judge: 'j', compared: 0, better: 0, equal: 0, worse: 0, agreement: null };
+  const left = { unclear: 1, failed: 0, not_kept: 2, not_allowed: 0 };
+  assert.equal(
+    agreementText({ ...agreement, ...none, ...left }),
+    `0 compared by 'j' (0 better, 0 equal, 0 worse).
+1 left out: the judge did not decide.
+2 left out: without a whole body on this server.`,
+  );
+  assert.equal(savingsText({ ...sums, requests: 0 }), "Rule 'look' observed no request in this time.");
 });

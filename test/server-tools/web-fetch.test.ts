@@ -116,7 +116,12 @@ test('the request says how much, how often, and from where', async () => {
   const { result } = await fetched(asked('chat', url, { max_content_tokens: 5 }));
   assert.ok(result.type === 'web_fetch_result' && result.content.source.type === 'text');
   assert.equal(result.content.source.data.length, 20);
-  for (const tool of [{ allowed_domains: ['other.example'] }, { blocked_domains: [new URL(url).hostname] }]) {
+  for (const tool of [
+    { allowed_domains: ['other.example'] },
+    { blocked_domains: [new URL(url).hostname] },
+    // No domain at all, so it allows nothing.
+    { allowed_domains: ['a b'] },
+  ]) {
     const { result: error, told } = await fetched(asked('chat', url, tool));
     assert.deepEqual(error, { type: 'web_fetch_tool_result_error', error_code: 'url_not_allowed' });
     assert.match(told, /does not allow this domain/);
