@@ -235,8 +235,7 @@ class SeenInPassing implements PassingFacts {
 
   /** A chunk with the counts of this process where the provider gave none, though the caller asked for them. */
   missingUsage(): string {
-    if (this.shownInputTokens === undefined) return '';
-    const [prompt_tokens, completion_tokens] = [this.shownInputTokens, this.outputTokensSeen];
+    const [prompt_tokens, completion_tokens] = [this.shownInputTokens ?? 0, this.outputTokensSeen];
     const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
     return `data: ${JSON.stringify({ ...this.#last, choices: [], usage })}\n\n`;
   }
@@ -316,7 +315,7 @@ class SeenInPassing implements PassingFacts {
 
   get closing(): string {
     if (this.ended || !this.isComplete()) return '';
-    return this.usage === null ? this.missingUsage() + doneFrame : doneFrame;
+    return this.usage === null && this.shownInputTokens !== undefined ? this.missingUsage() + doneFrame : doneFrame;
   }
 
   get outputTokensSeen(): number {
