@@ -65,6 +65,9 @@ export interface JoinedTexts {
 
 const gap = '\n\n';
 
+/** Characters before a cut that the next piece repeats, so that a name or a number on both sides is found. */
+const repeatedChars = 200;
+
 /** The texts in as few pieces of up to `charsMax` as may be. A longer text is cut. */
 export function joined(texts: OutsideQuestion['texts'], charsMax: number): JoinedTexts[] {
   const pieces: { text: string; parts: { at: number; text: number; from: number; length: number }[] }[] = [];
@@ -77,10 +80,10 @@ export function joined(texts: OutsideQuestion['texts'], charsMax: number): Joine
         pieces.push(piece);
       }
       if (piece.text !== '') piece.text += gap;
-      const length = cutAt(text, from, charsMax) - from;
-      piece.parts.push({ at: piece.text.length, text: index, from, length });
-      piece.text += text.slice(from, from + length);
-      from += length;
+      const end = cutAt(text, from, charsMax);
+      piece.parts.push({ at: piece.text.length, text: index, from, length: end - from });
+      piece.text += text.slice(from, end);
+      from = end < text.length ? repeatedFrom(text, end) : end;
     }
   }
   return pieces.map(({ text, parts }) => ({
@@ -118,6 +121,14 @@ function cutAt(text: string, from: number, charsMax: number): number {
   const space = text.lastIndexOf(' ', end - 1);
   if (space > from + charsMax / 2) return space + 1;
   return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
+}
+
+/** Beginning of the piece behind one that ends at `end`: at a word where there is one, and never within a character. */
+function repeatedFrom(text: string, end: number): number {
+  const from = end - repeatedChars;
+  const word = text.indexOf(' ', from) + 1;
+  if (word > 0 && word < end) return word;
+  return /[\udc00-\udfff]/.test(text.charAt(from)) ? from + 1 : from;
 }
 
 /** UTF-16 units before a character, which Python and Go count by code points. */
