@@ -43,8 +43,8 @@ for (const { title, name: providerName, provider, isUsual, alias: model, dialect
         used += chunk.usage?.completion_tokens ?? 0;
       }
       assert.match(text, /Hello there/);
-      // The upstream of the tests gets its path from it.
-      assert.equal(used > 0, provider.quirks.streamUsage);
+      // Where the service gives no usage, the gateway estimates it for who asked.
+      assert.ok(used > 0);
       const { path, body } = every.sent()[0]!;
       assert.equal(path, pathOf('stream'));
       if (asked !== 'openai-chat') return;

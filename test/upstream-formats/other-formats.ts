@@ -13,6 +13,7 @@ import { ollamaEmbedSpeech } from './speak-embed-ollama.ts';
 import { teiEmbedSpeech } from './speak-embed-tei.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
+import { mistralSpeech } from './speak-mistral.ts';
 import { googleChatSpeech, liteLlmSpeech, openRouterSpeech } from './speak-proven-chat.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
 import { teiRerankSpeech } from './speak-rerank-tei.ts';
@@ -29,6 +30,9 @@ const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   ['/chat', chatSpeech],
   ['/v2/rerank', cohereRerankSpeech],
   ['/rerank', teiRerankSpeech],
+  // DashScope.
+  ['/reranks', cohereRerankSpeech],
+  ['/mistral/v1/audio/speech', mistralSpeech],
   ['/v2/embed', cohereEmbedSpeech],
   ['/api/embed', ollamaEmbedSpeech],
   ['/embed', teiEmbedSpeech],
