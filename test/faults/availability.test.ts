@@ -156,6 +156,7 @@ function load(alias: Alias, rate: number, more: Partial<Calls> = {}): Promise<Ca
     form: 'both',
     count: rate * seconds,
     patienceMs: 15_000,
+    runningMax: 40,
     ...more,
   };
   return openLoop(calls, rate);

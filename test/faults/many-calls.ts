@@ -13,6 +13,8 @@ export interface Calls {
   content?: string;
   /** A caller hangs up after so long. */
   patienceMs: number;
+  /** Calls under way above which the next one of an open loop waits, so that a busy machine is not flooded. Default: none. */
+  runningMax?: number;
 }
 
 /** One call as its caller saw it. */
@@ -32,11 +34,17 @@ export interface CallSeen {
 /** This many a second, whether earlier ones have been answered or not. */
 export function openLoop(calls: Calls, perSecond: number): Promise<CallSeen[]> {
   const startMs = performance.now();
+  const { runningMax = Number.POSITIVE_INFINITY } = calls;
+  let running = 0;
   return Promise.all(
     Array.from({ length: calls.count }, async (_, index) => {
       // From the start, so that a late timer delays one call and not all the following ones.
       await pause(Math.max(0, (index * 1_000) / perSecond - (performance.now() - startMs)));
-      return callOnce(calls, index, startMs);
+      while (running >= runningMax) await pause(50);
+      running += 1;
+      const seen = await callOnce(calls, index, startMs);
+      running -= 1;
+      return seen;
     }),
   );
 }
