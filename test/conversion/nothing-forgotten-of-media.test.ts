@@ -14,6 +14,7 @@ import type { ImageRequest } from '../../src/formats/neutral/image.ts';
 import type { Loss } from '../../src/formats/neutral/loss.ts';
 import type { SpeechRequest } from '../../src/formats/neutral/speech.ts';
 import type { TranscriptionRequest } from '../../src/formats/neutral/transcript.ts';
+import { plainTranscription } from '../plain-requests.ts';
 
 /*
  * Requests of the families beside conversations, in each format of theirs: a member that no format knows is a loss, and
@@ -55,20 +56,6 @@ const encodeSpeech = (format: SpeechDialectId, request: SpeechRequest) => {
   return seen([path, body], losses);
 };
 
-const transcription: TranscriptionRequest = {
-  model: 'alias',
-  task: 'transcribe',
-  language: null,
-  prompt: null,
-  format: 'json',
-  temperature: null,
-  timestamps: 'none',
-  lists: { segments: false, words: false },
-  stream: false,
-  include: [],
-  user: null,
-  extra: [],
-};
 const encodeTranscription = (format: TranscriptionDialectId, request: TranscriptionRequest) => {
   const order = {
     model: 'a-model',
@@ -185,7 +172,7 @@ function look<Format extends string, Request extends object>(
 const idsOf = <Id extends string>(table: Readonly<Record<Id, unknown>>) => Object.keys(table) as Id[];
 
 look('speech', idsOf(speechDialects), speech, speechValues, encodeSpeech);
-look('a transcript', idsOf(transcriptionDialects), transcription, transcriptionValues, encodeTranscription);
+look('a transcript', idsOf(transcriptionDialects), plainTranscription, transcriptionValues, encodeTranscription);
 look('pictures', idsOf(imageFormats), image, imageValues, encodeImage);
 look('embeddings', idsOf(embeddingFormats), embedding, embeddingValues, encodeEmbedding);
 
