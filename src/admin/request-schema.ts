@@ -45,7 +45,9 @@ const routeSchema = z.looseObject({
       outcome: z
         .string()
         .nullable()
-        .describe('ok, tool-error (the tool said so), or why there is no result; null: nobody waited for it.'),
+        .describe(
+          'ok, tool-error (the tool said so), input-required (the server asked back), or why there is no result; null: nobody waited for it.',
+        ),
       bytes: z.number().describe('Of the result.'),
     })
     .optional()

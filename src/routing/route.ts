@@ -254,7 +254,7 @@ export interface AgentCallRecord {
 }
 
 export interface McpCallRecord extends CalledMcp {
-  /** `ok`, `tool-error` for a result that says so, or the reason of the fault; null: nobody waited for it. */
+  /** `ok`, `tool-error` for a result that says so, `input-required` for a question, or the reason of the fault; null: nobody waited for it. */
   outcome: string | null;
   /** Size of the result: as JSON, or as the text that a model gets. */
   bytes: number;

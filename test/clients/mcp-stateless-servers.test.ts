@@ -2,16 +2,22 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { until } from '../until.ts';
 
 /* Servers that speak MCP's revision 2026-07-28 alone, as `createMcpHandler(…, { legacy: 'reject' })` of the official SDK does. */
 
 const version = '2026-07-28';
 const meta = (name: string) => `io.modelcontextprotocol/${name}`;
-const tools = ['add', 'größe'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+const region = { type: 'string', 'x-mcp-header': 'Region' };
+const nested = { type: 'object', properties: { dry: { type: 'boolean', 'x-mcp-header': 'Dry-Run' } } };
+const tools = ['add', 'größe', 'remove', 'query'].map((name) => ({
+  name,
+  inputSchema: { type: 'object', ...(name === 'query' && { properties: { region, nested } }) },
+}));
 
 interface Message {
   id: number;
@@ -35,16 +41,36 @@ function answerTo({ method, params }: Message): { status?: number; result?: Json
     case 'tools/list':
       return { result: { tools, ttlMs: 0, cacheScope: 'private' } };
     case 'prompts/list':
-      return { result: { prompts: [] } };
+      return { result: { prompts: [{ name: 'greet' }] } };
+    case 'prompts/get':
+      return askingFor(params, { messages: [{ role: 'user', content: { type: 'text', text: 'Hello' } }] });
     case 'resources/list':
       return { result: { resources: [{ name: 'notes', uri: 'note://1' }] } };
     case 'tools/call': {
+      if (params.name === 'remove') return askingFor(params, { content: [{ type: 'text', text: 'removed' }] });
       const content = [{ type: 'text', text: `${params.name}: ${JSON.stringify(params.arguments)}` }];
       return { result: { content, _meta: { spent: 7 } } };
     }
     default:
-      return { status: 404, error: { code: -32_601, message: 'Method not found' } };
+      return { status: 404, error: { code: -32_601, message: `Method not found: ${method}` } };
   }
+}
+
+/** The result, once the user has agreed. The state must come back as it went. */
+function askingFor({ inputResponses, requestState }: Message['params'], result: JsonObject): { result: JsonObject } {
+  const { sure } = (inputResponses ?? {}) as { sure?: { action?: string } };
+  if (sure?.action === 'accept' && requestState === 'state-1') return { result };
+  const requestedSchema = { type: 'object', properties: { why: { type: 'string' } }, required: ['why'] };
+  const question = {
+    method: 'elicitation/create',
+    params: { mode: 'form', message: 'Are you sure?', requestedSchema },
+  };
+  return { result: { resultType: 'input_required', inputRequests: { sure: question }, requestState: 'state-1' } };
+}
+
+function decoded(header: string | string[] | undefined): string | undefined {
+  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(String(header ?? '')) ?? [];
+  return encoded === undefined ? header?.toString() : Buffer.from(encoded, 'base64').toString();
 }
 
 /** As the specification wants it: a message without its version, or whose headers contradict it, is refused. */
@@ -56,6 +82,10 @@ function checked(headers: IncomingHttpHeaders, message: Message): ReturnType<typ
   }
   const name = message.params.name ?? message.params.uri;
   const encoded = name === 'größe' ? `=?base64?${Buffer.from(name).toString('base64')}?=` : name;
+  const { region, nested } = (message.params.arguments ?? {}) as { region?: string; nested?: { dry?: boolean } };
+  const repeated = [decoded(headers['mcp-param-region']), headers['mcp-param-dry-run']];
+  if (name === 'query' && !isDeepStrictEqual(repeated, [region ?? undefined, String(nested?.dry)]))
+    return { status: 400, error: { code: -32_020, message: `Header mismatch of ${name}: ${repeated}` } };
   if (headers['mcp-method'] === message.method && headers['mcp-name'] === encoded) return answerTo(message);
   return { status: 400, error: { code: -32_020, message: 'Header mismatch' } };
 }
@@ -78,6 +108,7 @@ after(() => server.close());
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 const gateway = await startGateway({ after: after as TestContext['after'] }, { mcp: { servers: { modern: { url } } } });
 const headers = { authorization: `Bearer ${testKey}` };
+const adminHeaders = { authorization: `Bearer ${adminKey}` };
 // The first look at the server.
 await until('the server is listed', async () =>
   (await (await fetch(`${gateway.url}/v1/mcp/tools`, { headers })).text()).includes('modern__add'),
@@ -92,7 +123,7 @@ test('a server without sessions is asked without a handshake, and offers what it
   const { tools: listed } = await client.listTools();
   assert.deepEqual(
     listed.map(({ name }) => name),
-    ['add', 'größe'],
+    tools.map(({ name }) => name),
   );
   const { resourceTemplates } = await client.listResourceTemplates();
   assert.deepEqual(resourceTemplates, []);
@@ -101,6 +132,63 @@ test('a server without sessions is asked without a handshake, and offers what it
   // What the server says of its result stays there, beside our name.
   assert.equal(_meta?.spent, 7);
   assert.match(JSON.stringify(_meta), /"name":"culvert"/);
+});
+
+async function connect(t: Pick<TestContext, 'after'>, path: string): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: { pin: version } }, capabilities: { elicitation: { form: {} } } },
+  );
+  t.after(() => client.close());
+  client.setRequestHandler('elicitation/create', async ({ params }) => {
+    assert.equal(params.message, 'Are you sure?');
+    return { action: 'accept' as const, content: { why: 'old' } };
+  });
+  await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url + path), { requestInit: { headers } }));
+  return client;
+}
+
+test('a question of such a server reaches the user, and the answer the server', async (t) => {
+  const alone = await connect(t, '/mcp/modern');
+  const removed = await alone.callTool({ name: 'remove', arguments: { id: 7 } });
+  assert.deepEqual(removed.content, [{ type: 'text', text: 'removed' }]);
+  const among = await connect(t, '/mcp');
+  const { messages } = await among.getPrompt({ name: 'modern__greet' });
+  assert.equal(messages.length, 1);
+  const rounds = heard.flatMap(({ message: { params } }) => (params.name === 'remove' ? [params] : []));
+  assert.deepEqual(
+    rounds.map(({ inputResponses, _meta }) => [inputResponses, _meta?.[meta('clientCapabilities')]]),
+    [
+      [undefined, { elicitation: { form: {} } }],
+      [{ sure: { action: 'accept', content: { why: 'old' } } }, { elicitation: { form: {} } }],
+    ],
+  );
+  const listed = await fetch(`${gateway.url}/admin/v1/requests?mcp_server=modern&limit=10`, { headers: adminHeaders });
+  assert.match(await listed.text(), /"outcome":"input-required"/);
+});
+
+test('where nobody can be asked, a question is an error that says so', async () => {
+  const answer = await fetch(`${gateway.url}/v1/mcp/call`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ tool: 'modern__remove' }),
+  });
+  assert.equal(answer.status, 400);
+  assert.match(await answer.text(), /asks for an answer of its user, whom nobody can ask in this call/);
+});
+
+test('arguments that the schema of a tool wants in headers are there', async (t) => {
+  const client = await connect(t, '/mcp');
+  for (const region of ['us-west1', 'Größe', ' padded ', '=?base64?x?=']) {
+    const args = { region, nested: { dry: true } };
+    const { content } = await client.callTool({ name: 'modern__query', arguments: args });
+    assert.deepEqual(content, [{ type: 'text', text: `query: ${JSON.stringify(args)}` }]);
+  }
+  const { content } = await client.callTool({
+    name: 'modern__query',
+    arguments: { region: null, nested: { dry: false } },
+  });
+  assert.deepEqual(content, [{ type: 'text', text: 'query: {"region":null,"nested":{"dry":false}}' }]);
 });
 
 test('such a server hears of no session, and errors are its own', async () => {
@@ -114,7 +202,7 @@ test('such a server hears of no session, and errors are its own', async () => {
   assert.equal(answer.status, 200);
   const missing = await call({ resource: 'modern+note://1' });
   assert.equal(missing.status, 400);
-  assert.match(await missing.text(), /modern: refused: Method not found \(-32601\)/);
+  assert.match(await missing.text(), /modern: refused: Method not found: resources\/read \(-32601\)/);
   const methods = new Set(heard.map(({ message: { method } }) => method));
   assert.ok(!methods.has('notifications/initialized') && !methods.has('ping'));
   assert.ok(heard.every((one) => one.headers['mcp-session-id'] === undefined));

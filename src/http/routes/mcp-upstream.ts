@@ -29,6 +29,12 @@ const bodySchema = {
     prompt: { type: 'string', description: 'A prompt instead.' },
     resource: { type: 'string', description: 'The address of a resource instead.' },
     arguments: { type: 'object', description: 'Of the tool or prompt.' },
+    clientCapabilities: {
+      type: 'object',
+      description: "MCP's `elicitation`, `sampling` and `roots`: questions of the server that the caller answers.",
+    },
+    inputResponses: { type: 'object', description: 'Answers to these questions, where the call is repeated.' },
+    requestState: { type: 'string', description: 'The state that came with them.' },
   },
 } as const;
 

@@ -3,6 +3,7 @@ import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/tran
 import { type JSONRPCMessage, type JSONRPCRequest, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, jsonText, objectIn } from '../../kernel/json.ts';
 import { callInProgress } from './mcp-fetch.ts';
+import { headerValue } from './param-headers.ts';
 import { statelessMeta, statelessVersion } from './stateless.ts';
 
 /*
@@ -22,14 +23,15 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
 
   function stated(message: JSONRPCRequest): JSONRPCRequest {
     const { _meta, ...params } = message.params ?? {};
-    const isLogged = callInProgress.getStore()?.news?.log != null;
+    const { news, input } = callInProgress.getStore() ?? {};
+    const isLogged = news?.log != null;
     const meta = {
       [statelessMeta('protocolVersion')]: statelessVersion,
       [statelessMeta('clientInfo')]: client,
-      [statelessMeta('clientCapabilities')]: {},
+      [statelessMeta('clientCapabilities')]: input?.capabilities ?? {},
       ...(isLogged && { [statelessMeta('logLevel')]: 'debug' }),
     };
-    return { ...message, params: { ...params, _meta: { ..._meta, ...meta } } };
+    return { ...message, params: { ...params, ...input?.answers, _meta: { ..._meta, ...meta } } };
   }
 
   function discover(request: JSONRPCRequest): Promise<void> {
@@ -119,14 +121,12 @@ export function withStatedHeaders(fetch: FetchLike): FetchLike {
     headers.set('mcp-method', jsonText(method));
     const name = params[naming[jsonText(method)] ?? ''];
     if (typeof name === 'string') headers.set('mcp-name', headerValue(name));
+    const { params: repeated = {} } = callInProgress.getStore() ?? {};
+    for (const [header, value] of Object.entries(repeated)) headers.set(header, value);
     const response = await fetch(url, { ...init, headers });
     const isError = refusedStatuses.has(response.status) && /json/.test(response.headers.get('content-type') ?? '');
     if (!isError) return response;
     const body = JSON.stringify({ ...objectIn(JSON.parse(await response.text())), id: id ?? null });
     return new Response(body, { headers: { 'content-type': 'application/json' } });
   };
-}
-
-function headerValue(text: string): string {
-  return /^[!-~](?:[ -~]*[!-~])?$/.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }

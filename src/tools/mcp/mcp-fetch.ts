@@ -7,13 +7,19 @@ import type { Connect } from '../../upstream/transport/connect.ts';
 import { fetchAgent } from '../../upstream/transport/fetch-agent.ts';
 import { boundedAnswer, type Received } from './bounded-answer.ts';
 import type { CallNews } from './call-news.ts';
+import type { CallerInput } from './input-rounds.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
+import { repeatsBody } from './param-headers.ts';
 
 /** The request that a fetch belongs to. The SDK has one signal for a whole session only. */
 export interface CallInProgress extends Received {
   signal: AbortSignal;
   /** Takes news of it; absent: nobody wants any. */
   news?: CallNews | undefined;
+  /** The caller's part in it; absent: the caller answers no questions. */
+  input?: CallerInput | undefined;
+  /** Headers that repeat some of its arguments for proxies. */
+  params?: Readonly<Record<string, string>> | undefined;
   /** HTTP requests for it so far. */
   requests: number;
   /** Credentials that were sent for it, which no message may tell. */
@@ -108,7 +114,7 @@ const plainHeaders: ReadonlySet<string> = new Set([
 
 function credentialsIn(headers: Headers): string[] {
   return [...headers].flatMap(([name, value]) => {
-    if (plainHeaders.has(name)) return [];
+    if (plainHeaders.has(name) || repeatsBody(name)) return [];
     const word = value.slice(value.lastIndexOf(' ') + 1);
     return [value, word];
   });

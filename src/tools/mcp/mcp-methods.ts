@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { failureIn } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { inputFieldsOf } from './input-rounds.ts';
 import type { McpMessage, McpOffer } from './mcp-message.ts';
 import { type ApiCall, mcpTools } from './mcp-tools.ts';
 import { prefixed } from './offered.ts';
@@ -71,15 +72,15 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
   return {
     ...tools,
     'prompts/list': async () => listed({ prompts: (await lists()).prompts }),
-    'prompts/get': async ({ name, arguments: args = {} }) => {
+    'prompts/get': async ({ name, arguments: args = {}, ...rest }) => {
       if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a prompt.");
-      return unplaced(whole(await ask({ prompt: full(name), arguments: args })));
+      return unplaced(whole(await ask({ prompt: full(name), arguments: args, ...inputFieldsOf(rest) })));
     },
     'resources/list': async () => listed({ resources: (await lists()).resources }),
     'resources/templates/list': async () => listed({ resourceTemplates: (await lists()).templates }),
-    'resources/read': async ({ uri }) => {
+    'resources/read': async ({ uri, ...rest }) => {
       if (typeof uri !== 'string') throw new RpcFault(invalidParams, "'params.uri' must be the address of a resource.");
-      return unplaced(whole(await ask({ resource: only === null ? uri : `${only}+${uri}` })));
+      return unplaced(whole(await ask({ resource: only === null ? uri : `${only}+${uri}`, ...inputFieldsOf(rest) })));
     },
   };
 
@@ -97,13 +98,13 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
     return listed({ tools: only === null ? [...gatewayTools, ...others] : others });
   }
 
-  async function callTool({ name, arguments: args = {} }: JsonObject): Promise<McpResult> {
+  async function callTool({ name, arguments: args = {}, ...rest }: JsonObject): Promise<McpResult> {
     if (typeof name !== 'string') throw new RpcFault(invalidParams, "'params.name' must be the name of a tool.");
     if (!isObject(args)) throw new RpcFault(invalidParams, "'params.arguments' must be an object.");
     const work = only === null ? gatewayToolWork(name, args) : null;
     if (typeof work === 'string') return failedResult(work);
     if (work === null && lists === null) return failedResult(unknownTool(name));
-    const { call, resultOf } = work ?? ofUpstream({ tool: full(name), arguments: args });
+    const { call, resultOf } = work ?? ofUpstream({ tool: full(name), arguments: args, ...inputFieldsOf(rest) });
     const answer = await message.call(call, message.signal);
     if (answer === null) return failedResult('The caller left.');
     const { status, body } = answer;

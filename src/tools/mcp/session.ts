@@ -24,6 +24,7 @@ import type { CallNews } from './call-news.ts';
 import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
 import { inEitherRevision, withStatedHeaders } from './either-revision.ts';
 import { Blocked } from './guarded-connect.ts';
+import { type CallerInput, readOrAsked } from './input-rounds.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { type CallInProgress, callInProgress, type McpFetch } from './mcp-fetch.ts';
 import type { Offered } from './offered.ts';
@@ -60,6 +61,10 @@ export interface CallBounds {
   signal?: AbortSignal | undefined;
   /** Takes news of the call; absent: nobody wants any. */
   news?: CallNews | undefined;
+  /** The caller's part in it; absent: a server that asks back is a fault. */
+  input?: CallerInput | undefined;
+  /** Headers that repeat some of its arguments for proxies, in revisions that have them. */
+  params?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Tools of one server that are listed; the others are left out. As many prompts, resources and templates. */
@@ -114,14 +119,20 @@ export async function openSession(
     },
     getPrompt(name, args, bounds) {
       const params = { name, arguments: { ...args } };
-      return bounded(bounds, async (options) => promptOf(await ask('prompts/get', params, options)));
+      return bounded(bounds, async (options) =>
+        readOrAsked(await ask('prompts/get', params, options), bounds.input, promptOf),
+      );
     },
     readResource(uri, bounds) {
-      return bounded(bounds, async (options) => contentsOf(await ask('resources/read', { uri }, options)));
+      return bounded(bounds, async (options) =>
+        readOrAsked(await ask('resources/read', { uri }, options), bounds.input, contentsOf),
+      );
     },
     callTool(name, args, bounds) {
       const params = { name, arguments: args };
-      return bounded(bounds, async (options) => toolResultOf(await ask('tools/call', params, options)));
+      return bounded(bounds, async (options) =>
+        readOrAsked(await ask('tools/call', params, options), bounds.input, toolResultOf),
+      );
     },
     ping: (bounds) => bounded(bounds, (options) => client.ping(options).then(() => null)),
     close: () => client.close(),
@@ -223,7 +234,7 @@ function noneWhereUnknown(error: unknown): readonly [] {
 }
 
 async function within<T>(
-  { timeoutMs, signal, news }: CallBounds,
+  { timeoutMs, signal, news, input, params }: CallBounds,
   work: (options: RequestOptions) => Promise<T>,
   { secrets = [], running }: { secrets?: readonly string[]; running?: Set<CallInProgress> } = {},
 ): Promise<T | McpFault> {
@@ -250,7 +261,17 @@ async function within<T>(
     ...(progress !== null && { onprogress: progress }),
   };
   const fetching = AbortSignal.any([ending.signal, over.signal]);
-  const inProgress: CallInProgress = { signal: fetching, bytes: 0, events: 0, requests: 0, sent, fail, news };
+  const inProgress: CallInProgress = {
+    signal: fetching,
+    bytes: 0,
+    events: 0,
+    requests: 0,
+    sent,
+    fail,
+    news,
+    input,
+    params,
+  };
   running?.add(inProgress);
   try {
     return await callInProgress.run(inProgress, () => work(options));

@@ -5,8 +5,10 @@ import { didYouMean } from '../../kernel/nearest.ts';
 import type { CalledMcp } from '../../routing/route.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import type { CallNews } from './call-news.ts';
+import { type CallerInput, callerInputOf, isQuestion } from './input-rounds.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from './offered.ts';
+import { paramHeaders } from './param-headers.ts';
 import { withPlacedView } from './placed-uris.ts';
 import type { CallBounds, McpSession } from './session.ts';
 import type { UpstreamServer } from './upstream-server.ts';
@@ -57,6 +59,7 @@ export type McpEnd = { kind: 'result'; result: object } | { kind: 'failed'; fail
 /** For the ledger: how a call went. */
 export function outcomeOf(end: McpEnd): string {
   if (end.kind === 'failed') return end.reason;
+  if (isQuestion(end.result)) return 'input-required';
   return (end.result as { isError?: unknown }).isError === true ? 'tool-error' : 'ok';
 }
 
@@ -123,25 +126,29 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       const prompt = fields.text('prompt', nameChars);
       const resource = fields.text('resource', uriChars);
       const args = fields.value('arguments') ?? {};
+      const input = callerInputOf(fields);
       const oneOfThem = invalid('tool', "Give one of 'tool', 'prompt' and 'resource'.");
       if ([tool, prompt, resource].filter((one) => one !== null).length !== 1) refuse(oneOfThem);
       if (typeof args !== 'object' || args === null || Array.isArray(args))
         return fields.refuse('arguments', 'an object');
       if (tool !== null) {
         const { server, name } = await find(principal, 'tool', tool);
-        const called = { kind: 'tool', name, about: tool } as const;
-        return callOf(server, principal, called, (session, bounds) => session.callTool(name, args, bounds));
+        const called = { kind: 'tool', name, about: tool, input } as const;
+        const params = paramHeaders(server.offered.tools.find((one) => one.name === name)?.inputSchema ?? {}, args);
+        return callOf(server, principal, called, (session, bounds) =>
+          session.callTool(name, args, { ...bounds, params }),
+        );
       }
       if (prompt !== null) {
         const { server, name } = await find(principal, 'prompt', prompt);
         const texts = Object.entries(args).map(([key, value]) =>
           typeof value === 'string' ? ([key, value] as const) : fields.refuse('arguments', 'an object of strings'),
         );
-        return callOf(server, principal, { kind: 'prompt', name, about: prompt }, (session, bounds) =>
+        return callOf(server, principal, { kind: 'prompt', name, about: prompt, input }, (session, bounds) =>
           session.getPrompt(name, Object.fromEntries(texts), bounds),
         );
       }
-      return resource === null ? refuse(oneOfThem) : readingOf(parts, principal, resource);
+      return resource === null ? refuse(oneOfThem) : readingOf(parts, principal, resource, input);
     },
   };
 }
@@ -181,6 +188,7 @@ function readingOf(
   { servers, mayUse, barred }: UpstreamToolsParts,
   principal: Principal,
   resource: string,
+  input: CallerInput | undefined,
 ): UpstreamCall {
   const parts = withoutUriPrefix(resource);
   const server = parts === null ? undefined : servers.get(parts.server);
@@ -189,21 +197,25 @@ function readingOf(
     return refuse({ kind: 'not-found', param: 'resource', message });
   }
   if (!mayUse(principal, server.name)) refuse(barred(principal, server.name) ?? notAllowed('resource', resource));
-  const called = { kind: 'resource', name: null, about: server.name } as const;
+  const called = { kind: 'resource', name: null, about: server.name, input } as const;
   return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
 }
 
 function callOf(
   server: UpstreamServer,
   { tenant }: Principal,
-  { about, ...called }: Pick<UpstreamCall, 'about'> & Pick<CalledMcp, 'kind' | 'name'>,
+  {
+    about,
+    input,
+    ...called
+  }: Pick<UpstreamCall, 'about'> & Pick<CalledMcp, 'kind' | 'name'> & Pick<CallBounds, 'input'>,
   work: (session: McpSession, bounds: CallBounds) => Promise<object | McpFault>,
 ): UpstreamCall {
   return {
     about,
     called: { ...called, server: server.name, host: null },
     async run(signal, news) {
-      const done = await server.ask(tenant, (session, bounds) => work(session, { ...bounds, news }), signal);
+      const done = await server.ask(tenant, (session, bounds) => work(session, { ...bounds, news, input }), signal);
       if (!(done instanceof McpFault)) return { kind: 'result', result: done };
       return { kind: 'failed', failure: failureOf(server.name, done), reason: done.reason };
     },

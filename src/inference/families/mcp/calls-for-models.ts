@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { GuardedServers } from '../../../tools/mcp/guarded-servers.ts';
 import { McpFault } from '../../../tools/mcp/mcp-fault.ts';
 import { prefixed } from '../../../tools/mcp/offered.ts';
+import { paramHeaders } from '../../../tools/mcp/param-headers.ts';
 import type { McpResult, McpTool } from '../../../tools/mcp/session.ts';
 import type { McpEnd, UpstreamTools } from '../../../tools/mcp/upstream-tools.ts';
 import { ToolFields } from '../../../tools/tool-fields.ts';
@@ -93,7 +94,8 @@ async function byUrl(
   return {
     tools: listed.map(functionOf),
     async ask(name, args, callBounds) {
-      const result = await session.callTool(name, args, callBounds);
+      const params = paramHeaders(listed.find((one) => one.name === name)?.inputSchema ?? {}, args);
+      const result = await session.callTool(name, args, { ...callBounds, params });
       if (!(result instanceof McpFault)) return { kind: 'result', result };
       return { kind: 'failed', failure: failureOf(label, result), reason: result.reason };
     },
