@@ -89,10 +89,10 @@ const formatWord =
 /** Ids in the points of vector stores: were they changed, nobody would find the passages of a file to remove them. */
 const storeId = /^(file-|vsf_)[0-9a-z]{9}[0-9A-Za-z]{16}$/;
 const bytes = new Set('data file_data b64_json bytesBase64Encoded bytes image images audio mask blob'.split(' '));
-const providerObjects = new Set(
-  'file_id container cachedContent encrypted_content signature redactedContent'.split(' '),
-);
-/** Types of thoughts that their provider encrypted. */
+const providerObjects = new Set(['file_id', 'container', 'cachedContent']);
+/** Signatures and thoughts that a provider encrypted, where the format and nobody else names the members. */
+const sealedMember = /signature$|^encrypted_|^redacted/i;
+/** Types of such thoughts. */
 const redacted = /^redacted[_-](thinking|reasoning)$|^reasoning\.encrypted$/;
 /** Members with the address of a picture or a file. Its content is what a model reads, and nobody else does. */
 const filesElsewhere = new Set(
@@ -215,6 +215,7 @@ function visitText(text: string, path: TextPath, { kind, free, holder, names }: 
     found.parts.push({ path: [...path, sealedStep], kind: 'reasoning', text: thought });
     return;
   }
+  if (!free && kind !== 'document' && sealedMember.test(String(path.at(-1)))) return;
   const unread = dataUrl.test(text) ? 'bytes' : free ? null : unreadIn(text, path, holder);
   if (unread !== null) found.unread.push({ path, kind: unread });
   // The address of a file is a text all the same.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TextPart } from '../../formats/neutral/json-texts.ts';
-import { canMask, continuedIn, isRead, masked } from './guard-share.ts';
+import { canMask, continuedIn, masked } from './guard-share.ts';
 import { MaskBook } from './mask-book.ts';
 
 const part = (path: TextPart['path'], text: string, more: Partial<TextPart> = {}): TextPart => ({
@@ -63,12 +63,4 @@ test('a finding where no word may stand refuses the request, and says what it is
     assert.equal(canMask(part(path, 'x')), true);
   for (const kind of ['tool-arguments', 'tool-result'] as const)
     assert.equal(canMask(part([0], '1', { as: 'number', kind })), true);
-});
-
-test('signatures and sealed thoughts are not read', () => {
-  const read = ['signature', 'thoughtSignature', 'encrypted_content', 'redacted_thinking', 'text', 'not_encrypted_x'];
-  assert.deepEqual(
-    read.map((name) => isRead({ path: ['messages', 0, name] })),
-    [false, false, false, false, true, true],
-  );
 });

@@ -79,8 +79,3 @@ export function canMask({ as, kind, names, path }: Pick<TextPart, 'as' | 'kind' 
 function isSpeaker({ path }: Pick<TextPart, 'path'>): boolean {
   return path.length === 3 && path[0] === 'messages' && path[2] === 'name';
 }
-
-/** False for signatures and sealed thoughts of a provider: they hold nothing that the caller could have written. */
-export function isRead({ path }: Pick<TextPart, 'path'>): boolean {
-  return !/signature$|^encrypted_|^redacted/i.test(String(path.at(-1)));
-}

@@ -29,7 +29,7 @@ import type {
 import { findingsOfParts } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
-import { continuedIn, isRead, masked, shareOf } from './guard-share.ts';
+import { continuedIn, masked, shareOf } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 import type { AskingParts } from './outside-services.ts';
@@ -260,12 +260,12 @@ class RunningRules extends RunningGuard<Guard> {
   async request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
     const { config, check } = this.guard;
-    const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind, part.names) && isRead(part));
+    const parts = (texts?.parts ?? []).filter((part) => this.reads(part.kind, part.names));
     this.report.read += parts.length;
     const all = await findingsOfParts(check, parts);
     const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;
     const heldBytes = config.action === 'mask' && this.enforces ? continuedIn(texts) : 0;
-    const unread = texts === null ? 1 : texts.unread.filter(isRead).length + bytes + heldBytes;
+    const unread = texts === null ? 1 : texts.unread.length + bytes + heldBytes;
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };

@@ -6,7 +6,7 @@ import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Ver
 import { findingsOf } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { sentencesNamed } from './guard-report.ts';
-import { continuedIn, isRead, masked } from './guard-share.ts';
+import { continuedIn, masked } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import type { MaskBook } from './mask-book.ts';
 import type { AskOutside } from './outside-asker.ts';
@@ -76,11 +76,9 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
 
   async #request(view: RequestView): Promise<Verdict> {
     const texts = await view.texts();
-    const parts = (texts?.parts ?? []).filter((part) => this.#reads(part) && isRead(part));
+    const parts = (texts?.parts ?? []).filter((part) => this.#reads(part));
     const unread =
-      texts === null
-        ? 1
-        : texts.unread.filter(isRead).length + (await bytesIn(parts)) + (this.#changes ? continuedIn(texts) : 0);
+      texts === null ? 1 : texts.unread.length + (await bytesIn(parts)) + (this.#changes ? continuedIn(texts) : 0);
     const refused =
       unread === 0 ? null : this.unread(unread, texts === null ? 'a request of this kind' : 'a part of this request');
     if (refused !== null) return { refused };

@@ -6,7 +6,6 @@ import { type SizeKind, sizeKinds } from '../../guards/kinds.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { AnswerTextPlace, RequestView, RunningStep, TextFilter, Verdict } from '../models/steps.ts';
 import { blocked } from './guard-failures.ts';
-import { isRead } from './guard-share.ts';
 import { RunningGuard } from './running-guard.ts';
 
 type Sizes = Readonly<Record<SizeKind, number>>;
@@ -18,7 +17,7 @@ const conversation = new Set<string | number>(['messages', 'input', 'contents'])
 export function sizesOf({ parts, unread }: Texts, reads: (part: TextPart) => boolean): Sizes {
   let chars = 0;
   let bytes = 0;
-  let attachments = unread.filter(isRead).length;
+  let attachments = unread.length;
   const counted = new Set(unread.map(({ path }) => path.join()));
   const turns = new Map<string, boolean>();
   for (const part of parts) {
@@ -26,7 +25,7 @@ export function sizesOf({ parts, unread }: Texts, reads: (part: TextPart) => boo
     const isTurn = conversation.has(path[0] ?? '');
     if (isTurn) turns.set(path.slice(0, 2).join(), turns.get(path.slice(0, 2).join()) === true || kind === 'system');
     if (isTurn && (kind === 'address' || kind === 'file-text') && !counted.has(path.join())) attachments += 1;
-    if (kind === 'label' || path[0] === pathModel || !isRead(part) || !reads(part)) continue;
+    if (kind === 'label' || path[0] === pathModel || !reads(part)) continue;
     chars += text.length;
     bytes += Buffer.byteLength(text);
   }

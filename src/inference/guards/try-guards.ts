@@ -5,7 +5,7 @@ import { formChecks, type TriedVerdict, triedVerdicts } from '../../guards/kinds
 import { createSchemaCheck } from '../../guards/schema-check.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { findingsOf } from './findings-of.ts';
-import { canMask, isRead } from './guard-share.ts';
+import { canMask } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
 import { MaskBook } from './mask-book.ts';
 import { sizesOf, tooLarge } from './size-guard.ts';
@@ -44,8 +44,8 @@ export async function guardTrial(guards: Readonly<Record<string, GuardConfig>>):
   }
   const on: GuardTrial['on'] = async (texts, of) => {
     hasAnswers ||= of === 'answer';
-    const unscanned = texts.unread.filter(isRead).length;
-    const parts = texts.parts.filter((part) => (part.kind !== 'label' || part.names !== undefined) && isRead(part));
+    const unscanned = texts.unread.length;
+    const parts = texts.parts.filter((part) => part.kind !== 'label' || part.names !== undefined);
     const tried: Tried['guards'] = [];
     const masks: Finding[] = [];
     let bytes = 0;

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { textsIn } from '../../src/formats/neutral/json-texts.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { startGateway } from '../start-gateway.ts';
+
+/* Members that are named like the proofs of providers, which no guard reads: only the format's are such proofs. */
+
+const gateway = await startGateway({ after } as TestContext, {
+  guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'block' } },
+  server: { guards: ['pii'] },
+});
+
+const hello = { role: 'user', content: 'Hello' };
+const forms: Record<string, (value: JsonObject) => [path: string, body: JsonObject]> = {
+  'arguments of chat': (value) => {
+    const call = { id: 'c', type: 'function', function: { name: 'find', arguments: JSON.stringify(value) } };
+    const messages = [
+      hello,
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c', content: 'ok' },
+    ];
+    return ['/v1/chat/completions', { model: 'chat', messages }];
+  },
+  'arguments of messages': (value) => {
+    const call = { type: 'tool_use', id: 'c', name: 'find', input: value };
+    const result = { type: 'tool_result', tool_use_id: 'c', content: 'ok' };
+    const messages = [hello, { role: 'assistant', content: [call] }, { role: 'user', content: [result] }];
+    return ['/v1/messages', { model: 'chat', max_tokens: 50, messages }];
+  },
+  "a tool's result of Gemini": (value) => {
+    const turns = [
+      { functionCall: { name: 'find', args: {} } },
+      { functionResponse: { name: 'find', response: value } },
+    ];
+    const contents = ['user', 'model', 'user'].map((role, at) => ({
+      role,
+      parts: [turns[at - 1] ?? { text: 'Hello' }],
+    }));
+    return ['/v1beta/models/chat:generateContent', { contents }];
+  },
+  metadata: (value) => ['/v1/responses', { model: 'chat', input: 'Hello', metadata: value }],
+};
+for (const [what, order] of Object.entries(forms)) {
+  for (const name of ['email_signature', 'encrypted_note', 'redacted_text', 'redacted ann@example.org']) {
+    test(`a guard reads ${what} in a member that is named '${name}'`, async () => {
+      const [path, json] = order({ [name]: 'Ann, ann@example.org' });
+      const answer = await gateway.fetch(path, { json });
+      assert.equal(answer.status, 400, await answer.text());
+    });
+  }
+}
+
+test('documents to rank may have such members', () => {
+  const { parts, unread } = textsIn({ documents: [{ text: 'Hello', signature: 'Ann' }] });
+  assert.deepEqual([parts.map(({ text }) => text), unread], [['Hello', 'Ann'], []]);
+});
+
+test('signatures and sealed thoughts of a format are no texts, and nothing that a guard would have to read', () => {
+  const sealed = { signature: 'a', thoughtSignature: 'b', encrypted_content: 'c', redactedContent: 'd', data: 'e' };
+  const content = [{ type: 'redacted_thinking', ...sealed, text: 'Hello', not_encrypted_x: 'too' }];
+  const { parts, unread } = textsIn({ messages: [{ role: 'assistant', content }] });
+  const read = parts.filter(({ kind }) => kind !== 'label').map(({ text }) => text);
+  assert.deepEqual([read, unread], [['Hello', 'too'], []]);
+});
