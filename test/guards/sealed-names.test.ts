@@ -4,7 +4,7 @@ import { textsIn } from '../../src/formats/neutral/json-texts.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway } from '../start-gateway.ts';
 
-/* Members that are named like the proofs of providers, which no guard reads: only the format's are such proofs. */
+/* Texts that look like proofs of providers or like bytes, which no guard reads. */
 
 const gateway = await startGateway({ after } as TestContext, {
   guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'block' } },
@@ -62,4 +62,17 @@ test('signatures and sealed thoughts of a format are no texts, and nothing that 
   const { parts, unread } = textsIn({ messages: [{ role: 'assistant', content }] });
   const read = parts.filter(({ kind }) => kind !== 'label').map(({ text }) => text);
   assert.deepEqual([read, unread], [['Hello', 'too'], []]);
+});
+
+test('a text that begins like a data URL is read, and a whole one is bytes', () => {
+  const texts = ['data:a;base64, mail ann@example.org', 'data:Mail ann@example.org;base64,AA', 'data:,;base64,AA'];
+  for (const content of texts) {
+    const { parts, unread } = textsIn({ messages: [{ role: 'user', content }] });
+    assert.deepEqual([parts.at(-1)?.text, unread], [content, []]);
+  }
+  const whole = ['data:image/png;base64,iVBORw0KGgo=', 'data:text/plain;charset=utf-8;base64,SGk', 'data:;base64,'];
+  for (const content of whole) {
+    const { unread } = textsIn({ messages: [{ role: 'user', content }] });
+    assert.deepEqual(unread, [{ path: ['messages', 0, 'content'], kind: 'bytes' }]);
+  }
 });

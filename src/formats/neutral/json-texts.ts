@@ -98,7 +98,8 @@ const redacted = /^redacted[_-](thinking|reasoning)$|^reasoning\.encrypted$/;
 const filesElsewhere = new Set(
   'image_url file_url video_url audio_url document_url fileUri file_uri s3Location'.split(' '),
 );
-const dataUrl = /^data:[^,]*;base64,/;
+/** A whole one: a text may begin like it, and say something behind that. */
+const dataUrl = /^data:[\w.+/;="-]{0,200};base64,[\w+/=%\n\r-]*$/;
 const webAddress = /^https?:/i;
 
 /**
