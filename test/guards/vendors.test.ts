@@ -312,3 +312,12 @@ test('no key of a service is shown', () => {
   const shown = JSON.stringify(redact(checked.config));
   assert.ok(!/sk-guard|azure-guard-key|aws-guard-secret|lakera-guard-key/.test(shown), shown);
 });
+
+test('more text than a service is asked about is refused with its cure, and not to be sent again', async () => {
+  service.play = () => [];
+  const json = { model: 'presidio-masks', messages: [{ role: 'user', content: 'I am. '.repeat(60_000) }] };
+  const answer = await gateway.fetch('/v1/chat/completions', { json });
+  assert.equal(answer.status, 400);
+  assert.match(await answer.text(), /cannot read a request of so much text. Shorten it, or ask the operator/);
+  assert.equal(service.calls.length, 0);
+});

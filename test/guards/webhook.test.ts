@@ -454,3 +454,11 @@ test('a bad webhook is refused with line and column, and a good one hides its se
   const shown = JSON.stringify(redact(checked.config));
   assert.ok(!shown.includes(secret), shown);
 });
+
+test('questions of one account that fail leave the service to those of another', async () => {
+  service.play = ({ body }) => (body.includes('too odd') ? { status: 400 } : { verdict: 'pass' });
+  for (let count = 0; count < 6; count++) await ask('chat', 'lenient', false, 'too odd');
+  const [path, json] = formats.chat!('lenient', 'hello', false);
+  const other = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${otherKey}` } });
+  assert.equal(other.headers.get('x-culvert-guard'), 'lenient=pass; scanned=100%', await other.text());
+});

@@ -35,3 +35,10 @@ export function unanswered(name: string): Failure {
   const message = `The service that the guard '${name}' asks gave no answer, and nothing passes without one. Try again later.`;
   return { kind: 'guard-unanswered', guard: name, message };
 }
+
+/** The texts need more questions to the service than a guard asks. */
+export function tooLong(name: string, on: 'input' | 'output'): Failure {
+  const [what, cure] = on === 'input' ? ['a request', 'Shorten it'] : ['an answer', 'Ask for a shorter one'];
+  const message = `The guard '${name}' cannot read ${what} of so much text. ${cure}, or ask the operator to set on_error: allow for this guard.`;
+  return { kind: 'guard-blocked', guard: name, message };
+}

@@ -10,11 +10,13 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
+import { putNewest } from '../../kernel/put-newest.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { webhookHeaders } from '../../kernel/web/webhook-headers.ts';
 import type { Authorizer, Transport } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
 import { dataRefused } from '../models/narrowed.ts';
+import { tooLong } from './guard-failures.ts';
 
 /** The caller whose texts a guard reads. */
 export interface QuestionOwner {
@@ -23,7 +25,7 @@ export interface QuestionOwner {
   rules: readonly DataRule[];
 }
 
-/** Nobody may be asked: the data rules of the caller forbid it. */
+/** Nobody may be asked: the data rules of the caller forbid it, or the texts are too long. */
 export interface BarredQuestion {
   barred: Failure;
 }
@@ -62,8 +64,9 @@ const waitingMax = 1_024;
 const waitingBytesMax = 64 * 1024 * 1024;
 /** Requests that one question may need: texts of more than these are not looked at. */
 const exchangesMax = 16;
-/** Unanswered questions in a row after which nobody is asked for a while. */
+/** Unanswered questions of a tenant in a row after which it waits for a while, and tenants that are remembered for it. */
 const failuresMax = 5;
+const failedMax = 1_000;
 const restMs = 5_000;
 const warnEveryMs = 60_000;
 const answerBytesMax = 4 * 1024 * 1024;
@@ -71,8 +74,8 @@ const answerBytesMax = 4 * 1024 * 1024;
 /** The one asker of a guard, over the connections that all upstreams share. Redirects are not followed. */
 export function createAsker(transport: Transport, clock: Clock, service: OutsideService): AskOutside {
   const turns = createTurns({ name: 'Questions of a guard', places: placesMax, waitingMax, waitingBytesMax });
-  let failures = 0;
-  let restsUntilMs = Number.NEGATIVE_INFINITY;
+  /** By tenant: what one sends may be why its questions fail, and must not keep those of others from the service. */
+  const failed = new Map<string, { failures: number; restsUntilMs: number }>();
   let warnedMs = Number.NEGATIVE_INFINITY;
   const none = (why: string) => {
     const nowMs = clock.monotonicMs();
@@ -86,26 +89,31 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
     const bar = service.facts === null ? null : dataBar(rules, service.facts);
     if (bar !== null) return { barred: dataRefused(`guard '${service.guard}'`, [bar]) };
     const nowMs = clock.monotonicMs();
-    if (nowMs < restsUntilMs) return none('it failed several times and is not asked for a moment');
+    const state = failed.get(tenant);
+    if (state !== undefined && nowMs < state.restsUntilMs)
+      return none('it failed several times and is not asked for a moment');
     // After a rest one question tries; the others go on being refused.
-    if (failures >= failuresMax) restsUntilMs = nowMs + restMs;
+    if (state !== undefined && state.failures >= failuresMax) state.restsUntilMs = nowMs + restMs;
     const deadline = AbortSignal.timeout(service.deadlineMs);
     const bytes = question.texts.reduce((sum, { text }) => sum + 2 * text.length, 0);
     const turn = await turns.take(tenant, deadline, bytes).catch(() => null);
     if (turn === null) return none(`${placesMax} questions were under way until its deadline`);
     try {
       const exchanges = service.check(question);
-      if (exchanges.length > exchangesMax) return none(`the texts need more than ${exchangesMax} requests`);
+      if (exchanges.length > exchangesMax) {
+        none(`the texts need more than ${exchangesMax} requests`);
+        return { barred: tooLong(service.guard, question.on) };
+      }
       const verdicts = await Promise.all(
         exchanges.map((exchange) => answerTo(transport, clock, service, { exchange, deadline, rules })),
       );
-      failures = 0;
-      restsUntilMs = Number.NEGATIVE_INFINITY;
+      failed.delete(tenant);
       return together(verdicts);
     } catch (error) {
       if (error instanceof FailureError && error.failure.kind === 'rule-refused') return { barred: error.failure };
-      failures += 1;
-      if (failures >= failuresMax) restsUntilMs = clock.monotonicMs() + restMs;
+      const failures = (failed.get(tenant)?.failures ?? 0) + 1;
+      const restsUntilMs = failures >= failuresMax ? clock.monotonicMs() + restMs : Number.NEGATIVE_INFINITY;
+      putNewest(failed, tenant, { failures, restsUntilMs }, failedMax);
       return none(whyOf(error));
     } finally {
       turn.giveBack();
