@@ -10,7 +10,7 @@ import type { LocalFlags } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { loadHere, readConfig } from './read-config.ts';
-import { errorIn, errorTextCharsMax, reach, serverUrl } from './running-server.ts';
+import { errorIn, errorTextCharsMax, jsonOf, notCulvert, reach, serverUrl } from './running-server.ts';
 
 /** Options of every command that works over the admin API. */
 export interface AdminFlags extends LocalFlags {
@@ -119,14 +119,18 @@ export function overHttp(url: string, key: string): AdminClient {
       },
       ...(given.body !== undefined && { body: JSON.stringify(given.body) }),
     });
-    if (response.ok) return response;
+    if (response.ok) {
+      // Any server may have a page at any path: a command must not take it for its result.
+      if (!response.headers.has('x-culvert-request-id')) throw notCulvert(url);
+      return response;
+    }
     const text = (await response.text().catch(() => '')).slice(0, errorTextCharsMax);
     throw refused(response.status, text, url);
   }
   return {
     server: url,
     async request(method, path, given = {}) {
-      return asJson(await (await answer(method, path, given)).text(), url);
+      return jsonOf(await answer(method, path, given), url);
     },
     async *read(path, query) {
       const { body } = await answer('GET', path, query === undefined ? {} : { query });
@@ -154,7 +158,8 @@ export function inProcess(api: AdminApi): AdminClient {
   return {
     server: null,
     async request(method, path, given = {}) {
-      return asJson(await wholeText(await answer(method, path, given)), null);
+      const text = await wholeText(await answer(method, path, given));
+      return text === '' ? null : JSON.parse(text);
     },
     async *read(path, query) {
       const body = await answer('GET', path, query === undefined ? {} : { query });
@@ -180,17 +185,6 @@ async function wholeText(body: AdminReply['body']): Promise<string> {
 /** Commands ask for text only. */
 function textOf(piece: string | Uint8Array): string {
   return typeof piece === 'string' ? piece : Buffer.from(piece).toString('utf8');
-}
-
-function asJson(text: string, server: string | null): unknown {
-  if (text === '') return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new CommandFailed(
-      `${server ?? 'The admin API'} answered with something that is not JSON. Check that its URL is that of a Culvert server.`,
-    );
-  }
 }
 
 function refused(status: number, text: string, server: string | null): AdminRefused {

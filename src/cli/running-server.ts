@@ -88,6 +88,23 @@ export async function reach(url: string, path: string, init: RequestInit): Promi
   }
 }
 
+/** The JSON of an answer. Another text, or one that is cut, becomes a sentence. */
+export async function jsonOf(response: Response, url: string): Promise<unknown> {
+  const text = await response.text().catch((error: unknown) => {
+    const why = `${url} ended its answer too early (${causeOf(error)})`;
+    throw new CommandFailed(`${why}. What was to be done may be done: look before you try again.`);
+  });
+  try {
+    return text === '' ? null : JSON.parse(text);
+  } catch {
+    throw notCulvert(url);
+  }
+}
+
+export function notCulvert(url: string): CommandFailed {
+  return new CommandFailed(`${url} answers, but not as Culvert does. Check that its URL is that of a Culvert server.`);
+}
+
 export const errorTextCharsMax = 64 * 1024;
 const messageCharsMax = 2_000;
 

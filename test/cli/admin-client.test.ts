@@ -6,6 +6,9 @@ import { type TestContext, test } from 'node:test';
 import type { AdminApi, AdminReply, AdminRequest } from '../../src/admin/admin-api.ts';
 import { adminOperator } from '../../src/books/auth/operator.ts';
 import { type AdminClient, AdminRefused, adminKey, inProcess, overHttp } from '../../src/cli/admin-client.ts';
+import { chat } from '../../src/cli/commands/chat.ts';
+import { models } from '../../src/cli/commands/models.ts';
+import type { CliParts } from '../../src/cli/parts.ts';
 import { listRows } from '../../src/cli/rows.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
@@ -53,7 +56,7 @@ async function transports(t: TestContext, api: AdminApi): Promise<Record<'in pro
             operator: adminOperator,
           })
         : refusal(401, 'The key is not valid.', null);
-      response.writeHead(reply.status, { 'content-type': reply.contentType });
+      response.writeHead(reply.status, { 'content-type': reply.contentType, 'x-culvert-request-id': 'req_1' });
       if (typeof reply.body === 'string') response.end(reply.body);
       else {
         for await (const piece of reply.body) response.write(piece);
@@ -144,13 +147,36 @@ test('a wrong admin key, a server that is not Culvert, and none at all are one s
   const { port } = stranger.address() as { port: number };
   assert.match(
     await messageOf(overHttp(`http://127.0.0.1:${port}`, key)),
-    /not JSON. Check that its URL is that of a Culvert server/,
+    /answers, but not as Culvert does. Check that its URL is that of a Culvert server/,
   );
   assert.match(await messageOf(overHttp(`http://localhost:${port}`, key)), /answered 302, but not as Culvert does/);
   assert.match(
     await messageOf(overHttp(`http://127.0.0.1:${await closedPort()}`, key)),
     /No answer from .*ECONNREFUSED/,
   );
+});
+
+test('an answer of another server, or one that is cut, is one sentence and no result', async (t) => {
+  const strange = createServer((request, response) => {
+    const path = request.url ?? '';
+    if (path.endsWith('/cut')) response.setHeader('x-culvert-request-id', 'req_1').setHeader('content-length', 100);
+    if (!path.endsWith('/cut')) return response.end(path.includes('/page') ? '<html>' : '{}');
+    response.write('{"data":[');
+    return setTimeout(() => response.destroy(), 20);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => strange.once('listening', resolve));
+  t.after(() => strange.close());
+  const url = `http://127.0.0.1:${(strange.address() as { port: number }).port}`;
+  const admin = overHttp(url, key);
+  const notCulvert = /answers, but not as Culvert does/;
+  await assert.rejects(admin.request('DELETE', '/keys/a'), notCulvert);
+  await assert.rejects(admin.read('/page')[Symbol.asyncIterator]().next(), notCulvert);
+  await assert.rejects(admin.request('POST', '/cut'), /ended its answer too early .* may be done/);
+  for (const base of [url, `${url}/page?`]) {
+    const flags = { url: base, key: 'sk-cv-test', quiet: true };
+    await assert.rejects(models({ ...flags, json: true }, {} as CliParts), notCulvert);
+    for (const stream of [true, false]) await assert.rejects(chat('Hi', { ...flags, model: 'm', stream }), notCulvert);
+  }
 });
 
 test('the generated admin key goes to a named server on this machine alone', (t) => {

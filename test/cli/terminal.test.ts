@@ -30,6 +30,7 @@ async function startSlowServer(t: TestContext): Promise<{ env: Record<string, st
   const server = createServer(async (_request, response) => {
     await promise;
     const account = { id: 'acme', name: 'Acme', plan: 'pro', status: 'active', created_at: null, from: 'stored' };
+    response.setHeader('x-culvert-request-id', 'req_1');
     response.end(JSON.stringify({ data: [account], next_cursor: null }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@ import { createSseReader, type SseEvent } from '../../upstream/transport/sse-rea
 import { CommandFailed } from '../command-failed.ts';
 import { printExact, printJson, writeOut } from '../print.ts';
 import { createProgress } from '../progress.ts';
-import { ask, type ServerFlags, serverAndKey } from '../running-server.ts';
+import { ask, jsonOf, notCulvert, type ServerFlags, serverAndKey } from '../running-server.ts';
 import { firstChatModel } from './models.ts';
 
 export interface ChatFlags extends ServerFlags {
@@ -34,8 +34,8 @@ export async function chat(text: string, flags: ChatFlags): Promise<number> {
     };
     const init = { method: 'POST', body: JSON.stringify(body), signal: left.signal };
     const response = await ask(url, '/v1/chat/completions', key, init);
-    if (body.stream) await writeStream(response);
-    else await writeWhole(response, flags);
+    if (body.stream) await writeStream(response, url);
+    else await writeWhole(response, url, flags);
     return 0;
   } catch (error) {
     progress.end();
@@ -49,15 +49,19 @@ function messagesOf(text: string, system: string | undefined) {
   return system === undefined ? [question] : [{ role: 'system', content: system }, question];
 }
 
-async function writeWhole(response: Response, flags: ChatFlags): Promise<void> {
-  const answer = (await response.json()) as { choices?: { message?: { content?: string | null; refusal?: string } }[] };
+async function writeWhole(response: Response, url: string, flags: ChatFlags): Promise<void> {
+  const answer = (await jsonOf(response, url)) as {
+    choices?: { message?: { content?: string | null; refusal?: string } }[];
+  } | null;
   if (flags.json) return printJson(answer);
-  const message = answer.choices?.[0]?.message;
-  printExact(shown(message?.content ?? message?.refusal ?? ''));
+  const message = answer?.choices?.[0]?.message;
+  if (message === undefined) throw notCulvert(url);
+  printExact(shown(message.content ?? message.refusal ?? ''));
 }
 
 /** Ends in a sentence unless the stream said that it was complete: a cut answer must not look like a finished one. */
-async function writeStream(response: Response): Promise<void> {
+async function writeStream(response: Response, url: string): Promise<void> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) throw notCulvert(url);
   const reader = createSseReader({ eventBytesMax });
   let ended: 'done' | 'open' = 'open';
   const take = (events: readonly SseEvent[]) => {

@@ -6,7 +6,16 @@ import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { whileWaiting } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
-import { apiKey, ask, isNamed, keyMissing, type ServerFlags, serverUrl } from '../running-server.ts';
+import {
+  apiKey,
+  ask,
+  isNamed,
+  jsonOf,
+  keyMissing,
+  notCulvert,
+  type ServerFlags,
+  serverUrl,
+} from '../running-server.ts';
 import { table } from '../table.ts';
 
 export interface ModelsFlags extends ServerFlags {
@@ -45,8 +54,9 @@ export async function models(flags: ModelsFlags, parts: CliParts): Promise<numbe
 
 async function fromServer(url: string, key: string, signal?: AbortSignal): Promise<ListedModel[]> {
   const response = await ask(url, '/v1/models', key, signal === undefined ? {} : { signal });
-  const { data } = (await response.json()) as { data: ListedModel[] };
-  return data;
+  const answer = (await jsonOf(response, url)) as { data?: ListedModel[] } | null;
+  if (!Array.isArray(answer?.data)) throw notCulvert(url);
+  return answer.data;
 }
 
 /** Id of the first chat model that the server lists for this key. */
