@@ -26,7 +26,7 @@ const requestErrors = {
     cause:
       'The request has no key, or the key is unknown, revoked or expired. A browser gets this when its session is over.',
     remedy:
-      "Send a key as `Authorization: Bearer sk-cv-…` (`x-culvert-key`, `x-api-key`, `api-key` and `x-goog-api-key` work too). A model that is asked with [its caller's subscription](subscriptions.md) needs that credential as well. `culvert keys create` makes a new key; `culvert dashboard` makes a new login link.",
+      "Send a key as `Authorization: Bearer sk-cv-…` (`x-culvert-key`, `x-api-key`, `api-key`, `x-goog-api-key` and `x-portkey-api-key` work too). A model that is asked with [its caller's subscription](subscriptions.md) needs that credential as well. `culvert keys create` makes a new key; `culvert dashboard` makes a new login link.",
   },
   forbidden: {
     cause:

@@ -60,9 +60,10 @@ export const factTypes = {
   now: 'google.protobuf.Timestamp',
 } as const satisfies Record<Named, string>;
 
-/** Headers that hold secrets: no condition sees them. */
+/** Headers that hold secrets: no condition and no hook sees them. */
 export const secretHeaders: ReadonlySet<string> = new Set(
   (
-    'authorization proxy-authorization cookie x-api-key api-key x-goog-api-key x-culvert-key ' + 'x-amz-security-token'
+    'authorization proxy-authorization cookie x-api-key api-key x-goog-api-key x-portkey-api-key ' +
+    'x-culvert-key x-amz-security-token'
   ).split(' '),
 );

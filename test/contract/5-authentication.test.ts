@@ -105,6 +105,17 @@ test('§5.7 "Provider credentials are never passed by callers": stray vendor key
   assert.ok(!JSON.stringify(asked(upstream)).includes('stray'));
 });
 
+test("Portkey's SDKs send the key in a header of theirs, which stays here", async () => {
+  upstream.clear();
+  const sent = {
+    ...{ authorization: 'Bearer OPENAI_API_KEY', 'x-portkey-api-key': testKey, 'x-portkey-provider': '@openai' },
+    ...{ 'x-portkey-metadata': '{"_user":"ada"}', 'x-portkey-strict-open-ai-compliance': 'false' },
+  };
+  for (const headers of [sent, { 'x-portkey-api-key': testKey }])
+    assert.equal((await call(chatPath, headers)).status, 200);
+  assert.doesNotMatch(JSON.stringify(asked(upstream)), /portkey|test-key|OPENAI_API_KEY/);
+});
+
 test('design §6: "two different candidates are 401", the same one twice is one', async () => {
   const two = await call(chatPath, { authorization: `Bearer ${testKey}`, 'x-api-key': otherKey });
   assert.equal(two.status, 401);

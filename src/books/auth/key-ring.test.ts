@@ -72,6 +72,9 @@ for (const headers of [
   { authorization: `bearer  ${devKey} ` },
   { 'x-api-key': devKey },
   { 'api-key': devKey },
+  // As Portkey's SDKs send it: that for Python puts these words in the place of OpenAI's key.
+  { authorization: 'Bearer OPENAI_API_KEY', 'x-portkey-api-key': devKey },
+  { 'x-portkey-api-key': devKey },
 ]) {
   test(`a key opens by ${JSON.stringify(headers)}`, () => {
     assert.deepEqual(enter(headers), {
@@ -283,6 +286,15 @@ test('a connection keeps its caller until the key changes, ends or is revoked', 
   assert.equal(nameOf({ authorization: `Bearer ${devKey}` }), 'laptop');
   assert.equal(nameOf({ authorization: `Bearer ${devKey}`, 'x-api-key': key.secret }), 401);
   assert.equal(nameOf({}), 401);
+  for (const [sent, name] of [
+    [devKey, 'laptop'],
+    [key.secret, 'stored'],
+    ['sk-cv-nobody', 401],
+  ] as const)
+    assert.equal(nameOf({ authorization: 'Bearer OPENAI_API_KEY', 'x-portkey-api-key': sent }), name);
+  assert.equal(nameOf({ authorization: `Bearer ${devKey}`, 'x-portkey-api-key': key.secret }), 401);
+  assert.equal(nameOf({ authorization: `Bearer ${devKey}` }), 'laptop');
+  assert.equal(nameOf({ authorization: `Bearer ${devKey}`, 'x-portkey-api-key': key.secret }), 401);
   assert.equal(nameOf({ 'x-api-key': key.secret }), 'stored');
   own.restock({ ...nothingStored, keys: [{ ...row, revokedMs: 1 }] });
   assert.equal(nameOf({ 'x-api-key': key.secret }), 401);

@@ -294,7 +294,7 @@ class ConnectionCallers {
     // The same key, in the same header and no other.
     const isSame =
       isSameSecret(before.authorization, headers.authorization) &&
-      headers['x-culvert-key'] === undefined &&
+      (headers['x-culvert-key'] ?? headers['x-portkey-api-key']) === undefined &&
       isSameSecret(before['x-api-key'], headers['x-api-key']) &&
       isSameSecret(before['api-key'], headers['api-key']) &&
       isSameSecret(before['x-goog-api-key'], headers['x-goog-api-key']);
@@ -319,8 +319,8 @@ class ConnectionCallers {
       'api-key': api,
       'x-goog-api-key': google,
     } = headers;
-    // A credential next to it is no affair of this server, and may be another one each time.
-    if (gatewayKey !== undefined) return;
+    // A credential next to these is no affair of this server, and may be another one each time.
+    if (gatewayKey !== undefined || headers['x-portkey-api-key'] !== undefined) return;
     const secretHeaders = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
     this.last.set(connection, { known, headers: secretHeaders, principal: entry.principal, count });
   }
@@ -339,7 +339,7 @@ function isSameSecret(known: KeyHeaders[string], sent: KeyHeaders[string]): bool
 const keyLengthMax = 256;
 
 /** Headers that hold nothing but a key. */
-const keyHeaders = ['x-culvert-key', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+const keyHeaders = ['x-culvert-key', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-portkey-api-key'] as const;
 
 /** Represents credentials of another scheme: never a candidate, and not nothing either. */
 const notBearer = ' ';

@@ -13,7 +13,7 @@ export type UploadTickets = ReturnType<typeof createUploadTickets>;
 /** Node takes 16 KB of headers. */
 const lengthMax = 12_000;
 /** Headers that a key comes in. */
-const keyHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+const keyHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-portkey-api-key'] as const;
 
 const wrong: Failure = {
   kind: 'unauthenticated',

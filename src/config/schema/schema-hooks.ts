@@ -1,19 +1,13 @@
 import { z } from 'zod';
 import { hookNames } from '../../hooks/hook-names.ts';
+import { secretHeaders } from '../../rules/rule-facts.ts';
 import { duration, httpUrl, name, size, webhookSecret } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
-
-/** Headers that prove who a caller is: no hook sees them. */
-const proofs = new Set(
-  (
-    'authorization proxy-authorization cookie api-key x-api-key x-goog-api-key x-culvert-key ' + 'x-amz-security-token'
-  ).split(' '),
-);
 
 const headerName = z
   .string()
   .regex(/^[a-z\d-]{1,64}$/, 'a header is written in lower case, such as x-team')
-  .refine((header) => !proofs.has(header), 'this header proves who the caller is, and no hook sees it');
+  .refine((header) => !secretHeaders.has(header), 'this header proves who the caller is, and no hook sees it');
 
 const names = (of: string, schema: z.ZodType<string>) =>
   z.array(schema).min(1).optional().describe(`Only requests of these ${of}. Default: all.`);

@@ -49,7 +49,8 @@ async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
   const apiKey = {
     type: 'http',
     scheme: 'bearer',
-    description: 'A key, `sk-cv-…`; x-culvert-key, x-api-key, api-key and x-goog-api-key do as well.',
+    description:
+      'A key, `sk-cv-…`; x-culvert-key, x-api-key, api-key, x-goog-api-key and x-portkey-api-key do as well.',
   };
   const session = {
     type: 'apiKey',
