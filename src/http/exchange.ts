@@ -138,10 +138,10 @@ export function operatorOf({ operator }: Pick<Exchange, 'operator'>): Operator {
 
 /** Facts of a request that its error answer shows. */
 export function errorContextOf(
-  { requestId, publicUrl, rpcId }: Pick<Exchange, 'requestId' | 'publicUrl' | 'rpcId'>,
+  { requestId, publicUrl, rpcId, request }: Pick<Exchange, 'requestId' | 'publicUrl' | 'rpcId' | 'request'>,
   nowMs: number,
 ): ErrorContext {
-  return { requestId, publicUrl, rpcId, nowMs };
+  return { requestId, publicUrl, rpcId, nowMs, userAgent: request.headers['user-agent'] };
 }
 
 /** A request header's first value. Node has lower-cased the names and joined repeats. */

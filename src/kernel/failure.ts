@@ -219,6 +219,8 @@ export interface ErrorContext {
   publicUrl?: string | undefined;
   /** Id of the JSON-RPC message that it answers; absent: there is none. */
   rpcId?: string | number | undefined;
+  /** Header of the caller: some clients lose an error in another form than their vendor's. */
+  userAgent?: string | undefined;
 }
 
 /** `TaskNotFoundError` of A2A, the only one of its errors that is a 404. */

@@ -19,13 +19,18 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
       ...vendorMembers(failure),
       message: facts.message,
       type: facts.type,
-      code: vendorCode(failure, facts) ?? facts.status,
+      code: (isOpenRouters(context) ? null : vendorCode(failure, facts)) ?? facts.status,
       param: facts.param,
       request_id: context.requestId,
       doc_url: errorUrlOf(failure, context.publicUrl),
       ...quotaMembers(facts),
     },
   };
+}
+
+/** OpenRouter's SDKs, which read a number in `code` alone and a chunk in each frame; else the error is lost. */
+export function isOpenRouters({ userAgent = '' }: ErrorContext): boolean {
+  return /^speakeasy-sdk\/.*\bopenrouter\b/.test(userAgent);
 }
 
 /** OpenAI's word for a prompt that does not fit: clients shorten it, or say so. */
@@ -45,7 +50,12 @@ export function vendorMembers(failure: Failure): JsonObject {
 
 /** The last frame of a broken stream. No [DONE] follows: a cut answer must not look like a finished one. */
 export function errorFrame(failure: Failure, context: ErrorContext): string {
-  return `data: ${JSON.stringify(errorBody(failure, context))}\n\n`;
+  const { requestId: id, nowMs } = context;
+  const chunk = isOpenRouters(context) && {
+    ...{ id, object: 'chat.completion.chunk', created: Math.floor(nowMs / 1_000) },
+    ...{ model: '', choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] },
+  };
+  return `data: ${JSON.stringify({ ...chunk, ...errorBody(failure, context) })}\n\n`;
 }
 
 const messageCharsMax = 2_000;

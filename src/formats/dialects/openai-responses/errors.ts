@@ -7,6 +7,7 @@ import type { StreamMark, UpstreamError } from '../dialect.ts';
 import { faultInside as faultOf } from '../fault-inside.ts';
 import {
   classOfError,
+  isOpenRouters,
   quotaMembers,
   readError as readChatError,
   tooLongCode,
@@ -48,7 +49,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
       ...vendorMembers(failure),
       message: facts.message,
       type: facts.type,
-      code: errorCode(failure, facts),
+      code: isOpenRouters(context) ? facts.status : errorCode(failure, facts),
       // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
       param: facts.param === null ? null : callersWord(facts.param, () => []),
       request_id: context.requestId,
