@@ -5,7 +5,7 @@ import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
-import { neutralUsage } from '../openai-chat/read-usage.ts';
+import { lackingUsage, neutralUsage, usageFrame } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
 import { errorInside, faultInList } from './read-whole.ts';
@@ -41,7 +41,7 @@ export const completions: ForwardedEndpoint = {
       },
       {},
     ),
-  readInPassing: () => readInPassing('text'),
+  readInPassing: (options) => readInPassing('text', options?.shownInputTokens),
 };
 
 /**
@@ -62,7 +62,7 @@ export const fim: ForwardedEndpoint = {
     const value = { ...read, forward };
     return value;
   },
-  readInPassing: () => readInPassing('chat'),
+  readInPassing: (options) => readInPassing('chat', options?.shownInputTokens),
 };
 
 const startCharsMax = 1_024;
@@ -75,10 +75,11 @@ function promptStart(prompt: JsonValue | undefined): string {
 /** Forms of a choice: `text`, or a `message` and its pieces. */
 type Form = 'text' | 'chat';
 
-/** Answers in either form, for callers who read one of them. */
-function readInPassing(form: Form): PassingReader {
+/** Answers in either form, for callers who read one of them. `shownInputTokens`: estimate for callers who want usage. */
+function readInPassing(form: Form, shownInputTokens: number | undefined): PassingReader {
   const seen = new SeenInPassing();
   let reason: JsonValue = null;
+  let last: JsonObject = {};
   let state: 'open' | 'began' | 'finished' | 'failed' = 'open';
 
   function fails(found: Fault): PassingVerdict {
@@ -94,13 +95,17 @@ function readInPassing(form: Form): PassingReader {
         if (state === 'open') return fails(fault('malformed', 'the stream ended without an answer'));
         if (state === 'began') return fails(fault('truncated', 'the stream ended before the answer was finished'));
         seen.terminal = true;
-        return nothing;
+        if (seen.usage !== null || shownInputTokens === undefined) return nothing;
+        const choices = form === 'text' ? [] : [{ index: 0, delta: { content: '' }, finish_reason: reason }];
+        const before = usageFrame({ ...last, choices }, shownInputTokens, seen.outputTokensSeen);
+        return { ...nothing, before, data: '[DONE]' };
       }
       const chunk = parsedData(data);
       if (chunk === null) return fails(brokenLine);
       const error = errorInside(chunk);
       if (error !== null) return fails(error);
       seen.usage = neutralUsage(chunk.usage) ?? seen.usage;
+      last = chunk;
       const choices = listIn(chunk.choices);
       if (choices.length === 0) {
         if (form === 'text') return isObject(chunk.usage) ? usageChunk : nothing;
@@ -121,6 +126,7 @@ function readInPassing(form: Form): PassingReader {
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
       seen.usage = neutralUsage(answer.usage);
+      if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
       seen.characters = charactersOf(answer.choices as JsonValue[]);
       seen.mended = inForm(answer, form, 'whole') !== null;
       return null;

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonScan, JsonValue } from '../../../kernel/json.ts';
 import type { JsonSchema } from '../../neutral/described-check.ts';
-import type { CallerRequest, PassingReader } from '../dialect.ts';
+import type { CallerRequest, DecodeOptions, PassingReader } from '../dialect.ts';
 
 /** Endpoints that have one format at every provider: bodies go on as they came, answers come back as they are. */
 export type ForwardedEndpointId = 'completions' | 'fim' | 'image-embeddings' | 'moderations' | 'ocr' | 'rerank';
@@ -19,7 +19,7 @@ export interface ForwardedEndpoint {
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): ForwardedRequest | Failure;
   /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */
   requestSchema(): JsonSchema;
-  readInPassing(): PassingReader;
+  readInPassing(options?: Pick<DecodeOptions, 'shownInputTokens'>): PassingReader;
   /** The answer in the shape that callers get, whichever service gave it. Absent: as it came. */
   shape?(answer: JsonValue, echo: JsonObject): JsonObject;
 }

@@ -16,7 +16,7 @@ import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, usual } from './decode-answer.ts';
 import { finishReasons } from './encode-answer.ts';
 import { faultInWhole, neutralFinishReason } from './errors.ts';
-import { neutralUsage } from './read-usage.ts';
+import { lackingUsage, neutralUsage, usageFrame } from './read-usage.ts';
 import { TextFinder } from './text-finder.ts';
 import { type Call, idPrefix, mendCall, mendPiece } from './tool-call-reader.ts';
 import { doneFrame } from './wire.ts';
@@ -120,14 +120,8 @@ class ReaderInPassing implements PassingReader {
 
 function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, names: boolean): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
-  // Callers read the total. Counts below 0 are none: those of this process take their place behind the reader.
-  if (seen.usage === null)
-    answer.usage = {
-      prompt_tokens: -1,
-      completion_tokens: -1,
-      total_tokens: -1,
-      ...(answer.usage as JsonObject | null),
-    };
+  // Callers read the total.
+  if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
   else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) {
     answer.usage.total_tokens = seen.usage.inputTokens + seen.usage.outputTokens;
     seen.mended = true;
@@ -233,11 +227,8 @@ class SeenInPassing implements PassingFacts {
       .join('');
   }
 
-  /** A chunk with the counts of this process where the provider gave none, though the caller asked for them. */
   missingUsage(): string {
-    const [prompt_tokens, completion_tokens] = [this.shownInputTokens ?? 0, this.outputTokensSeen];
-    const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
-    return `data: ${JSON.stringify({ ...this.#last, choices: [], usage })}\n\n`;
+    return usageFrame({ ...this.#last, choices: [] }, this.shownInputTokens ?? 0, this.outputTokensSeen);
   }
 
   /**

@@ -63,3 +63,14 @@ function detailsIn(usage: JsonObject, name: string): JsonObject {
   const details = usage[name];
   return isObject(details) ? details : none;
 }
+
+/** Usage of an answer that lacks it. Counts below 0 are none: those of this process take their place behind the reader. */
+export function lackingUsage(usage: JsonValue | undefined): JsonObject {
+  return { prompt_tokens: -1, completion_tokens: -1, total_tokens: -1, ...(usage as JsonObject | null) };
+}
+
+/** A frame like `chunk`, with the counts of this process where the provider gave none, though the caller asked for them. */
+export function usageFrame(chunk: JsonObject, prompt_tokens: number, completion_tokens: number): string {
+  const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+  return `data: ${JSON.stringify({ ...chunk, usage })}\n\n`;
+}
