@@ -71,6 +71,8 @@ class LiveRoute implements Route {
   /** An answer is held back for a better one: each target is asked once. */
   #climbs = false;
   #waited: 'not yet' | 'just now' | 'before' = 'not yet';
+  /** A repeat has waited for its turn, and its token of the retry budget is taken. */
+  #paused = false;
   /** A target refused the prompt for its length or content: that is the answer, unless another gives a better one. */
   #refused = false;
   /** A caller fault of a target that got the request converted: a target that reads it unchanged is asked once. */
@@ -290,9 +292,17 @@ class LiveRoute implements Route {
   }
 
   #attempt(choice: Choice, as: 'picked' | 'picked as the least bad', nowMs: number): RouteStep {
-    if (!this.#hasBudget(nowMs)) return this.#exhausted('retry-budget', nowMs);
+    const paused = this.#paused;
+    this.#paused = false;
+    if (!paused && !this.#hasBudget(nowMs)) return this.#exhausted('retry-budget', nowMs);
     // A wait that just ended was pause enough.
-    const delayMs = choice.tries === 0 || this.#waited === 'just now' ? 0 : this.#pauseMs(choice, nowMs);
+    const isReady = paused || choice.tries === 0 || this.#waited === 'just now';
+    const delayMs = isReady ? 0 : this.#pauseMs(choice, nowMs);
+    if (delayMs > 0 && standingOf(choice.lane!, nowMs) === 'due') {
+      // A probe keeps other requests away from its lane: it begins when it is sent.
+      this.#paused = true;
+      return { kind: 'wait', ms: delayMs };
+    }
     return { kind: 'attempt', attempt: this.#begin(choice, choice.lane!, as, delayMs, nowMs), delayMs };
   }
 

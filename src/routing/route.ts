@@ -97,7 +97,7 @@ export type RouteStep =
       /** Backoff before dispatch; 0 unless a target is repeated. */
       delayMs: number;
     }
-  /** Nothing can be tried now, but something within waitForTargetMaxMs: ask again then. */
+  /** Nothing is to be tried now, but something soon: ask again then. */
   | { kind: 'wait'; ms: number }
   /**
    * Nothing is left to try. `soonestMs` is the wait in ms until a capable target could be tried, null if none will be
