@@ -141,28 +141,30 @@ test('a target that refused a connection within the last second is not asked: th
   assert.equal(fails(route(query)).probe, false, 'still closed out, but there is nothing better');
 });
 
-test('a repeat that is due a probe begins it when its pause is over: others may probe meanwhile, and it pays once', () => {
-  const { clock, route, retryBudget, open, next } = setUp();
-  const query = queryOf([targetOf('a/m')]);
-  const of = route(query);
-  const first = attemptOf(next(of));
-  open(query);
-  clock.advance(5_000);
-  of.ended(first, { class: 'transient', retryAfterMs: 1_500 }, clock.monotonicMs());
-  // Enough for one token of the budget.
-  for (let i = 0; i < 6; i++) retryBudget.requested(query.alias, clock.monotonicMs());
-  const step = next(of);
-  assert.equal(step.kind, 'wait');
-  const waitMs = (step as { ms: number }).ms;
-  assert.ok(waitMs >= 1_500 && waitMs < 2_000, String(waitMs));
-  const other = route(query);
-  const probe = attemptOf(next(other));
-  assert.equal(probe.probe, true, 'another request does not wait for the pause of the first');
-  other.ended(probe, { class: 'ok', retryAfterMs: null }, clock.monotonicMs());
-  clock.advance(waitMs);
-  const again = next(of);
-  assert.deepEqual([attemptOf(again).probe, (again as { delayMs?: number }).delayMs], [false, 0]);
-});
+for (const outcome of ['ok', 'transient'] as const) {
+  test(`a repeat that is due a probe begins it when its pause is over, and pays once: another's probe is ${outcome}`, () => {
+    const { clock, route, retryBudget, open, next } = setUp();
+    const query = queryOf([targetOf('a/m')]);
+    const of = route(query);
+    const first = attemptOf(next(of));
+    open(query);
+    clock.advance(5_000);
+    of.ended(first, { class: 'transient', retryAfterMs: 1_500 }, clock.monotonicMs());
+    // Enough for one token of the budget.
+    for (let i = 0; i < 6; i++) retryBudget.requested(query.alias, clock.monotonicMs());
+    const step = next(of);
+    assert.equal(step.kind, 'wait');
+    const waitMs = (step as { ms: number }).ms;
+    assert.ok(waitMs >= 1_500 && waitMs < 2_000, String(waitMs));
+    const other = route(query);
+    const probe = attemptOf(next(other));
+    assert.equal(probe.probe, true, 'another request does not wait for the pause of the first');
+    other.ended(probe, { class: outcome, retryAfterMs: null }, clock.monotonicMs());
+    clock.advance(waitMs);
+    const again = next(of);
+    assert.deepEqual([attemptOf(again).probe, (again as { delayMs?: number }).delayMs], [false, 0]);
+  });
+}
 
 test('what refused a connection is passed over for what merely fails', () => {
   const { route, open, failTimes, next } = setUp();
