@@ -183,6 +183,9 @@ test("members that Anthropic alone takes stay away from Bedrock, or become Bedro
     model: 'claude',
     max_tokens: 100,
     speed: 'fast',
+    metadata: { user_id: 'u' },
+    service_tier: 'auto',
+    inference_geo: 'us',
     cache_control: mark,
     system: [{ type: 'text', text: 'Be brief.', cache_control: { ...mark, scope: 'global' } }],
     tools: [{ ...tool, eager_input_streaming: true }],
@@ -199,7 +202,8 @@ test("members that Anthropic alone takes stay away from Bedrock, or become Bedro
     tools: [tool],
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: mark }] }],
   });
-  assert.equal(answer.headers.get('x-culvert-dropped'), 'speed, cache_control.scope, anthropic-beta');
+  const dropped = 'speed, cache_control.scope, metadata.user_id, inference_geo, anthropic-beta';
+  assert.equal(answer.headers.get('x-culvert-dropped'), dropped);
 
   const four = { type: 'text', text: 'Hello', cache_control: mark };
   const full = { ...body, system: [four, four], messages: [{ role: 'user', content: [four, four] }], tools: [] };

@@ -5,9 +5,9 @@ import type { Loss } from '../neutral/loss.ts';
 /**
  * Bodies of Messages as Bedrock and Vertex take them. Both answer 400 ("Extra inputs are not permitted") to `speed`, to the
  * `scope` of a cache mark, to a mark of the whole body, and to `eager_input_streaming`, which the AI SDK writes into every
- * tool. `eagerBeta`: the beta that does the same there; absent: there is none.
+ * tool. `eagerBeta`: the beta that does the same there; absent: there is none. `refused`: further members that are left out.
  */
-export function inCloud(eagerBeta?: string): FitMembers {
+export function inCloud(eagerBeta?: string, refused: readonly string[] = []): FitMembers {
   return (body) => {
     const { speed, cache_control: whole, tools, messages } = body;
     const found: Found = { marks: 0, scoped: false };
@@ -27,14 +27,18 @@ export function inCloud(eagerBeta?: string): FitMembers {
       ...(speed === undefined || speed === null || speed === 'standard' ? [] : ['speed']),
       ...(found.scoped ? ['cache_control.scope'] : []),
       ...(isMarked && marked === null ? ['cache_control'] : []),
+      ...refused.flatMap((name) => ((body[name] ?? null) === null ? [] : (lossNames[name] ?? [name]))),
       ...(isEager && eagerBeta === undefined ? ['tools.eager_input_streaming'] : []),
     ];
-    const without = ['speed', 'cache_control'].filter((name) => body[name] !== undefined);
+    const without = ['speed', 'cache_control', ...refused].filter((name) => body[name] !== undefined);
     if (without.length === 0 && Object.keys(members).length === 0) return null;
     const losses = lost.map((field): Loss => ({ field, why: 'unsupported' }));
     return { members, without, losses, ...(isEager && eagerBeta !== undefined && { betas: [eagerBeta] }) };
   };
 }
+
+/** Losses of members that have a name of their parts, or are none: a cloud's tier is the standard one. */
+const lossNames: Readonly<Record<string, readonly string[]>> = { metadata: ['metadata.user_id'], service_tier: [] };
 
 /** Members that clouds answer 400 to without one of these betas, which Claude Code does not always send. */
 export const openedByBeta = { context_management: /^(context-management|compact)-/ };

@@ -39,9 +39,9 @@ export const bedrock: Provider = {
   families: [{ pattern: /(^|[./])anthropic\.claude/, dialects: ['anthropic-messages'] }],
   bodies: {
     'anthropic-messages': {
-      without: ['model', 'stream', 'metadata', 'service_tier', 'inference_geo'],
+      without: ['model', 'stream'],
       with: { anthropic_version: 'bedrock-2023-05-31' },
-      fits: inCloud('fine-grained-tool-streaming-2025-05-14'),
+      fits: inCloud('fine-grained-tool-streaming-2025-05-14', ['metadata', 'service_tier', 'inference_geo']),
       // Bedrock answers 400 "invalid beta flag" to any other. AWS's page stops in 2025: the last ones were tried there.
       betas:
         /^(computer-use|token-efficient-tools|interleaved-thinking|output-128k|dev-full-thinking|context-1m|context-management|effort|tool-search-tool|tool-examples|fine-grained-tool-streaming|compact|dangerous-tool-use|per-turn-control|inline-tools|mid-conversation-(system|tool-changes|output-config)|thinking-(binding-controls|display-updates))-20\d\d-/,
