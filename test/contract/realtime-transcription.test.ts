@@ -115,6 +115,34 @@ test('the OpenAI SDK names the model in its first update; each commit is a row w
   }
 });
 
+test('a session keeps its model, however an update that names another one is written', async () => {
+  const opening = upstream.next();
+  const caller = bySdk();
+  await caller.heard('session.created');
+  caller.send('session.update', update('hears'));
+  await caller.heard('session.updated');
+  const there = await opening;
+  const other = update('gpt-4o-mini-transcribe').session as JsonObject;
+  const earlier = { input_audio_transcription: { model: 'gpt-4o-mini-transcribe' } };
+  const frames = [
+    JSON.stringify({ type: 'session.update', session: other }).replace('session.update', 'session.\\u0075pdate'),
+    JSON.stringify({ type: 'session.update', session: { ...other, junk: Array.from({ length: 9_000 }, () => ({})) } }),
+    JSON.stringify({ type: 'transcription_session.update', session: earlier }),
+  ];
+  for (const frame of frames) {
+    const from = caller.events.length;
+    caller.socket.send(frame);
+    assert.match(JSON.stringify(await caller.heard('error', from)), /transcribes with the model 'hears'|is no event/);
+  }
+  caller.send('transcription_session.update', { session: { input_audio_transcription: { model: 'hears' } } });
+  const from = caller.events.length;
+  caller.send('session.update', update('hears'));
+  await caller.heard('session.updated', from);
+  const named = there.events.map(({ session }) => JSON.stringify(session).match(/"model":"([^"]+)"/)?.[1]);
+  assert.deepEqual(named, ['gpt-4o-transcribe', 'gpt-4o-transcribe', 'gpt-4o-transcribe']);
+  await caller.close();
+});
+
 test('a used-up plan ends a session whose provider finds the ends of speech itself', async () => {
   const opening = upstream.next();
   const caller = bySdk(otherKey);

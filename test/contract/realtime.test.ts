@@ -119,6 +119,21 @@ async function rowsOf(account: string, count: number, to = gateway): Promise<Row
   }
 }
 
+test("a response is paid for whatever the caller's texts within its events are", async () => {
+  const opening = upstream.next();
+  const caller = await open({ key: cheapKey });
+  const there = await opening;
+  const usage = { input_tokens: 7, output_tokens: 5 };
+  const metadata = { note: 'response.done' };
+  there.send({ type: 'response.created', response: { id: 'resp_a', status: 'in_progress', metadata } });
+  there.send({ type: 'response.done', response: { id: 'resp_a', status: 'completed', metadata, usage } });
+  await caller.heard('response.done');
+  caller.socket.close();
+  await caller.closed;
+  const [row] = (await rowsOf('cheap', 1)) as [Row];
+  assert.deepEqual([row.id, row.usage.input_tokens, row.usage.output_tokens, row.units], [caller.id, 7, 5, 1]);
+});
+
 test('each response is a row of the ledger, with the usage that the provider told and its USD', async () => {
   const caller = await open({ headers: { 'x-culvert-tag': 'kiosk' } });
   for (const turn of [0, 1]) {

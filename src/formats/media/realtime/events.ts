@@ -45,7 +45,8 @@ export function messageIn(frame: Frame): JsonObject | null {
  * has to parse.
  */
 export function mayBe(frame: Frame, type: string): boolean {
-  return frame.includes(`"${type}"`);
+  // Escapes hide letters.
+  return frame.includes(`"${type}"`) || frame.includes('\\u');
 }
 
 /** The `error` event for a failure; `eventId` is its id. */

@@ -171,10 +171,12 @@ class Session implements LongWork {
   /** Whether a turn ends with this frame. */
   #watch(frame: Frame): boolean {
     const { turns } = this.#parts;
-    if (turns.ends.some((type) => mayBe(frame, type))) return this.#done(eventIn(frame));
-    if (mayBe(frame, turns.begins)) {
-      const event = eventIn(frame);
-      const id = event?.type === turns.begins ? turns.idIn(event) : null;
+    // Callers' texts come back in events, and may be such words.
+    const isSign = mayBe(frame, turns.begins) || turns.ends.some((type) => mayBe(frame, type));
+    const event = isSign ? eventIn(frame) : null;
+    if (event !== null && turns.ends.includes(event.type)) return this.#done(event);
+    if (event?.type === turns.begins) {
+      const id = turns.idIn(event);
       if (id !== null) this.#begun(id);
     } else if (this.#silent.size > 0 && frame.includes('.delta"')) {
       for (const id of this.#silent) this.#parts.meter?.content(id);
@@ -191,9 +193,8 @@ class Session implements LongWork {
     }, this.#crash);
   }
 
-  #done(event: RealtimeEvent | null): boolean {
+  #done(event: RealtimeEvent): boolean {
     const { turns, meter } = this.#parts;
-    if (event === null || !turns.ends.includes(event.type)) return false;
     const id = turns.idIn(event);
     if (id === null) return false;
     this.#active.delete(id);

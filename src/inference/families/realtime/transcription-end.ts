@@ -1,7 +1,7 @@
-import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
+import { eventIn, type Frame, mayBe, notAnEvent, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
 import { transcriptionModelIn, withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject } from '../../../kernel/json.ts';
+import { isObject, objectIn } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 
@@ -12,6 +12,9 @@ export interface TranscriptionFacts {
   created: 'told' | 'untold';
   errorEvent(failure: Failure): RealtimeEvent;
 }
+
+/** Events that may name a model; the second is that of OpenAI's beta. */
+const updates = ['session.update', 'transcription_session.update'];
 
 /** The end that transcribes. Callers name its model in their updates, which a session keeps. */
 export class TranscriptionEnd implements SessionEnd {
@@ -30,7 +33,7 @@ export class TranscriptionEnd implements SessionEnd {
     this.#listener = listener;
     this.#next.listen({
       frame: (frame, binary) => {
-        if (this.#created === 'told' && mayBe(frame, 'session.created')) this.#created = 'untold';
+        if (this.#created === 'told' && eventIn(frame)?.type === 'session.created') this.#created = 'untold';
         else listener.frame(frame, binary);
       },
       drained: () => listener.drained(),
@@ -39,18 +42,29 @@ export class TranscriptionEnd implements SessionEnd {
   }
 
   send(frame: Frame, binary?: boolean): Pace {
-    const event = mayBe(frame, 'session.update') ? eventIn(frame) : null;
-    const named = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
-    if (event === null || named === null || !isObject(event.session)) return this.#next.send(frame, binary);
-    const { model, errorEvent } = this.#facts;
-    if (named !== model.named) {
+    if (!updates.some((type) => mayBe(frame, type))) return this.#next.send(frame, binary);
+    const event = eventIn(frame);
+    if (event === null) return this.#refuse(null, notAnEvent);
+    if (!updates.includes(event.type) || !isObject(event.session)) return this.#next.send(frame, binary);
+    const { model } = this.#facts;
+    const { input_audio_transcription: earlier } = event.session;
+    const inEarlier = isObject(earlier) ? (earlier.model ?? null) : null;
+    const named = transcriptionModelIn(event.session);
+    for (const one of [named, inEarlier]) {
+      if (one === null || one === model.named) continue;
       const message = `The session transcribes with the model '${model.named}'. Open a new session for another one.`;
-      const failure = invalid('session.audio.input.transcription.model', message);
-      this.#listener?.frame(JSON.stringify(errorEvent(failure)), false);
-      return 'ready';
+      return this.#refuse('session.audio.input.transcription.model', message);
     }
-    const session = withTranscriptionModel(event.session, model.there);
+    const session = {
+      ...(named === null ? event.session : withTranscriptionModel(event.session, model.there)),
+      ...(inEarlier !== null && { input_audio_transcription: { ...objectIn(earlier), model: model.there } }),
+    };
     return this.#next.send(JSON.stringify({ ...event, session }), binary);
+  }
+
+  #refuse(param: string | null, message: string): 'ready' {
+    this.#listener?.frame(JSON.stringify(this.#facts.errorEvent(invalid(param, message))), false);
+    return 'ready';
   }
 
   pause(): void {
