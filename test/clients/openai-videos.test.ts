@@ -490,3 +490,35 @@ test('bad requests are 400 and name the field', async (t) => {
   assert.equal((await gateway.fetch('/v1/videos?limit=x')).status, 400);
   assert.equal(upstream.requests.length, 0);
 });
+
+test('a video that has failed as soon as it was begun costs nothing, and the next provider is asked', async (t) => {
+  let error = { code: 'internal', message: 'no, by key-of-failing' };
+  const failing = createServer((request, response) => {
+    const video = { id: 'video_f', object: 'video', status: 'failed', seconds: '4', error };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(request.method === 'POST' ? video : { data: [] }));
+  });
+  const base_url = `${await listening(t, failing)}/v1`;
+  const upstream = await startVideos(t);
+  const price = { video_second: 0.1 };
+  const gateway = await startGateway(t, {
+    providers: {
+      failing: { type: 'openai', base_url, api_key: 'key-of-failing' },
+      sora: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'key-a' },
+    },
+    models: {
+      alone: { type: 'video', targets: [{ provider: 'failing', model: 'sora-2', price }] },
+      both: { type: 'video', targets: ['failing/sora-2', { provider: 'sora', model: 'sora-2', priority: 2 }] },
+    },
+  });
+  const begin = (model: string) => gateway.fetch('/v1/videos', { json: { model, prompt: 'A cat' } });
+  assert.equal((await begin('both')).headers.get('x-culvert-provider'), 'sora');
+  const failed = await begin('alone');
+  const text = await failed.text();
+  assert.deepEqual([failed.status, failed.headers.get('x-culvert-cost')], [502, '0'], text);
+  assert.match(text, /the video failed at once: no, by/);
+  assert.doesNotMatch(text, /key-of-failing/);
+  error = { code: 'moderation_blocked', message: 'Blocked by our moderation.' };
+  const blocked = await begin('alone');
+  assert.equal(blocked.status, 400, await blocked.text());
+});
