@@ -8,6 +8,7 @@ import type { Admission } from '../books/metering/admission.ts';
 import type { Refusal } from '../books/metering/refusal.ts';
 import type { SharedTally } from '../books/metering/tally.ts';
 import type { Config } from '../config/schema.ts';
+import { gemini } from '../formats/dialects/gemini/index.ts';
 import { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import { BriefMap } from '../kernel/brief.ts';
@@ -247,9 +248,11 @@ export class Reception {
         exchange.operator = who;
       } else if (route.auth === 'key') {
         this.lastCallMs = exchange.startedMs;
-        const headers = exchange.upgrade === null ? request.headers : withProtocolKey(request.headers, exchange.search);
+        const { upgrade, search } = exchange;
+        const inQuery = route.dialect === gemini && search.includes('key=') && !request.headers['x-goog-api-key'];
+        const headers = upgrade !== null || inQuery ? withProtocolKey(request.headers, search) : request.headers;
         let principal =
-          route.lets?.(headers, exchange.search) ??
+          route.lets?.(headers, search) ??
           keys.authenticate(headers, () => this.clientAddress(request), request.socket);
         if (isFailure(principal)) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
