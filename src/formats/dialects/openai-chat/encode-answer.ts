@@ -264,9 +264,11 @@ class ChunkEncoder implements StreamEncoder {
     const word = reason === 'tool-calls' ? finishReasonOf(reason, this.#head) : finishReasons[reason];
     const end = `,"logprobs":null,"finish_reason":"${word}"${inChoice}}]${beside}`;
     sent.finished = true;
-    if (this.#head.clientOf !== 'mistral') return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
+    const { clientOf } = this.#head;
+    const isCounted = clientOf === 'mistral' || clientOf === 'groq';
+    if (!isCounted) return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
     const before = this.#unended;
-    this.#unended = this.#emit(choice, '{"content":""}', end);
+    this.#unended = this.#emit(choice, clientOf === 'groq' ? '{}' : '{"content":""}', end);
     return before === '' ? frames : `${before}}\n\n${frames}`;
   }
 
