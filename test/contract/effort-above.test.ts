@@ -76,3 +76,30 @@ test("Groq's effort 'default' asks models of other providers for thoughts", asyn
     assert.deepEqual(await ask('default'), await ask('medium'));
   }
 });
+
+test('efforts of chats become words that Ollama and SGLang take, which answer 400 to others', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const base_url = `${upstream.url}/v1`;
+  const gateway = await startGateway(t, {
+    providers: { ollama: { type: 'ollama', base_url }, sglang: { type: 'sglang', base_url } },
+    models: { ollama: { targets: ['ollama/qwen3'] }, sglang: { targets: ['sglang/qwen3'] } },
+  });
+  for (const model of ['ollama', 'sglang']) {
+    for (const [effort, word] of Object.entries({
+      none: 'none',
+      minimal: 'low',
+      high: 'high',
+      xhigh: 'high',
+      max: 'max',
+    })) {
+      upstream.clear();
+      const json = { model, messages: [{ role: 'user', content: 'Hi' }], reasoning_effort: effort };
+      const answer = await gateway.fetch('/v1/chat/completions', { json });
+      assert.equal(answer.status, 200, await answer.text());
+      const { reasoning_effort } = upstream.requests().at(-1)!.body as { reasoning_effort?: string };
+      const dropped = answer.headers.get('x-culvert-dropped');
+      assert.deepEqual([reasoning_effort, dropped], [word, effort === word ? null : 'reasoning_effort'], effort);
+    }
+  }
+});

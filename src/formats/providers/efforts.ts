@@ -8,6 +8,9 @@ export const wordsOfOpenRouter: readonly string[] = ['reasoning', 'include_reaso
 /** Words of `reasoning_effort` that nearly every model takes that takes any. */
 export const lowToHigh: readonly string[] = ['low', 'medium', 'high'];
 
+/** Words that servers of local models take. Older ones do not know `max`: `xhigh` becomes `high`, the last of the two nearest. */
+export const effortsOfServers: readonly string[] = ['none', 'low', 'medium', 'max', 'high'];
+
 /** For models that answer 400 to other words for how much to think: the nearest of these, or none where there are none. */
 export function nearestEffort(words: readonly string[], dialect: 'openai-chat' | 'openai-responses'): FitMembers {
   return (body) => {

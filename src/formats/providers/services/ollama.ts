@@ -1,3 +1,4 @@
+import { effortsOfServers } from '../efforts.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://docs.ollama.com/api/openai-compatibility: what it does not list is ignored, not refused. */
@@ -9,7 +10,13 @@ export const ollama = openAiLike({
   auth: 'bearer',
   forwards: { completions: '/completions' },
   embeds: { format: 'ollama', path: { fromOrigin: '/api/embed' }, batch: 64, takesTokens: false, dimensions: 'asked' },
-  quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  quirks: {
+    systemFirst: true,
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    // 400: invalid reasoning value: 'xhigh' (must be "high", "medium", "low", "max", or "none").
+    models: [{ pattern: /(?:)/, efforts: effortsOfServers }],
+  },
   tooLong: [/prompt too long; exceeded max context length|input length exceeds/i],
   errors: [
     { status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' },

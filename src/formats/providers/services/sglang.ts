@@ -1,4 +1,5 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
+import { effortsOfServers } from '../efforts.ts';
 import { choiceWithoutSome } from '../forced-calls.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -8,7 +9,12 @@ export const sglang = openAiLike({
   title: 'SGLang',
   baseUrl: 'http://127.0.0.1:30000/v1',
   local: true,
-  quirks: { systemFirst: true, fits: [choiceWithoutSome, schemaOfJsonMode] },
+  quirks: {
+    systemFirst: true,
+    fits: [choiceWithoutSome, schemaOfJsonMode],
+    // 400: 'reasoning_effort' … Input should be 'low', 'medium' or 'high'.
+    models: [{ pattern: /(?:)/, efforts: effortsOfServers }],
+  },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, takesTokens: true, without: ['messages'] },
   tooLong: [/input \((?<sent>\d+) tokens\) is longer than the model's context length \((?<most>\d+) tokens\)/i],
