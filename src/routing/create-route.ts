@@ -298,12 +298,13 @@ class LiveRoute implements Route {
     // A wait that just ended was pause enough.
     const isReady = paused || choice.tries === 0 || this.#waited === 'just now';
     const delayMs = isReady ? 0 : this.#pauseMs(choice, nowMs);
-    if (delayMs > 0 && standingOf(choice.lane!, nowMs) === 'due') {
+    const lane = choice.lane!;
+    if (delayMs > 0 && standingOf(lane, nowMs) === 'due') {
       // A probe keeps other requests away from its lane: it begins when it is sent.
       this.#paused = true;
       return { kind: 'wait', ms: delayMs };
     }
-    return { kind: 'attempt', attempt: this.#begin(choice, choice.lane!, as, delayMs, nowMs), delayMs };
+    return { kind: 'attempt', attempt: this.#begin(choice, lane, as, delayMs, nowMs), delayMs };
   }
 
   /**

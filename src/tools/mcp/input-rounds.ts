@@ -56,7 +56,7 @@ export function isQuestion(result: object): boolean {
 }
 
 /** Passes questions on to a caller who answers some, and reads other results. */
-export function readOrAsked<R extends object, T extends object>(
+export function resultOrQuestion<R extends object, T extends object>(
   result: R,
   input: CallerInput | undefined,
   read: (result: R) => T,

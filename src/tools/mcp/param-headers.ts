@@ -11,10 +11,10 @@ export function paramHeaders(schema: object, args: JsonObject): Record<string, s
   for (const [name, property] of Object.entries(objectIn((schema as JsonObject).properties))) {
     const value = Object.hasOwn(args, name) ? args[name] : undefined;
     if (!isObject(property) || value === undefined || value === null) continue;
-    const { 'x-mcp-header': wanted } = property;
+    const { 'x-mcp-header': header } = property;
     if (isObject(value)) Object.assign(headers, paramHeaders(property, value));
-    else if (typeof wanted === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(wanted) && !Array.isArray(value))
-      headers[prefix + wanted.toLowerCase()] = headerValue(typeof value === 'string' ? value : JSON.stringify(value));
+    else if (typeof header === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(header) && !Array.isArray(value))
+      headers[prefix + header.toLowerCase()] = headerValue(typeof value === 'string' ? value : JSON.stringify(value));
   }
   return headers;
 }

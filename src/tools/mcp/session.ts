@@ -24,7 +24,7 @@ import type { CallNews } from './call-news.ts';
 import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
 import { inEitherRevision, withStatedHeaders } from './either-revision.ts';
 import { Blocked } from './guarded-connect.ts';
-import { type CallerInput, readOrAsked } from './input-rounds.ts';
+import { type CallerInput, resultOrQuestion } from './input-rounds.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { type CallInProgress, callInProgress, type McpFetch } from './mcp-fetch.ts';
 import type { Offered } from './offered.ts';
@@ -120,18 +120,18 @@ export async function openSession(
     getPrompt(name, args, bounds) {
       const params = { name, arguments: { ...args } };
       return bounded(bounds, async (options) =>
-        readOrAsked(await ask('prompts/get', params, options), bounds.input, promptOf),
+        resultOrQuestion(await ask('prompts/get', params, options), bounds.input, promptOf),
       );
     },
     readResource(uri, bounds) {
       return bounded(bounds, async (options) =>
-        readOrAsked(await ask('resources/read', { uri }, options), bounds.input, contentsOf),
+        resultOrQuestion(await ask('resources/read', { uri }, options), bounds.input, contentsOf),
       );
     },
     callTool(name, args, bounds) {
       const params = { name, arguments: args };
       return bounded(bounds, async (options) =>
-        readOrAsked(await ask('tools/call', params, options), bounds.input, toolResultOf),
+        resultOrQuestion(await ask('tools/call', params, options), bounds.input, toolResultOf),
       );
     },
     ping: (bounds) => bounded(bounds, (options) => client.ping(options).then(() => null)),

@@ -1,6 +1,7 @@
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Principal } from '../../books/auth/principal.ts';
 import { type Failure, invalid, refuse } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { CalledMcp } from '../../routing/route.ts';
 import type { ToolFields } from '../tool-fields.ts';
@@ -133,11 +134,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
         return fields.refuse('arguments', 'an object');
       if (tool !== null) {
         const { server, name } = await find(principal, 'tool', tool);
-        const called = { kind: 'tool', name, about: tool, input } as const;
-        const params = paramHeaders(server.offered.tools.find((one) => one.name === name)?.inputSchema ?? {}, args);
-        return callOf(server, principal, called, (session, bounds) =>
-          session.callTool(name, args, { ...bounds, params }),
-        );
+        return toolCallOf(server, principal, { name, about: tool, input }, args);
       }
       if (prompt !== null) {
         const { server, name } = await find(principal, 'prompt', prompt);
@@ -151,6 +148,19 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       return resource === null ? refuse(oneOfThem) : readingOf(parts, principal, resource, input);
     },
   };
+}
+
+function toolCallOf(
+  server: UpstreamServer,
+  principal: Principal,
+  called: { name: string; about: string; input: CallerInput | undefined },
+  args: JsonObject,
+): UpstreamCall {
+  const { name } = called;
+  const params = paramHeaders(server.offered.tools.find((one) => one.name === name)?.inputSchema ?? {}, args);
+  return callOf(server, principal, { kind: 'tool', ...called }, (session, bounds) =>
+    session.callTool(name, args, { ...bounds, params }),
+  );
 }
 
 /** An empty list would look like that of a server without tools. */
