@@ -12,6 +12,7 @@ test('a lease is kept while it lasts: each read of it would make another user of
   const server = createServer(({ url }, response) => {
     response.statusCode = state === 'up' ? 200 : 503;
     if (url === '/v1/secret/openai') return response.end(JSON.stringify({ data: { key: 'k' }, lease_duration: 60 }));
+    if (url?.endsWith('/renew-self')) return response.end('{}');
     const lease = { lease_id: `lease-${made}`, lease_duration: 3_600 };
     if (state === 'up') made += 1;
     return response.end(JSON.stringify({ data: { password: `p${made}` }, ...lease }));

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { listening } from '../../../../test/listening.ts';
 import { temporaryFolder } from '../../../../test/start-process.ts';
 import { createTransport } from '../../transport/send.ts';
@@ -48,6 +49,35 @@ test('a login that is revoked before its lease ends is made again, once for all 
   assert.deepEqual([both.map(({ value }) => value), logins], [[{ api_key: 'k' }, { api_key: 'k' }], 2]);
   await assert.rejects(read('secret/denied'), /Vault answered 403: permission denied/);
   assert.equal(logins, 3);
+});
+
+test('a token of the environment is renewed at half of its lease; one that cannot be is used as it is', async (t) => {
+  const asked: string[] = [];
+  const server = createServer(({ url = '', method, headers }, response) => {
+    const token = headers['x-vault-token'];
+    asked.push(`${method} ${url} ${token}`);
+    if (!url.endsWith('/renew-self')) return response.end(JSON.stringify({ data: { key: 'k' } }));
+    if (token === 'hvs.leased')
+      return response.end(JSON.stringify({ auth: { client_token: token, lease_duration: 0.2 } }));
+    response.statusCode = 400;
+    return response.end(JSON.stringify({ errors: ['lease is not renewable'] }));
+  });
+  const transport = createTransport();
+  t.after(() => transport.destroy());
+  const address = await listening(t, server);
+  for (const [token, renewals] of [
+    ['hvs.leased', 2],
+    ['hvs.root', 1],
+  ] as const) {
+    asked.length = 0;
+    const read = vaultReader({ env: { VAULT_ADDR: address, VAULT_TOKEN: token }, transport });
+    assert.deepEqual((await read('secret/one')).value, { key: 'k' });
+    const renewal = `POST /v1/auth/token/renew-self ${token}`;
+    assert.equal(asked.filter((one) => one === renewal).length, 1);
+    await setTimeout(120);
+    await read('secret/one');
+    assert.equal(asked.filter((one) => one === renewal).length, renewals);
+  }
 });
 
 test('a file of certificates that was not there is read once it is', async (t) => {

@@ -39,7 +39,8 @@ export function vaultReader({ env, transport }: ManagerParts): SecretReader {
     const typed = { ...to, headers: [...to.headers, 'content-type', 'application/json'] };
     return postJson(transport, typed, JSON.stringify(body), managerTimeoutMs);
   }
-  const login = () => createRenewed(() => logIn(env, (path, body) => ask(path, [], body)), systemClock);
+  const login = () =>
+    createRenewed(() => logIn(env, (path, body, headers = []) => ask(path, headers, body)), systemClock);
   let token = login();
 
   return async (path) => {
@@ -76,11 +77,11 @@ function explained(answer: JsonAnswer, path: string): SecretUnread {
   return new SecretUnread(`Vault has no such secret${hint}`);
 }
 
-type Post = (path: string, body: object) => Promise<JsonAnswer>;
+type Post = (path: string, body: object, headers?: readonly string[]) => Promise<JsonAnswer>;
 
 async function logIn(env: ManagerParts['env'], post: Post): Promise<Perishable<string>> {
   const { VAULT_TOKEN: token, VAULT_ROLE_ID: role, VAULT_SECRET_ID: secret, VAULT_K8S_ROLE: podRole } = env;
-  if (token) return { value: token, expiresAtMs: null };
+  if (token) return renewedToken(token, post);
   if (role) {
     const mount = env.VAULT_APPROLE_MOUNT || 'approle';
     return tokenIn(await post(`auth/${mount}/login`, { role_id: role, ...(secret && { secret_id: secret }) }));
@@ -95,6 +96,18 @@ async function logIn(env: ManagerParts['env'], post: Post): Promise<Perishable<s
   throw new SecretUnread(
     'there is no login for Vault: set VAULT_TOKEN, VAULT_ROLE_ID and VAULT_SECRET_ID, or VAULT_K8S_ROLE',
   );
+}
+
+const lookAgainMs = 5 * 60_000;
+
+/** The token, renewed: Vault ends it when its lease is over. Those that cannot be renewed are used as they are. */
+async function renewedToken(token: string, post: Post): Promise<Perishable<string>> {
+  const { status, body } = await post('auth/token/renew-self', {}, ['x-vault-token', token]);
+  if (status >= 500) return { value: token, expiresAtMs: systemClock.wallMs() + lookAgainMs };
+  const { lease_duration: seconds } = objectIn(objectIn(body).auth);
+  const isLeased = status === 200 && typeof seconds === 'number' && seconds > 0;
+  // Secrets are read every few minutes: at half of it there is still time.
+  return { value: token, expiresAtMs: isLeased ? systemClock.wallMs() + seconds * 500 : null };
 }
 
 function unreadable(error: unknown): never {
