@@ -43,8 +43,8 @@ export function peersHeld(peerDependencies) {
 }
 
 /** `name@version` of each package in a list of licences. */
-function listed(file) {
-  return [...readFileSync(file, 'utf8').matchAll(/^(\S+) (\d+\.\d+\.\d+\S*) \([^)\n]*\)$/gm)].map(
+export function listed(file) {
+  return [...readFileSync(file, 'utf8').matchAll(/^(\S+) (\d+\.\d+\.\d+\S*) \(.*\)$/gm)].map(
     ([, name, version]) => `${name}@${version}`,
   );
 }
