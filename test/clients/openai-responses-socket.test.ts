@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { WebSocket } from 'ws';
+import { listening } from '../listening.ts';
 import { adminKey, overUpstreams, startGateway, testProcesses } from '../start-gateway.ts';
 import { until } from '../until.ts';
 import { models, openThreeProviders } from './three-providers.ts';
@@ -163,6 +165,47 @@ test('a message of bytes, or one too many that wait, is refused by an event, and
   assert.match(of('error')[1]!.error!.message, /At most 4 requests wait/);
   socket.close();
 });
+
+test('events that wait count as bodies, of which an account has only so many at once', async (t) => {
+  const { provider, stop } = await slowProvider(t);
+  const small = await startGateway(t, {
+    server: { body_limit: '1mb', body_memory: '2mb' },
+    providers: { slow: { type: 'openai', base_url: provider, api_key: 'k' } },
+    models: { chat: { targets: ['slow/m'] } },
+  });
+  const open = async () => {
+    const headers = { authorization: `Bearer ${small.key}` };
+    const socket = new WebSocket(`${small.url.replace('http', 'ws')}/v1/responses`, { headers });
+    await once(socket, 'open');
+    return socket;
+  };
+  const create = JSON.stringify({ type: 'response.create', model: 'chat', input: 'x'.repeat(600_000), store: false });
+  const [first, second] = [await open(), await open()];
+  first.send(create);
+  await until('it is asked', () => stop.running === 1);
+  second.send(create);
+  const [message] = await once(second, 'message');
+  assert.match(String(message), /"status":503.*as many bytes of request bodies as one account may have at once/);
+  first.close();
+  await until('its place is free', () => stop.running === 0);
+  second.send(create);
+  await until('the next one is asked', () => stop.running === 1);
+  second.close();
+});
+
+/** A provider that never answers. */
+async function slowProvider(t: TestContext) {
+  const stop = { running: 0 };
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.method === 'GET') return response.end('{"data":[]}');
+    stop.running += 1;
+    return response.on('close', () => {
+      stop.running -= 1;
+    });
+  });
+  return { provider: `${await listening(t, server)}/v1`, stop };
+}
 
 test('a key that is revoked has no further response on its open connection', async () => {
   const admin = async (path: string, json: object) => {

@@ -16,6 +16,7 @@ import { factsOf } from '../../../kernel/failure-facts.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { Elsewhere } from '../../../kernel/sharing/elsewhere.ts';
+import type { RoomHold } from '../../../kernel/sharing/room.ts';
 import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
 import { type Exchange, errorContextOf } from '../../exchange.ts';
 import { modelCallOf } from '../../model-call.ts';
@@ -88,6 +89,12 @@ const plainRequest: Failure = {
   message: 'A GET of this address opens a WebSocket. Send a POST, or open wss://…/v1/responses.',
 };
 
+/** An event that waits for its turn, with its place in the room for bodies. */
+interface Waiting {
+  raw: Buffer;
+  held: RoomHold;
+}
+
 type TurnTime = Pick<ModelCall, 'requestId' | 'atMs' | 'startedMs'>;
 
 class Session implements EndListener, LongWork {
@@ -96,7 +103,7 @@ class Session implements EndListener, LongWork {
   readonly #base: ModelCall;
   readonly #socket: SocketEnd;
   readonly #memory: ConnectionMemory;
-  readonly #waiting: Buffer[] = [];
+  readonly #waiting: Waiting[] = [];
   #turn: TurnDelivery | null = null;
   #running: Promise<void> | null = null;
   #state: 'open' | 'draining' | 'closed' = 'open';
@@ -136,7 +143,14 @@ class Session implements EndListener, LongWork {
       const message = `At most ${waitingMax} requests wait on one connection. Wait for the end of a response.`;
       return this.#refuse({ kind: 'overloaded', message });
     }
-    this.#waiting.push(typeof frame === 'string' ? Buffer.from(frame) : frame);
+    const raw = typeof frame === 'string' ? Buffer.from(frame) : frame;
+    const held = this.#parts.services.uploads.room.hold(this.#base.principal.account);
+    const noRoom = held.take(raw.length);
+    if (noRoom !== null) {
+      held.giveBack();
+      return this.#refuse(noRoom);
+    }
+    this.#waiting.push({ raw, held });
     this.#running ??= this.#work().finally(() => {
       this.#running = null;
     });
@@ -148,7 +162,7 @@ class Session implements EndListener, LongWork {
 
   closed(): void {
     this.#state = 'closed';
-    this.#waiting.length = 0;
+    this.#dropWaiting();
     this.#turn?.leave();
     this.#closed();
   }
@@ -168,7 +182,11 @@ class Session implements EndListener, LongWork {
 
   #takeNoMore(): void {
     if (this.#state === 'open') this.#state = 'draining';
-    this.#waiting.length = 0;
+    this.#dropWaiting();
+  }
+
+  #dropWaiting(): void {
+    for (const { held } of this.#waiting.splice(0)) held.giveBack();
   }
 
   #leave(): void {
@@ -192,16 +210,17 @@ class Session implements EndListener, LongWork {
   }
 
   async #work(): Promise<void> {
-    for (let raw = this.#waiting.shift(); raw !== undefined; raw = this.#waiting.shift()) {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       const requestId = newRequestId(this.#parts.services.clock.wallMs());
       const turn = new TurnDelivery(this.#socket, () => this.#contextOf(requestId));
       this.#turn = turn;
       try {
-        await this.#answer(raw, requestId, turn);
+        await this.#answer(next.raw, requestId, turn);
       } catch {
         turn.end({ failure: { kind: 'internal' }, headers: [] });
       } finally {
         this.#turn = null;
+        next.held.giveBack();
       }
       if (this.#state === 'draining') this.#leave();
     }
