@@ -39,10 +39,23 @@ const forms: Record<string, (value: JsonObject) => [path: string, body: JsonObje
     }));
     return ['/v1beta/models/chat:generateContent', { contents }];
   },
+  'the environment of a shell': (value) => {
+    const action = { type: 'exec', command: ['ls'], env: value };
+    const call = { type: 'local_shell_call', call_id: 'c', id: 'lsh_1', status: 'completed', action };
+    const output = { type: 'local_shell_call_output', id: 'c', call_id: 'c', output: 'ok' };
+    return ['/v1/responses', { model: 'chat', input: [hello, call, output], tools: [{ type: 'local_shell' }] }];
+  },
   metadata: (value) => ['/v1/responses', { model: 'chat', input: 'Hello', metadata: value }],
 };
 for (const [what, order] of Object.entries(forms)) {
-  for (const name of ['email_signature', 'encrypted_note', 'redacted_text', 'redacted ann@example.org']) {
+  for (const name of [
+    'name',
+    'status',
+    'email_signature',
+    'encrypted_note',
+    'redacted_text',
+    'redacted ann@example.org',
+  ]) {
     test(`a guard reads ${what} in a member that is named '${name}'`, async () => {
       const [path, json] = order({ [name]: 'Ann, ann@example.org' });
       const answer = await gateway.fetch(path, { json });
@@ -50,6 +63,13 @@ for (const [what, order] of Object.entries(forms)) {
     });
   }
 }
+
+test('attributes of what a search found may have any name', () => {
+  const results = [{ text: 'Hello', attributes: { status: 'Ann', name: 'Jo' } }];
+  const { parts } = textsIn({ input: [{ type: 'file_search_call', results }] });
+  const values = parts.filter(({ as, kind }) => as === undefined && kind !== 'label').map(({ text }) => text);
+  assert.deepEqual(values, ['Hello', 'Ann', 'Jo']);
+});
 
 test('documents to rank may have such members', () => {
   const { parts, unread } = textsIn({ documents: [{ text: 'Hello', signature: 'Ann' }] });

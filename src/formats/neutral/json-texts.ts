@@ -74,9 +74,9 @@ const roles = kindTable({
 });
 /** Members whose objects are the caller's or the model's altogether: their names are texts too. */
 const free = kindTable({
-  'tool-arguments': 'arguments args',
+  'tool-arguments': 'arguments args env',
   'tool-result': 'response',
-  metadata: 'metadata',
+  metadata: 'metadata attributes',
   document: 'payload',
   query: 'filter',
   user: 'variables',
