@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
+import { closedPort, launch, runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 interface Measured {
@@ -33,6 +33,17 @@ describe('culvert bench', { concurrency: true }, () => {
     // One before all others finds out whether it works at all.
     assert.equal(requests.length, 31);
     assert.equal(requests[0]!.headers.authorization, 'Bearer canary-key');
+  });
+
+  test('Ctrl-C before the first answer ends it as everywhere', async (t) => {
+    const upstream = await startUpstream({ faults: 'text=Hello;stall=1events' });
+    t.after(() => upstream.close());
+    const env = { CULVERT_API_KEY: 'canary-key' };
+    const bench = launch(t, ['bench', upstream.url, '--model', 'm', '--stream'], { env });
+    await upstream.when(({ path }) => path === '/v1/chat/completions');
+    bench.child.kill('SIGINT');
+    assert.deepEqual(await bench.exited, { code: 130, signal: null });
+    assert.doesNotMatch(bench.stderr(), /failed/);
   });
 
   test('tells the time to the first token of streams, and a stream that is cut from one that ended', async (t) => {

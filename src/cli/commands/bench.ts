@@ -65,6 +65,9 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
     else print(described(results));
     if (left.signal.aborted) return interruptedCode;
     return results.ms === null ? 1 : 0;
+  } catch (error) {
+    if (left.signal.aborted) return interruptedCode;
+    throw error;
   } finally {
     process.removeListener('SIGINT', interrupt);
     agent.destroy();
