@@ -302,7 +302,7 @@ export function neutralFinishReason(word: string): FinishReason | null {
 }
 
 /** Facts of a reached limit in an error of OpenAI's formats, so that its caller can act on it. */
-export function quotaMembers({ quota, retryAfterMs }: FailureFacts): JsonObject {
+function quotaMembers({ quota, retryAfterMs }: FailureFacts): JsonObject {
   if (quota === null) return {};
   return {
     limit: quota.limit,

@@ -1,14 +1,14 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
 import { type ErrorContext, type Failure, guardBlockedCode } from '../../../kernel/failure.ts';
 import { type FailureFacts, factsOf } from '../../../kernel/failure-facts.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { StreamMark, UpstreamError } from '../dialect.ts';
 import { faultInside as faultOf } from '../fault-inside.ts';
 import {
+  errorBody as chatErrorBody,
   classOfError,
   isOpenRouters,
-  quotaMembers,
   readError as readChatError,
   tooLongCode,
   vendorMembers,
@@ -44,19 +44,10 @@ export function faultInside(body: JsonObject): Fault {
  */
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const facts = factsOf(failure, context.nowMs);
-  return {
-    error: {
-      ...vendorMembers(failure),
-      message: facts.message,
-      type: facts.type,
-      code: isOpenRouters(context) ? facts.status : errorCode(failure, facts),
-      // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
-      param: facts.param === null ? null : callersWord(facts.param, () => []),
-      request_id: context.requestId,
-      doc_url: errorUrlOf(failure, context.publicUrl),
-      ...quotaMembers(facts),
-    },
-  };
+  // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
+  const param = facts.param === null ? null : callersWord(facts.param, () => []);
+  const code = isOpenRouters(context) ? facts.status : errorCode(failure, facts);
+  return { error: { ...objectIn(chatErrorBody(failure, context).error), code, param } };
 }
 
 /**
