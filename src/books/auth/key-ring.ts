@@ -312,15 +312,9 @@ class ConnectionCallers {
     count: ConnectionCaller['count'],
   ): void {
     if (entry.untilMs !== never || entry.expiresMs !== never || entry.addresses !== null) return;
-    const {
-      authorization,
-      'x-culvert-key': gatewayKey,
-      'x-api-key': x,
-      'api-key': api,
-      'x-goog-api-key': google,
-    } = headers;
     // A credential next to these is no affair of this server, and may be another one each time.
-    if (gatewayKey !== undefined || headers['x-portkey-api-key'] !== undefined) return;
+    if ((headers['x-culvert-key'] ?? headers['x-portkey-api-key']) !== undefined) return;
+    const { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google } = headers;
     const secretHeaders = { authorization, 'x-api-key': x, 'api-key': api, 'x-goog-api-key': google };
     this.last.set(connection, { known, headers: secretHeaders, principal: entry.principal, count });
   }
@@ -339,7 +333,7 @@ function isSameSecret(known: KeyHeaders[string], sent: KeyHeaders[string]): bool
 const keyLengthMax = 256;
 
 /** Headers that hold nothing but a key. */
-const keyHeaders = ['x-culvert-key', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-portkey-api-key'] as const;
+export const keyHeaders = ['x-culvert-key', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-portkey-api-key'] as const;
 
 /** Represents credentials of another scheme: never a candidate, and not nothing either. */
 const notBearer = ' ';
@@ -381,8 +375,7 @@ function firstPresented(headers: KeyHeaders): string | null {
   if (typeof gatewayKey === 'string' && gatewayKey !== '') return gatewayKey;
   const token = typeof authorization === 'string' ? bearer(authorization) : undefined;
   const values = [token, ...keyHeaders.slice(1).map((name) => headers[name])];
-  const found = values.find((value) => typeof value === 'string' && value !== '' && value !== notBearer);
-  return typeof found === 'string' ? found : null;
+  return values.find((value): value is string => typeof value === 'string' && !['', notBearer].includes(value)) ?? null;
 }
 
 function bearer(value: string | undefined): string | undefined {

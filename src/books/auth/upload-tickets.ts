@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { CallerNote, LastingCallers } from './caller-note.ts';
-import type { KeyHeaders } from './key-ring.ts';
+import { type KeyHeaders, keyHeaders } from './key-ring.ts';
 import type { Principal } from './principal.ts';
 
 /**
@@ -12,8 +12,6 @@ export type UploadTickets = ReturnType<typeof createUploadTickets>;
 
 /** Node takes 16 KB of headers. */
 const lengthMax = 12_000;
-/** Headers that a key comes in. */
-const keyHeaders = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'x-portkey-api-key'] as const;
 
 const wrong: Failure = {
   kind: 'unauthenticated',
@@ -31,7 +29,7 @@ export function createUploadTickets(sealer: Sealer, ring: LastingCallers) {
     },
     /** The key's owner, of a request without a key; null: it has one, or no ticket. */
     principal(headers: KeyHeaders, search: string): Principal | Failure | null {
-      if (keyHeaders.some((name) => headers[name] !== undefined)) return null;
+      if (['authorization', ...keyHeaders].some((name) => headers[name] !== undefined)) return null;
       const query = new URLSearchParams(search);
       const [ticket, upload] = [query.get('upload_ticket'), query.get('upload_id')];
       if (ticket === null || upload === null) return null;

@@ -265,8 +265,7 @@ class ChunkEncoder implements StreamEncoder {
     const end = `,"logprobs":null,"finish_reason":"${word}"${inChoice}}]${beside}`;
     sent.finished = true;
     const { clientOf } = this.#head;
-    const isCounted = clientOf === 'mistral' || clientOf === 'groq';
-    if (!isCounted) return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
+    if (clientOf !== 'mistral' && clientOf !== 'groq') return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
     const before = this.#unended;
     this.#unended = this.#emit(choice, clientOf === 'groq' ? '{}' : '{"content":""}', end);
     return before === '' ? frames : `${before}}\n\n${frames}`;

@@ -29,9 +29,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
 }
 
 /** OpenRouter's SDKs, which read a number in `code` alone and a chunk in each frame; else the error is lost. */
-export function isOpenRouters({ userAgent = '' }: ErrorContext): boolean {
-  return /^speakeasy-sdk\/.*\bopenrouter\b/.test(userAgent);
-}
+export const isOpenRouters = ({ userAgent = '' }: ErrorContext) => /^speakeasy-sdk\/.*\bopenrouter\b/.test(userAgent);
 
 /** OpenAI's word for a prompt that does not fit: clients shorten it, or say so. */
 export const tooLongCode = 'context_length_exceeded';

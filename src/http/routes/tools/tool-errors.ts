@@ -23,9 +23,6 @@ function dialectOf(shape: (error: JsonObject) => JsonObject): Route['dialect'] {
     const reason = failure.kind === 'page-refused' ? { reason: failure.code } : {};
     return shape({ ...objectIn(error), ...reason });
   };
-  return {
-    errorBody,
-    // No call of a tool streams.
-    errorFrame: (failure, context) => JSON.stringify(errorBody(failure, context)),
-  };
+  // No call of a tool streams.
+  return { errorBody, errorFrame: (failure, context) => JSON.stringify(errorBody(failure, context)) };
 }
