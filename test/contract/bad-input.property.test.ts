@@ -124,6 +124,14 @@ test(`${generated} generated bodies over HTTP: no 5xx, no hang, and the gateway 
   assert.equal(await post(asBytes({ model: 'chat', messages: [{ role: 'user', content: 'x' }] })), 200);
 });
 
+test('tool_calls that are none, at messages of roles that make none, are no 5xx', async () => {
+  for (const calls of ['auto', [null], 7, {}]) {
+    const odd = { role: 'function', name: 'f', content: 'x', tool_calls: calls };
+    const status = await post(asBytes({ model: 'chat', messages: [{ role: 'user', content: 'hi' }, odd] }));
+    assert.ok(status < 500, `${JSON.stringify(calls)}: ${status}`);
+  }
+});
+
 const token = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_:;,=/?#%@"\'\\ \t\0\r\n\x7f\xe4'), maxLength: 40 });
 const requestBytes = fc
   .record({

@@ -1,5 +1,13 @@
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonScan,
+  type JsonValue,
+  jsonText,
+  listIn,
+  objectsIn,
+} from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
@@ -249,7 +257,12 @@ function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondForma
 
 /** For earlier calls of tools that take text, which may be listed no more; null: there are none. */
 function customCalls(messages: ChatRequest['messages']): { beyondFormat: 'functions' } | null {
-  return messages.some(({ tool_calls: calls }) => calls?.some(({ type }) => type === 'custom')) ? asFunctions : null;
+  return messages.some(isCustomCalling) ? asFunctions : null;
+}
+
+/** Only calls of the assistant are checked before: at another role they may be anything. */
+function isCustomCalling({ tool_calls: calls }: ChatRequest['messages'][number]): boolean {
+  return calls != null && objectsIn(calls).some(({ type }) => type === 'custom');
 }
 
 const asFunctions = { beyondFormat: 'functions' } as const;
