@@ -161,7 +161,7 @@ test('a session without a response costs nothing', async () => {
   await caller.heard('session.created');
   caller.socket.close(1000);
   await caller.closed;
-  const [row] = await rowsOf('cheap', 1);
+  const [row] = await rowsOf('cheap', 2);
   assert.deepEqual([row!.units, row!.usage.input_tokens], [0, 0]);
 });
 
