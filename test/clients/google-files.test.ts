@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError, createPartFromUri, createUserContent, type File, GoogleGenAI } from '@google/genai';
 import OpenAI from 'openai';
 import { fileBytesMax } from '../../src/http/routes/files/file-calls.ts';
-import { otherKey, startGateway } from '../start-gateway.ts';
+import { otherKey, startGateway, workersKnow } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
@@ -307,6 +307,7 @@ test('the start of an upload keeps its name where its body comes in chunks, with
 
 test('an upload is not cancelled while its bytes come, and leaves none once it is', async () => {
   const used = async () => {
+    await workersKnow();
     const usage = await gateway.fetch('/v1/usage', { headers: { authorization: `Bearer ${gateway.key}` } });
     return ((await usage.json()) as { storage: { files?: number } }).storage.files ?? 0;
   };
