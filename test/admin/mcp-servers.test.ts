@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
+import { until } from '../until.ts';
 
 /* MCP servers that are set up while Culvert runs. */
 
@@ -62,6 +63,8 @@ test('a server is added, changed and removed while Culvert runs; its headers are
 
   const changed = await call('PATCH', '/mcp-servers/test', { version: 1, tools: { deny: ['l*'] } });
   assert.equal(changed.status, 200, JSON.stringify(changed.body));
+  // A list does not wait long for a server that is asked anew.
+  await until('the tools of the changed server are listed', async () => (await toolNames(gateway)).length > 0);
   assert.deepEqual(await toolNames(gateway), ['test__add', 'test__wait', 'test__fail', 'test__throw']);
   assert.equal(await sum(gateway, 'test__add'), 200, 'with its header as before');
   assert.equal((await call('PATCH', '/mcp-servers/test', { version: 1, timeout: '1s' })).status, 409);
