@@ -6,6 +6,8 @@ export function createKnownDeaths() {
   const boots = new Set<string>();
   const listeners: ((boot: string) => void)[] = [];
   return {
+    /** Oldest first. */
+    known: boots as ReadonlySet<string>,
     note(boot: string): void {
       if (boots.has(boot)) return;
       boots.add(boot);

@@ -12,6 +12,7 @@ import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boot-names.ts';
 import { HeldByWorkers } from './held-by-workers.ts';
 import { HintRelay } from './hint-relay.ts';
+import { createKnownDeaths } from './known-deaths.ts';
 import { StartRefused } from './lifetime.ts';
 import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
@@ -92,8 +93,8 @@ export class Workers {
   readonly #logLevels = createShortTexts();
   readonly #hearing = new Hearing(() => this.#serving().map(({ link }) => link));
   readonly #held = new HeldByWorkers(() => this.#serving().map(({ link }) => link));
-  /** The last worker of each place that died, by its boot: others take over what it had leased. */
-  readonly #dead = new Map<number, string>();
+  /** Others take over what the dead had leased: also those that serve later, when several have died in one place. */
+  readonly #deaths = createKnownDeaths();
   readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
   /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
@@ -225,7 +226,7 @@ export class Workers {
         const hints = this.#hints.now();
         if (hints.length > 0) link.notify('takeHints', hints);
         this.#held.begin(link);
-        for (const dead of this.#dead.values()) link.notify('died', dead);
+        for (const dead of this.#deaths.known) link.notify('died', dead);
         this.#spares.prepare();
         const start = this.#starts.get(place.number);
         if (start === undefined)
@@ -280,7 +281,7 @@ export class Workers {
     const requests = (await desk?.lost()) ?? 0;
     if (requests > 0)
       this.#parts.log.warn({ worker, requests }, 'requests of a dead worker were charged with their estimates');
-    this.#dead.set(worker, boot);
+    this.#deaths.note(boot);
     for (const { link } of this.#serving()) link.notify('died', boot);
   }
 

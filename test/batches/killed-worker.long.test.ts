@@ -10,6 +10,15 @@ import { batchWhen, beginBatch, chatLine, hasEnded, openAi, resultsIn } from './
 const takenOverMaxMs = 15_000;
 const lines = 320;
 
+/** All workers and the spare, then those that take their places, before one of them serves. */
+async function killTwice(primary: number) {
+  const victims = childrenOf(primary);
+  for (const pid of victims) process.kill(pid, 'SIGKILL');
+  const inTheirPlaces = () => childrenOf(primary).filter((pid) => !victims.includes(pid));
+  await until('others take their places', () => inTheirPlaces().length >= 2);
+  for (const pid of inTheirPlaces()) process.kill(pid, 'SIGKILL');
+}
+
 overBoth(
   'a batch of a killed worker goes on at once, in another one or in the one that replaces it',
   async (t, over) => {
@@ -22,11 +31,11 @@ overBoth(
     const [first, second] = gateway.workers() as [number, number];
     // It is leased by the one that creates it.
     const { id } = await inOnly(second, () => beginBatch(client, asked));
-    const rounds = [() => [first], () => childrenOf(gateway.process.pid!)];
-    for (const [round, victims] of rounds.entries()) {
+    for (const round of [0, 1]) {
       await batchWhen(client, id, ({ request_counts: counts }) => counts!.completed >= 40 * (round + 1));
-      for (const pid of victims()) process.kill(pid, 'SIGKILL');
       const killedMs = performance.now();
+      if (round === 0) process.kill(first, 'SIGKILL');
+      else await killTwice(gateway.process.pid!);
       await replaced(gateway, round === 0 ? 1 : 3);
       const { completed: before } = (await client.batches.retrieve(id)).request_counts!;
       await batchWhen(client, id, (now) => hasEnded(now) || now.request_counts!.completed > before);
