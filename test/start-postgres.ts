@@ -1,7 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,16 +52,23 @@ export interface StartedPostgres {
   stall(): () => void;
   /** On the same port, with the kept data. */
   restart(): Promise<void>;
+  /** A replica takes writes from now on. */
+  promote(): void;
 }
 
 /**
  * A server of its own on a free port of loopback, gone after the test, or (null) with this process: once a test file, with
- * a database a test. Syncs nothing: SIGKILL leaves its writes to the kernel.
+ * a database a test. Syncs nothing: SIGKILL leaves its writes to the kernel. A replica has lost its primary, and takes no
+ * writes until `promote`.
  */
-export async function startPostgres(t: Pick<TestContext, 'after'> | null): Promise<StartedPostgres> {
+export async function startPostgres(
+  t: Pick<TestContext, 'after'> | null,
+  role: 'primary' | 'replica' = 'primary',
+): Promise<StartedPostgres> {
   const folder = ownFolder();
   const data = join(folder, 'data');
   execFileSync('cp', ['-a', await dataOfFirstStart(), data], { timeout: programMs });
+  if (role === 'replica') writeFileSync(join(data, 'standby.signal'), '');
   const server = await runServer(folder, data);
   async function end(): Promise<void> {
     await server.stop('SIGKILL');
@@ -142,7 +159,7 @@ async function runServer(folder: string, data: string) {
     await new Promise<void>((resolve, reject) => {
       child.stderr!.setEncoding('utf8').on('data', (text: string) => {
         log = (log + text).slice(-8_192);
-        if (log.includes('ready to accept connections')) resolve();
+        if (/ready to accept (read-only )?connections/.test(log)) resolve();
       });
       child.once('exit', () => reject(new Error(`postgres ended:\n${log}`)));
     });
@@ -205,6 +222,7 @@ async function runServer(folder: string, data: string) {
     async restart() {
       server = await launch();
     },
+    promote: () => run('postgres', 'SELECT pg_promote()'),
   };
 }
 

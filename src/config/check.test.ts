@@ -358,7 +358,7 @@ test('no text makes the check throw', () => {
   );
 });
 
-for (const url of ['u:p#w@h/d', 'u:p/w@h/d', 'u:p?w@h/d', ':::', 'u:secret@h:99999/d', 'u:p@h1:1,h2:2/d'])
+for (const url of ['u:p#w@h/d', 'u:p/w@h/d', 'u:p?w@h/d', ':::', 'u:secret@h:99999/d', 'u:p@h1:1,h2:x/d'])
   test(`S19 a store's URL that its client could not read is an error without the password: ${url}`, () => {
     for (const [key, scheme] of [
       ['database', 'postgres'],
@@ -394,7 +394,8 @@ test('a password from elsewhere may have any characters in a URL; one that is en
   assert.equal(database, 'postgres://h:5432/d?y=1&z=/d?x=a@b');
 });
 
-test('URLs of stores may name sockets, IPv6 addresses and encoded passwords', () => {
-  for (const url of ['u:p%23w%2F@h/d', 'u@/d?host=/run/postgresql', 'u@[::1]:5432/d', 'u@%2Frun%2Fpostgresql/d'])
+test('URLs of stores may name sockets, IPv6 addresses, encoded passwords and several hosts', () => {
+  const unusual = ['u:p%23w%2F@h/d', 'u@/d?host=/run/postgresql', 'u@[::1]:5432/d', 'u@%2Frun%2Fpostgresql/d'];
+  for (const url of [...unusual, 'u:p%2Cw@h1,h2:5433/d', 'u@[::1]:5432,h2:5432/d'])
     assert.equal(configOf(`storage: { database: "postgres://${url}" }`).storage.database, `postgres://${url}`);
 });

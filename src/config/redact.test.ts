@@ -52,6 +52,14 @@ test('the effective configuration shows names and numbers, never a secret', () =
   }
 });
 
+test('a database of several hosts shows these, never its password', () => {
+  const database = 'postgres://u:SECRET@db-1:5432,db-2:5433/d?sslmode=require';
+  const { storage } = redact(configSchema.parse({ storage: { database } })) as { storage: { database: string } };
+  assert.equal(storage.database, 'postgres://user:secret@db-1:5432,db-2:5433/d?secret');
+  assert.ok(mayBeSecret(['storage', 'database'], database));
+  assert.ok(!mayBeSecret(['storage', 'database'], 'postgres://db-1:5432,db-2:5433/d'));
+});
+
 test('lists of names stay lists, settings of hooks and arguments of programs are secret', () => {
   const { hooks, mcp } = redact(
     configSchema.parse({

@@ -1,3 +1,4 @@
+import { urlOfHosts, urlsOfHosts } from '../kernel/web/urls-of-hosts.ts';
 import { type MarkedMember, markedMembers } from './marked-members.ts';
 import { type Config, configSchema } from './schema.ts';
 
@@ -96,8 +97,9 @@ const webhookTables: ReadonlySet<string> = new Set(['hooks', 'guards']);
 function holdsSecret(path: readonly string[], value: string): boolean {
   const { urls, secretPaths } = marked();
   const key = path.at(-1) ?? '';
-  if (!urls.has(key) || !URL.canParse(value)) return false;
-  const { username, password, search, pathname } = new URL(value);
+  const [url] = urlsOfHosts(value);
+  if (!urls.has(key) || !URL.canParse(url)) return false;
+  const { username, password, search, pathname } = new URL(url);
   const isOfWebhook = webhookTables.has(path[0] ?? '') || path.at(-2) === 'webhook';
   if (key === 'url' && isOfWebhook && pathname !== '/') return true;
   return secretPaths.has(key) || [username, password, search].some((part) => part !== '');
@@ -105,8 +107,13 @@ function holdsSecret(path: readonly string[], value: string): boolean {
 
 function redactUrl(text: string, { hidesPath }: { hidesPath: boolean }): string {
   // A word such as `sqlite`, or a region.
-  if (!text.includes('://') || !URL.canParse(text)) return text;
-  const url = new URL(text);
+  if (!text.includes('://')) return text;
+  return urlOfHosts(urlsOfHosts(text).map((url) => redactOne(url, hidesPath)));
+}
+
+function redactOne(text: string, hidesPath: boolean): string {
+  const url = URL.parse(text);
+  if (url === null) return text;
   if (url.username !== '') url.username = 'user';
   if (url.password !== '') url.password = 'secret';
   if (url.search !== '') url.search = '?secret';

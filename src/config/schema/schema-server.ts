@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { urlsOfHosts } from '../../kernel/web/urls-of-hosts.ts';
 import { guardNames } from '../guard-names.ts';
 import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from '../scalars.ts';
 
@@ -23,10 +24,11 @@ function storeUrl(form: RegExp, expected: string) {
 }
 
 function isReadable(text: string): boolean {
-  // A socket's folder may be in ?host=, with no host before the path.
-  const url = URL.parse(text.replace('@/', '@localhost/'));
-  // PostgreSQL's client takes a stray % for itself.
-  if (url === null || text.startsWith('postgres')) return url !== null;
+  // A socket's folder may be in ?host=, with no host before the path. PostgreSQL's client takes a stray % for itself.
+  if (text.startsWith('postgres'))
+    return urlsOfHosts(text).every((one) => URL.canParse(one.replace('@/', '@localhost/')));
+  const url = URL.parse(text);
+  if (url === null) return false;
   try {
     decodeURIComponent(url.username + url.password);
     return true;
@@ -199,7 +201,9 @@ export const storageSchema = z
     data_dir: z.string().min(1).default('./.culvert').describe('Folder for databases, files and generated keys.'),
     database: storeUrl(/^(sqlite|postgres(ql)?:\/\/\S+)$/, 'expected sqlite or a URL such as postgres://user@host/db')
       .default('sqlite')
-      .describe('Accounts, keys and the ledger: `sqlite` (in the data folder) or a `postgres://` URL.'),
+      .describe(
+        'Accounts, keys and the ledger: `sqlite` (in the data folder) or a `postgres://` URL, of several hosts where one of them takes writes (`host1,host2:5433`).',
+      ),
     state: storeUrl(
       /^(memory|rediss?:\/\/\S+|rediss?\+cluster:\/\/[^\s/]+(\/0?)?(\?\S*)?|rediss?\+sentinel:\/\/[^\s/]+\/[^\s/?]+(\/\d*)?(\?\S*)?)$/,
       'expected memory, or a URL such as redis://host:6379, redis+sentinel://host:26379/NAME, or redis+cluster://host:6379 (of a cluster, which has database 0 alone)',

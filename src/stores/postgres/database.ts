@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClientConfig, Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
+import type { ClientBase, ClientConfig, Pool as PgPool, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { urlsOfHosts } from '../../kernel/web/urls-of-hosts.ts';
 import { createPatience, patiently, seedWaitMaxMs } from '../patience.ts';
+import { type Pooled, severalHosts } from './hosts.ts';
 
 /** SQL that every connection prepares once, under its name. */
 export interface Statement {
@@ -91,7 +93,7 @@ const forSums = `SET jit = off;
 
 /**
  * The pools over a `postgres://` URL, whose user and password may change. Connects to nothing yet; a lost server is found
- * again by the next statement, and never throws outside of one. `pg` is loaded here, at first use. With `pgbouncer=true` in its query, as other clients have it,
+ * again by the next statement, and never throws outside of one. Of several hosts one takes writes. `pg` is loaded here, at first use. With `pgbouncer=true` in its query, as other clients have it,
  * a pooler may give each transaction another connection: nothing is left on one, and no start of one has parameters.
  */
 export async function connect(storeUrl: string | (() => string), sizes: PoolSizes = poolSizes): Promise<Database> {
@@ -99,9 +101,10 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
   const urlNow = typeof storeUrl === 'string' ? () => storeUrl : storeUrl;
   const url = urlNow();
   const pooled = withoutPgbouncer(url) !== url;
+  const hosts = severalHosts(urlNow, (error) => /^(25006|57...)?$/.test(sqlState(error) ?? ''));
   class Client extends pg.Client {
     constructor(options?: ClientConfig) {
-      super({ ...options, connectionString: withoutPgbouncer(urlNow()) });
+      super({ ...options, connectionString: withoutPgbouncer(hosts?.url() ?? urlNow()) });
     }
   }
   const shared: PoolConfig = {
@@ -117,11 +120,14 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
   const onAnswer = () => {
     for (const listener of listeners) listener();
   };
-  const pool = (max: number, statementTimeoutMs: number, onConnect?: PoolConfig['onConnect']) => {
+  const pool = (max: number, statementTimeoutMs: number, onConnect?: (client: ClientBase) => Promise<unknown>) => {
     const made = new pg.Pool({
       ...shared,
       max,
-      ...(onConnect !== undefined && !pooled && { onConnect }),
+      async onConnect(client) {
+        await hosts?.refuseReplica(client);
+        if (!pooled) await onConnect?.(client);
+      },
       ...(!pooled && { statement_timeout: statementTimeoutMs }),
       query_timeout: statementTimeoutMs + silenceMs,
     });
@@ -129,7 +135,10 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
     made.on('error', () => {});
     made.on('connect', (client) => client.on('error', () => {}));
     pools.push(made);
-    return { made, connections: connectionsOf(made, onAnswer, refused, pooled ? statementTimeoutMs : null) };
+    return {
+      made,
+      connections: connectionsOf(hosts?.over(made) ?? made, onAnswer, refused, pooled ? statementTimeoutMs : null),
+    };
   };
   const rest = pool(sizes.rest, restStatementTimeoutMs, (client) => client.query(forSums));
   // Polls would keep theirs open for good, while a server of few connections has none left for requests.
@@ -162,7 +171,7 @@ function withoutPgbouncer(url: string): string {
 type Refused = (error: unknown) => never;
 
 /** `timeoutMs`: bound of each statement, which transactions set for themselves; null: their connections have one. */
-function connectionsOf(pool: PgPool, onAnswer: () => void, refused: Refused, timeoutMs: number | null): Connections {
+function connectionsOf(pool: Pooled, onAnswer: () => void, refused: Refused, timeoutMs: number | null): Connections {
   const bound = timeoutMs === null ? '' : ` SET LOCAL statement_timeout = ${timeoutMs};`;
   const names = timeoutMs === null ? 'named' : 'unnamed';
   const runAlone = runOver(pool, onAnswer, names);
@@ -266,7 +275,7 @@ export class CommitUnknown extends Error {
 }
 
 /** `unnamed`: another connection may come to run a statement than the one that has prepared it. */
-function runOver(connection: PgPool | PoolClient, onAnswer: () => void, names: 'named' | 'unnamed'): Run {
+function runOver(connection: Pick<Pooled, 'query'>, onAnswer: () => void, names: 'named' | 'unnamed'): Run {
   return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
     const query = { ...queryOf(sql), values: values.map(storable) };
     if (names === 'unnamed') delete query.name;
@@ -310,11 +319,12 @@ export function isRowsFault(error: unknown): boolean {
   return state !== null && (state.startsWith('22') || state.startsWith('23'));
 }
 
-/** For people: host, port and database of a URL, never user, password or parameters. */
+/** For people: hosts, ports and database of a URL, never user, password or parameters. */
 export function placeOf(url: string): string {
   try {
-    const { host, pathname } = new URL(url);
-    return `${host === '' ? 'localhost' : host}${pathname}`;
+    const read = urlsOfHosts(url).map((one) => new URL(one));
+    const hosts = read.map(({ host }) => (host === '' ? 'localhost' : host)).join(',');
+    return `${hosts}${read[0]?.pathname}`;
   } catch {
     return 'PostgreSQL';
   }
