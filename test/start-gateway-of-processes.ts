@@ -125,11 +125,11 @@ export async function startGatewayOfProcesses(
     async reload(next: Record<string, unknown>) {
       write(next);
       const { key } = (inForce.admin ?? { key: adminKey }) as { key?: string };
-      inForce = next;
       const generated = () => readFileSync(join(dataDir, 'admin.key'), 'utf8').trim();
       const headers = { authorization: `Bearer ${key ?? generated()}`, 'content-type': 'application/json' };
       const answer = await fetch(`${url}/admin/v1/config/reload`, { method: 'POST', headers, body: '{"force":true}' });
       if (answer.status !== 200) throw new Error(await answer.text());
+      inForce = next;
     },
   };
   return new Proxy(gateway as unknown as TestGateway, {

@@ -11,8 +11,9 @@ export function findModule(named: string, folder: string): FoundModule {
   const isPath = named.startsWith('.') || isAbsolute(named);
   if (!isPath) return { package: named };
   const path = resolve(folder, named);
-  const facts = statSync(path, { throwIfNoEntry: false });
+  const facts = factsOf(path);
   if (facts === undefined) return { missing: `there is no ${path}` };
+  if (facts instanceof Error) return { missing: `${path} cannot be read: ${facts.message}` };
   if (!facts.isDirectory()) return { file: path };
   const entry = entries.find((name) => existsSync(join(path, name)));
   return entry === undefined
@@ -22,5 +23,15 @@ export function findModule(named: string, folder: string): FoundModule {
 
 /** When a module of ours last changed, so that a reload sees it; 0 for a package. */
 export function changedMs(found: FoundModule): number {
-  return 'file' in found ? (statSync(found.file, { throwIfNoEntry: false })?.mtimeMs ?? 0) : 0;
+  const facts = 'file' in found ? factsOf(found.file) : undefined;
+  return facts === undefined || facts instanceof Error ? 0 : facts.mtimeMs;
+}
+
+/** Facts of a file; undefined: there is none. An error: a loop of links, or a folder that this user may not enter. */
+function factsOf(path: string) {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    return error as Error;
+  }
 }

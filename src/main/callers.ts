@@ -112,10 +112,16 @@ export async function openCallers(options: {
   let { config } = options;
   const { host } = config.server;
   // A reload that takes `admin.key` out of the file leaves the operator the generated one.
-  const generatedAdminKey = () =>
-    config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
-  const generated = generatedAdminKey();
   const files = keyFiles(folder);
+  const generatedAdminKey = () => {
+    try {
+      return config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new StartRefused(`admin.key: ${files.admin} cannot be used (${why}). Remove it, or set admin.key.`);
+    }
+  };
+  const generated = generatedAdminKey();
   const places = new KeyPlaces();
   const onUnwritten = (error: unknown) => log.warn({ error: String(error) }, 'addresses of keys were not written');
   const placeWriter = writePlaces(places, accounts, clock, onUnwritten);

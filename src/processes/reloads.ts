@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import type { Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { ConfigResult } from '../config/check.ts';
 import { whyNotReplaced } from '../config/declared.ts';
-import { formatProblem } from '../config/problem.ts';
+import { type ConfigProblem, formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import { isOtherLogin } from '../config/store-logins.ts';
 import { type ConfigWatch, factsOf, settled, watchConfig } from '../config/watch.ts';
@@ -68,23 +68,40 @@ export class Reloads {
     const next = mode === 'force' ? loaded : this.#replacing(loaded);
     this.#sources = next.sources;
     this.#watch?.update(next.sources);
-    if (!next.ok) {
+    const errors = next.ok ? await this.#taken(next.config) : next.errors;
+    if (!next.ok || errors.length > 0) {
       log.error(
-        { errors: next.errors.map(formatProblem) },
+        { errors: errors.map(formatProblem) },
         `configuration not reloaded (${why}): it has errors, so the old one stays in use`,
       );
       flush();
-      return next;
+      return { ok: false, errors };
     }
     const { config } = next;
     const atNextStart = needsRestart(this.#parts.loaded.config, config);
     for (const key of atNextStart) log.warn(`${key} changed: it takes effect at the next start`);
-    this.#current = config;
-    log.level = config.telemetry.log.level;
-    await this.#parts.apply(config);
     log.info(`configuration reloaded (${why})`);
     flush();
     return { ok: true, config, atNextStart };
+  }
+
+  /** Takes it into use in every process, or in none: why it cannot be. */
+  async #taken(config: Config): Promise<readonly ConfigProblem[]> {
+    const { apply, log } = this.#parts;
+    const before = this.#current;
+    const use = (one: Config) => {
+      this.#current = one;
+      log.level = one.telemetry.log.level;
+      return apply(one);
+    };
+    try {
+      await use(config);
+      return [];
+    } catch (error) {
+      // Another reload may have begun meanwhile, which counts.
+      if (this.#current === config) await use(before).catch((again: unknown) => log.error(String(again)));
+      return [this.#problem('', error instanceof Error ? error.message : String(error))];
+    }
   }
 
   /** Its files are not looked at any more. */
@@ -94,14 +111,13 @@ export class Reloads {
 
   /** A file that was cut where a list begins is valid, and must not lock everybody out. */
   #replacing(next: ConfigResult): ConfigResult {
-    const { file } = this.#parts;
     const message = next.ok ? whyNotReplaced(this.#current, next.config) : null;
-    if (message === null || file === null) return next;
-    return {
-      ok: false,
-      errors: [{ file: relative('', file), line: 1, column: 1, path: 'keys', message }],
-      sources: next.sources,
-    };
+    if (message === null || this.#parts.file === null) return next;
+    return { ok: false, errors: [this.#problem('keys', message)], sources: next.sources };
+  }
+
+  #problem(path: string, message: string): ConfigProblem {
+    return { file: relative('', this.#parts.file ?? 'culvert.yaml'), line: 1, column: 1, path, message };
   }
 }
 

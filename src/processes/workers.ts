@@ -127,9 +127,10 @@ export class Workers {
     return this.#address;
   }
 
-  /** All of them take it into use; one that starts gets it when it serves. */
+  /** All of them take it into use; one that starts gets it when it serves. Rejects, once all have answered, when one cannot. */
   async configure(config: Config): Promise<void> {
-    await Promise.all(this.#serving().map(({ number, link }) => this.#configured(number, link, config)));
+    const taken = this.#serving().map(({ number, link }) => this.#configured(number, link, config));
+    for (const failed of await Promise.all(taken)) if (failed !== null) throw failed;
   }
 
   /** Ends them all in the same steps. */
@@ -331,7 +332,8 @@ export class Workers {
     };
   }
 
-  async #configured(worker: number, link: Link<WorkerOffers>, config: Config): Promise<void> {
+  /** Why it cannot. */
+  async #configured(worker: number, link: Link<WorkerOffers>, config: Config): Promise<Error | null> {
     const { log } = this.#parts;
     const late = new AbortController();
     const slow = rest(configureMaxMs, null, { signal: late.signal }).then(() =>
@@ -339,8 +341,11 @@ export class Workers {
     );
     try {
       await Promise.race([link.ask('configure', sentConfig(config)), slow]);
+      return null;
     } catch (error) {
       log.error({ worker, error: String(error) }, 'a worker did not take the configuration');
+      // One that has died is followed by another, which begins with what is in force then.
+      return this.#serving().some((one) => one.link === link) ? (error as Error) : null;
     } finally {
       late.abort();
     }
