@@ -68,6 +68,9 @@ const exchangesMax = 16;
 const failuresMax = 5;
 const failedMax = 1_000;
 const restMs = 5_000;
+/** Accounts whose questions the service failed one after the other, with no answer between, after which nobody asks it. */
+const accountsFailedMax = 3;
+const failedInARowMs = 30_000;
 const warnEveryMs = 60_000;
 const answerBytesMax = 4 * 1024 * 1024;
 
@@ -76,6 +79,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
   const turns = createTurns({ name: 'Questions of a guard', places: placesMax, waitingMax, waitingBytesMax });
   /** By tenant: what one sends may be why its questions fail, and must not keep those of others from the service. */
   const failed = new Map<string, { failures: number; restsUntilMs: number }>();
+  const standing = new ServiceStanding();
   let warnedMs = Number.NEGATIVE_INFINITY;
   const none = (why: string) => {
     const nowMs = clock.monotonicMs();
@@ -90,7 +94,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
     if (bar !== null) return { barred: dataRefused(`guard '${service.guard}'`, [bar]) };
     const nowMs = clock.monotonicMs();
     const state = failed.get(tenant);
-    if (state !== undefined && nowMs < state.restsUntilMs)
+    if (standing.rests(nowMs) || (state !== undefined && nowMs < state.restsUntilMs))
       return none('it failed several times and is not asked for a moment');
     // After a rest one question tries; the others go on being refused.
     if (state !== undefined && state.failures >= failuresMax) state.restsUntilMs = nowMs + restMs;
@@ -98,6 +102,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
     const bytes = question.texts.reduce((sum, { text }) => sum + 2 * text.length, 0);
     const turn = await turns.take(tenant, deadline, bytes).catch(() => null);
     if (turn === null) return none(`${placesMax} questions were under way until its deadline`);
+    const waitedMs = clock.monotonicMs() - nowMs;
     try {
       const exchanges = service.check(question);
       if (exchanges.length > exchangesMax) {
@@ -108,17 +113,56 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
         exchanges.map((exchange) => answerTo(transport, clock, service, { exchange, deadline, rules })),
       );
       failed.delete(tenant);
+      standing.answered();
       return together(verdicts);
     } catch (error) {
       if (error instanceof FailureError && error.failure.kind === 'rule-refused') return { barred: error.failure };
       const failures = (failed.get(tenant)?.failures ?? 0) + 1;
       const restsUntilMs = failures >= failuresMax ? clock.monotonicMs() + restMs : Number.NEGATIVE_INFINITY;
       putNewest(failed, tenant, { failures, restsUntilMs }, failedMax);
+      // Questions of others, for which it waited, may be why there was no time left.
+      if (isByService(error) && waitedMs < service.deadlineMs / 10) standing.failed(tenant, clock.monotonicMs());
       return none(whyOf(error));
     } finally {
       turn.giveBack();
     }
   };
+}
+
+/**
+ * The service as all accounts see it. After each rest it takes as many accounts again: were one question to decide, its
+ * account could keep the service from all others.
+ */
+class ServiceStanding {
+  /** When the service failed each of them. */
+  readonly #failed = new Map<string, number>();
+  #restsUntilMs = Number.NEGATIVE_INFINITY;
+
+  rests(nowMs: number): boolean {
+    return nowMs < this.#restsUntilMs;
+  }
+
+  answered(): void {
+    this.#failed.clear();
+  }
+
+  failed(tenant: string, nowMs: number): void {
+    for (const [one, ms] of this.#failed) if (ms < nowMs - failedInARowMs) this.#failed.delete(one);
+    this.#failed.set(tenant, nowMs);
+    if (this.#failed.size < accountsFailedMax) return;
+    this.#failed.clear();
+    this.#restsUntilMs = nowMs + restMs;
+  }
+}
+
+class ServerFault extends BadAnswer {}
+
+const serviceFaults: readonly string[] = ['connect', 'connect-timeout', 'dns', 'tls', 'timed-out'];
+
+/** Whether it is the service that fails, whatever it is asked: a reset may be the crash that one odd text causes. */
+function isByService(error: unknown): boolean {
+  if (error instanceof NoAnswer) return serviceFaults.includes(error.kind);
+  return error instanceof ServerFault || error instanceof DOMException;
 }
 
 async function answerTo(
@@ -139,7 +183,8 @@ async function answerTo(
     { origin, path: `${pathname}${search}`, method: 'POST', headers: Object.entries(all).flat(), body, authorize },
     { connectTimeoutMs: deadlineMs, bytesMax: answerBytesMax, deadline },
   );
-  if (status < 200 || status > 299) throw new BadAnswer(`it answered with the status ${status}`);
+  if (status < 200 || status > 299)
+    throw new (status < 500 ? BadAnswer : ServerFault)(`it answered with the status ${status}`);
   return read(JSON.parse(bytes.toString('utf8')));
 }
 
