@@ -575,9 +575,16 @@ test('a schema beside JSON mode is the schema of the answer where services refus
   for (const model of ['openai', 'groq', 'cerebras', 'mistral', 'lmstudio'])
     assert.deepEqual((await sent({ ...asked, model })).body.response_format, inPlace, model);
   assert.deepEqual((await sent({ ...asked, model: 'openrouter' })).body.response_format, format);
-  const { body, dropped } = await sent({ ...asked, model: 'deepseek' });
-  assert.deepEqual([body.response_format, dropped], [{ type: 'json_object' }, 'response_format']);
-  assert.match(String((body.messages as JsonObject[])[0]!.content), /JSON Schema.*"city"/);
+  // Hugging Face's InferenceClient for Python turns a schema into TGI's form.
+  const ofTgi = { ...asked, response_format: { type: 'json_object', value: schema } };
+  for (const model of ['openai', 'groq', 'mistral', 'lmstudio'])
+    assert.deepEqual((await sent({ ...ofTgi, model })).body.response_format, inPlace, model);
+  assert.match(JSON.stringify((await sent({ ...ofTgi, model: 'anthropic' })).body), /"schema":.*"city"/);
+  for (const one of [asked, ofTgi]) {
+    const { body, dropped } = await sent({ ...one, model: 'deepseek' });
+    assert.deepEqual([body.response_format, dropped], [{ type: 'json_object' }, 'response_format']);
+    assert.match(String((body.messages as JsonObject[])[0]!.content), /JSON Schema.*"city"/);
+  }
 });
 
 test('parts in the words of Responses, and calls without ids, are those of chat completions for every provider', async () => {

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
+import { schemaBesideMode } from '../dialects/openai-chat/wire.ts';
 
 /*
  * `response_format` of chats for services that refuse one of its forms, of callers of their format too. Null: it can stay.
@@ -7,9 +8,11 @@ import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
 
 /** For services with JSON mode alone, which knows no schema; some demand the word JSON in the prompt. So words describe it. */
 export const jsonModeForSchema = ofFormat(({ response_format: format, messages }) => {
-  if (!isObject(format) || (format.type !== 'json_schema' && !isModeWithSchema(format))) return null;
+  if (!isObject(format)) return null;
+  const beside = schemaBesideMode(format);
+  if (format.type !== 'json_schema' && beside === null) return null;
   const members: JsonObject = { response_format: { type: 'json_object' } };
-  const schema = isObject(format.json_schema) ? format.json_schema.schema : format.schema;
+  const schema = beside ?? objectIn(format.json_schema).schema;
   if (schema !== undefined && Array.isArray(messages)) {
     const content = `Answer with one JSON value that fits this JSON Schema, and nothing else: ${JSON.stringify(schema)}`;
     members.messages = [{ role: 'system', content }, ...messages];
@@ -19,9 +22,8 @@ export const jsonModeForSchema = ofFormat(({ response_format: format, messages }
 
 /** For services with schemas alone: JSON mode is a schema of any object. */
 export const schemaForJsonMode = ofFormat((body) => {
-  const { response_format: format } = body;
-  if (!isObject(format) || format.type !== 'json_object') return null;
-  if (isModeWithSchema(format)) return schemaOfJsonMode(body);
+  const withSchema = schemaOfJsonMode(body);
+  if (withSchema !== null || objectIn(body.response_format).type !== 'json_object') return withSchema;
   const json_schema = { name: 'object', schema: { type: 'object', additionalProperties: true } };
   const members = { response_format: { type: 'json_schema', json_schema } };
   return { members, losses: [{ field: 'response_format', why: 'narrowed' }] };
@@ -32,15 +34,11 @@ export const schemaForJsonMode = ofFormat((body) => {
  * send to all: it is the schema of the answer.
  */
 export const schemaOfJsonMode = ofFormat(({ response_format: format }) => {
-  if (!isObject(format) || !isModeWithSchema(format)) return null;
-  const { schema } = format;
+  const schema = schemaBesideMode(objectIn(format));
+  if (schema === null) return null;
   return { members: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }, losses: [] };
 });
 
 function ofFormat(fit: (body: JsonObject) => FittedMembers | null): FitMembers {
   return Object.assign(fit, { of: 'response_format' } as const);
-}
-
-function isModeWithSchema(format: JsonObject): format is JsonObject & { schema: JsonObject } {
-  return format.type === 'json_object' && isObject(format.schema);
 }

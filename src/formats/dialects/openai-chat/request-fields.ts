@@ -22,7 +22,7 @@ import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
-import { type ChatFunction, type ChatRequest, openAiChatId } from './wire.ts';
+import { type ChatFunction, type ChatRequest, openAiChatId, schemaBesideMode } from './wire.ts';
 
 /** OpenAI takes 128 and refuses more itself; other providers take more. */
 const toolsMax = 1_024;
@@ -204,12 +204,12 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
     case 'text':
       request.responseFormat = { type: 'text' };
       return;
-    case 'json_object':
-      // As servers of open models take a schema.
-      if (isObject(format.schema))
-        request.responseFormat = { type: 'json-schema', name: 'answer', schema: format.schema };
-      else request.responseFormat = { type: 'json-object' };
+    case 'json_object': {
+      const schema = schemaBesideMode(format);
+      request.responseFormat =
+        schema === null ? { type: 'json-object' } : { type: 'json-schema', name: 'answer', schema };
       return;
+    }
     case 'json_schema': {
       const { name, schema, strict, description } = format.json_schema;
       const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 
 /*
  * OpenAI's chat completions as they travel (published OpenAPI description, `test/spec/openai-openapi.json`), plus
@@ -109,6 +109,12 @@ export type ChatResponseFormat = JsonObject &
   ({ type: 'text' | 'json_object' } | { type: 'json_schema'; json_schema: ChatJsonSchema });
 
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
+
+/** The schema beside JSON mode: `schema` of servers of open models, `value` of TGI's, which Hugging Face's SDK for Python sends. */
+export function schemaBesideMode({ type, schema, value }: JsonObject): JsonObject | null {
+  if (type !== 'json_object') return null;
+  return isObject(schema) ? schema : isObject(value) ? value : null;
+}
 
 /** Name of this dialect where other dialects keep its fields. */
 export const openAiChatId = 'openai-chat';
