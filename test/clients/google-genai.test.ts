@@ -103,6 +103,18 @@ for (const model of Object.keys(models)) {
     assert.deepEqual(words!.parts, [{ text: 'and now?' }]);
   });
 
+  test(`${model}: n8n's node for Gemini gives results in the role of a tool`, async () => {
+    const contents = [
+      { parts: [{ text: 'call get_time' }], role: 'user' },
+      { parts: [{ functionCall: { id: 'a', name: 'get_time', args: {} } }], role: 'model' },
+      { parts: [{ functionResponse: { id: 'a', name: 'get_time', response: { result: 'noon' } } }], role: 'tool' },
+    ];
+    const json = { tools: [{ functionDeclarations }], contents, generationConfig: {} };
+    const response = await gateway.fetch(`/v1beta/models/${model}:generateContent`, { json });
+    assert.equal(response.status, 200, await response.text());
+    assert.match(JSON.stringify(lastBody()), /noon/);
+  });
+
   for (const form of ['whole', 'streamed'] as const) {
     test(`AC-06 AC-16 ${model}: parallel calls go round, ${form}`, async () => {
       const config = {

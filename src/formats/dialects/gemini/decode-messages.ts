@@ -57,7 +57,7 @@ const part: v.Check = (value) =>
 
 const content: v.Check = (value) =>
   isObject(value)
-    ? (v.optional(value, 'role', v.oneOf('user', 'model', 'function')) ??
+    ? (v.optional(value, 'role', v.oneOf('user', 'model', 'function', 'tool')) ??
       v.required(value, 'parts', v.arrayOf(part, 1, anyLength, 'parts'), 'an array of at least one part'))
     : v.complain('', value, "an object with 'role' and 'parts'");
 
