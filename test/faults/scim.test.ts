@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { assertWithin } from '../machine-load.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { PlainBrowser, startOpenIdProvider } from '../start-openid-provider.ts';
 
@@ -304,6 +305,111 @@ test('two people whose names look the same in lists come into one group at once,
   assert.equal((await scim('PATCH', `/Groups/${group}`, added)).status, 200);
   const names = (await listed('/operators')).map(({ name }) => String(name)).filter((name) => name.startsWith('sam@'));
   assert.equal(new Set(names).size, 2, names.join(', '));
+});
+
+test('members with the ids of operators that no directory provisioned leave those as they are', async () => {
+  const json = { name: 'boss', role: 'owner' };
+  const made = (await (
+    await gateway.fetch('/admin/v1/operators', { method: 'POST', ...asAdmin, json })
+  ).json()) as Json;
+  const [dev] = (await scim('GET', `/Groups?filter=${encodeURIComponent('displayName eq "Team Dev"')}`)).json
+    .Resources as { id: string }[];
+  const user = await newUser('eve@example.org');
+  const add = (value: string) => ({ op: 'add', path: 'members', value: [{ value }] });
+  await scim('PATCH', `/Groups/${dev?.id}`, { schemas: [patchOp], Operations: [add(user)] });
+  const suffix = (id: unknown) => String(id).slice(String(id).indexOf('_') + 1);
+  await newGroup('Evil', [`usr_${suffix(made.id)}`, `xyz_${suffix(made.id)}`, `grp_${suffix(user)}`]);
+  assert.deepEqual(await rightsOf('boss'), ['owner', null, 'culvert']);
+  assert.deepEqual(await rightsOf('eve@example.org'), ['member', ['dev'], 'scim']);
+});
+
+test('changes of a user keep what they do not name, and find elements by any filter', async () => {
+  const home = { value: 'home@example.org', type: 'home' };
+  const { json: made } = await scim('POST', '/Users', {
+    UserName: 'finn@example.org',
+    name: { givenName: 'Finn', familyName: 'F' },
+    emails: [{ value: 'work@example.org', type: 'work', primary: true }],
+  });
+  const change = async (...Operations: Json[]) => {
+    const { status, json } = await scim('PATCH', `/Users/${made.id}`, { schemas: [patchOp], Operations });
+    assert.equal(status, 200, JSON.stringify(json));
+    return json as { name: Json; emails: Json[]; active: boolean };
+  };
+  const added = { op: 'add', path: 'emails', value: [home] };
+  await change(added);
+  assert.deepEqual(
+    (await change(added, { op: 'replace', value: { name: { givenName: 'Fin' } } })).emails.map(({ value }) => value),
+    ['work@example.org', 'home@example.org'],
+  );
+  const path = 'emails[type eq "WORK" and primary eq True].value';
+  const changed = await change(
+    { op: 'replace', path, value: 'new@example.org' },
+    { op: 'replace', value: { Active: false } },
+  );
+  assert.deepEqual(changed.name, { givenName: 'Fin', familyName: 'F' });
+  assert.deepEqual([changed.emails[0]?.value, changed.active], ['new@example.org', false]);
+  const other = await change({
+    op: 'add',
+    path: 'emails[type eq "other" and primary eq False].value',
+    value: 'o@example.org',
+  });
+  assert.deepEqual(other.emails.at(-1), { value: 'o@example.org', type: 'other', primary: false });
+  const nowhere = [{ op: 'replace', path: 'emails[type sw "z"].value', value: 'x' }];
+  assert.equal((await scim('PATCH', `/Users/${made.id}`, { schemas: [patchOp], Operations: nowhere })).status, 400);
+  // A whole user without `active` does not bring a deactivated one back.
+  const put = await scim('PUT', `/Users/${made.id}`, { userName: 'finn@example.org' });
+  assert.equal(put.json.active, false);
+  assert.equal(
+    (await scim('PUT', `/Users/${made.id}`, { userName: 'finn@example.org', Active: true })).json.active,
+    true,
+  );
+  assert.equal(
+    (await scim('PUT', `/Users/${made.id}`, { userName: 'finn@example.org', ACTIVE: 'False' })).json.active,
+    false,
+  );
+});
+
+test('addresses that the server gives lead to what they name, and times compare as moments', async () => {
+  const response = await fetch(`${gateway.url}/scim/v2/Users`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' },
+    body: JSON.stringify({ userName: 'gina@example.org' }),
+  });
+  const { meta } = (await response.json()) as { meta: { location: string; lastModified: string } };
+  assert.equal(response.headers.get('location'), meta.location);
+  for (const kind of ['ResourceTypes', 'Schemas']) {
+    for (const one of (await scim('GET', `/${kind}`)).json.Resources as { id: string; meta: Json }[]) {
+      const path = String(one.meta.location).slice(`${gateway.url}/scim/v2`.length);
+      assert.deepEqual((await scim('GET', path)).json, one);
+    }
+    assert.equal((await scim('GET', `/${kind}/none`)).status, 404);
+  }
+  const atMs = Math.floor(Date.parse(meta.lastModified) / 1000) * 1000;
+  const east = new Date(atMs + 2 * 3_600_000).toISOString().replace('.000Z', '+02:00');
+  const west = new Date(atMs - 2 * 3_600_000 + 1000).toISOString().replace('.000Z', '-02:00');
+  for (const [filter, count] of [
+    [`meta.lastModified ge "${east}"`, 1],
+    [`meta.lastModified ge "${west}"`, 0],
+    [`meta.lastModified lt "${west}"`, 1],
+  ] as const) {
+    const found = await scim('GET', `/Users?filter=${encodeURIComponent(`${filter} and userName sw "gina"`)}`);
+    assert.equal(found.json.totalResults, count, filter);
+  }
+});
+
+test('a thousand operations at a large group do not hold up other requests', async () => {
+  const id = (at: number) => `usr_${String(at).padStart(12, '0')}`;
+  const group = await newGroup(
+    'Team Large',
+    Array.from({ length: 3_000 }, (_, at) => id(at)),
+  );
+  const one = (at: number, op: string) => ({ op, path: `members[value eq "${id(at)}"]` });
+  const Operations = Array.from({ length: 1_000 }, (_, at) => one(at, at % 2 === 0 ? 'remove' : 'add'));
+  const usedUs = process.cpuUsage();
+  const { json } = await scim('PATCH', `/Groups/${group}`, { schemas: [patchOp], Operations });
+  const { user } = process.cpuUsage(usedUs);
+  assert.equal((json.members as Json[]).length, 2_500);
+  assertWithin(user / 1000, 250, 'a thousand operations');
 });
 
 test('only the token of the directory opens it, and wrong ones close an address', async () => {

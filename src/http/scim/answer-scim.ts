@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { ScimRow } from '../../books/auth/account-store.ts';
 import { changeResource, groupOf, provisioned, type ScimParts, userOf } from '../../books/auth/scim/directory.ts';
+import { filterOf } from '../../books/auth/scim/filter.ts';
 import { patched } from '../../books/auth/scim/patch.ts';
 import { noResource } from '../../books/auth/scim/resource.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
@@ -16,7 +17,6 @@ import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { resourceTypes, schemas, serviceProviderConfig } from './describe-scim.ts';
-import { filterOf } from './filter.ts';
 
 export interface ScimDoorParts extends ScimParts {
   /** Null: no directory is configured. */
@@ -31,6 +31,8 @@ interface Answer {
   status: number;
   /** Null: none. */
   body: object | null;
+  /** Address of what was created. */
+  location?: string;
 }
 
 const bodyBytesMax = 4 * 1024 * 1024;
@@ -77,7 +79,7 @@ async function answerTo(exchange: Exchange, { roles }: ScimConfig, parts: ScimDo
   const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   const { method = '' } = exchange.request;
   if (rest !== undefined || id === '') return refuse(noResource(type));
-  if (kind === undefined) return method === 'GET' ? ok(described(type, base)) : refuse(noResource(type));
+  if (kind === undefined) return method === 'GET' ? ok(described(type, id, base)) : refuse(noResource(type));
   const query = new URLSearchParams(exchange.search);
   if (method === 'GET') {
     const rows = (await provisioned(parts)).filter((row) => row.kind === kind);
@@ -99,25 +101,28 @@ async function answerTo(exchange: Exchange, { roles }: ScimConfig, parts: ScimDo
     id,
     // Whose login it is comes from the login alone.
     edit: (before) => ({
-      ...(method === 'PATCH' ? patched(before ?? {}, given) : given),
+      // A whole user without `active` stays as it is: it must not come back by a change of its name.
+      ...(method === 'PATCH' ? patched(before ?? {}, given) : { active: before?.active ?? true, ...given }),
       bound: before?.bound ?? null,
     }),
   });
-  return { status: method === 'POST' ? 201 : 200, body: row === null ? null : shown(row, base, query) };
+  if (row === null) return { status: 204, body: null };
+  const resource = shown(row, base, query);
+  return method === 'POST' ? { status: 201, body: resource, location: `${base}/${type}/${row.id}` } : ok(resource);
 }
 
-function described(type: string, base: string): object {
-  if (type === 'ServiceProviderConfig') return serviceProviderConfig(base, pageMax);
-  if (type === 'ResourceTypes') return wholeList(resourceTypes(base));
-  if (type === 'Schemas') return wholeList(schemas(base));
-  return refuse(noResource(type));
+function described(type: string, id: string | null, base: string): object {
+  if (type === 'ServiceProviderConfig' && id === null) return serviceProviderConfig(base, pageMax);
+  const all = type === 'ResourceTypes' ? resourceTypes(base) : type === 'Schemas' ? schemas(base) : null;
+  if (all === null) return refuse(noResource(type));
+  return id === null ? wholeList(all) : (all.find((one) => one.id === id) ?? refuse(noResource(id)));
 }
 
 function listOf(rows: readonly ScimRow[], query: URLSearchParams, base: string): object {
   const filter = query.get('filter');
   const accepts = filter === null ? null : filterOf(filter);
-  const whole = new URLSearchParams();
-  const matched = accepts === null ? rows : rows.filter((row) => accepts(shown(row, base, whole)));
+  const compared = new URLSearchParams(/members/i.test(filter ?? '') ? '' : { excludedAttributes: 'members' });
+  const matched = accepts === null ? rows : rows.filter((row) => accepts(shown(row, base, compared)));
   const start = Math.max(1, wholeIn(query, 'startIndex') ?? 1);
   const count = Math.min(pageMax, Math.max(0, wholeIn(query, 'count') ?? pageMax));
   const page = matched.slice(start - 1, start - 1 + count).map((row) => shown(row, base, query));
@@ -178,7 +183,8 @@ function failed(failure: Failure, nowMs: number): Answer {
   return { status, body };
 }
 
-function send({ client }: Exchange, { status, body }: Answer): void {
+function send({ client }: Exchange, { status, body, location }: Answer): void {
   const headers = ['content-type', 'application/scim+json', 'cache-control', 'no-store'];
+  if (location !== undefined) headers.push('location', location);
   sendWhole(client, headers, body === null ? '' : JSON.stringify(body), status);
 }

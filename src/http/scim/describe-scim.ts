@@ -18,7 +18,7 @@ export function serviceProviderConfig(base: string, maxResults: number): object 
   };
 }
 
-export function resourceTypes(base: string): object[] {
+export function resourceTypes(base: string): { id: string }[] {
   return ['User', 'Group'].map((name) => ({
     schemas: [`${core}:ResourceType`],
     id: name,
@@ -29,7 +29,7 @@ export function resourceTypes(base: string): object[] {
   }));
 }
 
-export function schemas(base: string): object[] {
+export function schemas(base: string): { id: string }[] {
   const user = [
     attribute('userName', 'string', { required: true, uniqueness: 'server' }),
     attribute('externalId', 'string', { caseExact: true }),
@@ -51,9 +51,16 @@ export function schemas(base: string): object[] {
   return [schema('User', user, base), schema('Group', group, base)];
 }
 
-function schema(name: string, attributes: readonly object[], base: string): object {
+function schema(name: string, attributes: readonly object[], base: string) {
   const id = `${core}:${name}`;
-  return { id, name, attributes, meta: { resourceType: 'Schema', location: `${base}/Schemas/${id}` } };
+  const schema = `${core}:Schema`;
+  return {
+    schemas: [schema],
+    id,
+    name,
+    attributes,
+    meta: { resourceType: 'Schema', location: `${base}/Schemas/${id}` },
+  };
 }
 
 function attribute(name: string, type: string, more: object = {}): object {

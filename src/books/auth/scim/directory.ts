@@ -157,7 +157,8 @@ function groupsWithout(userId: string | null, rows: readonly ScimRow[], nowMs: n
 function affectedBy(before: ScimRow | null, after: ScimRow | null): string[] {
   const row = after ?? before;
   if (row?.kind === 'user') return [row.id];
-  return [...new Set([before, after].flatMap((one) => (one === null ? [] : groupOf(one.data).members)))];
+  const members = [before, after].flatMap((one) => (one === null ? [] : groupOf(one.data).members));
+  return [...new Set(members.filter((id) => id.startsWith('usr_')))];
 }
 
 /** Changes that bring the operators of users in line with them; none where they are so already. */
@@ -182,6 +183,8 @@ function operatorChanges(
     const row = users.get(userId);
     const user = row?.kind === 'user' ? userOf(row.data) : null;
     const before = known.get(id);
+    // A member may have the id of an operator that the directory did not provision, and may not change.
+    if (before !== undefined && before.origin !== 'scim') return [];
     const rights = user?.active ? rightsOf(groupsOf.get(userId) ?? [], roles) : null;
     if (rights === null || user === null) return before === undefined ? [] : [{ kind: 'delete-operator', id }];
     const identity = { issuer: 'scim', subject: userId, name: user.userName };

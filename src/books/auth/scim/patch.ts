@@ -1,16 +1,19 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn, objectsIn } from '../../../kernel/json.ts';
-import { membersIn } from './resource.ts';
+import { type Filter, filterOf } from './filter.ts';
+import { attributeName, membersIn } from './resource.ts';
 
 interface PatchOperation {
   op: 'add' | 'replace' | 'remove';
-  /** `members[value eq "x"]` is the attribute `members`, where `value` is `x`; null: the value has the attributes. */
-  path: { attribute: string; where: { field: string; is: string } | null; part: string | null } | null;
+  /** `emails[type eq "work"].value` is the attribute `emails`, where a filter holds; null: the value has the attributes. */
+  path: { attribute: string; where: string | null; part: string | null } | null;
   value: JsonValue;
 }
 
 const operationsMax = 1_000;
-const pathForm = /^([A-Za-z][\w-]*)(?:\[([A-Za-z]\w*) eq "((?:[^"\\]|\\.){0,256})"\])?(?:\.([A-Za-z]\w*))?$/i;
+const pathForm = /^([A-Za-z][\w-]*)(?:\[(.{1,512})\])?(?:\.([A-Za-z]\w*))?$/i;
+const equality = /(\w+) eq (true|false|"(?:[^"\\]|\\.)*")/gi;
+const namedMembers = /^value eq "[^"\\]*"(?: or value eq "[^"\\]*")*$/i;
 
 /**
  * A resource after the operations of RFC 7644 §3.5.2, as Microsoft Entra ID and Okta send them. Attributes that are not
@@ -22,8 +25,10 @@ export function patched(before: JsonObject, body: JsonObject): JsonObject {
     return refuse(`Operations: expected a list of at most ${operationsMax} operations`);
   }
   const after = structuredClone(before);
-  for (const operation of listed) apply(after, operationIn(operation));
-  return after;
+  // Read and written once: a thousand operations at a group of thousands would hold up the loop.
+  const members = new Set(membersIn(after.members ?? []));
+  for (const operation of listed) apply(after, members, operationIn(operation));
+  return { ...after, members: [...members] };
 }
 
 function operationIn(given: JsonValue): PatchOperation {
@@ -40,72 +45,63 @@ function operationIn(given: JsonValue): PatchOperation {
 function pathIn(text: string): PatchOperation['path'] {
   const short = text.slice(0, 600).replace(/^urn:ietf:params:scim:schemas:core:2\.0:\w+:/i, '');
   // Attributes of extensions are not kept.
-  if (short.startsWith('urn:')) return { attribute: short, where: null, part: null };
-  const [, attribute, field, is, part] = pathForm.exec(short) ?? [];
+  if (/^urn:/i.test(short)) return { attribute: short, where: null, part: null };
+  const [, attribute, where, part] = pathForm.exec(short) ?? [];
   if (attribute === undefined) return refuse(`path: '${text.slice(0, 100)}' is not understood`);
-  const where = field === undefined || is === undefined ? null : { field, is: is.replaceAll(/\\(.)/g, '$1') };
-  return { attribute, where, part: part ?? null };
+  return { attribute, where: where ?? null, part: part ?? null };
 }
 
-function apply(resource: JsonObject, { op, path, value }: PatchOperation): void {
+function apply(resource: JsonObject, members: Set<string>, { op, path, value }: PatchOperation): void {
   if (path === null) {
     if (!isObject(value)) return refuse('value: expected an object where there is no path');
-    for (const [name, one] of Object.entries(value)) apply(resource, { op, path: pathIn(name), value: one ?? null });
+    for (const [name, one] of Object.entries(value)) {
+      apply(resource, members, { op, path: pathIn(name), value: one ?? null });
+    }
     return;
   }
-  const name = nameIn(resource, path.attribute);
-  if (name === 'members') return applyMembers(resource, op, path.where, value);
-  if (path.where !== null) return applyToOne(resource, name, op, path, value);
-  if (path.part !== null) {
-    const whole = objectIn(resource[name]);
-    resource[name] = { ...whole, [path.part]: op === 'remove' ? null : value };
-    return;
-  }
-  resource[name] = op === 'remove' ? null : value;
+  const { where, part } = path;
+  const name = attributeName(path.attribute);
+  const before = resource[name] ?? null;
+  if (name === 'members') applyMembers(members, op, where, value);
+  else if (where !== null)
+    resource[name] = elementsAfter(objectsIn(before), op, where, part === null ? value : { [part]: value });
+  else if (part !== null) resource[name] = { ...objectIn(before), [part]: op === 'remove' ? null : value };
+  else if (op === 'add' && Array.isArray(before)) resource[name] = withAdded(objectsIn(before), value);
+  // Sub-attributes that a complex value does not name stay.
+  else if (op !== 'remove' && isObject(before) && isObject(value)) resource[name] = { ...before, ...value };
+  else resource[name] = op === 'remove' ? null : value;
 }
 
-/** Names of attributes are the same in upper and lower case (RFC 7643 §2.1). */
-function nameIn(resource: JsonObject, requested: string): string {
-  const lower = requested.toLowerCase();
-  return Object.keys(resource).find((name) => name.toLowerCase() === lower) ?? requested;
+function withAdded(before: readonly JsonObject[], value: JsonValue): JsonValue {
+  const added = Array.isArray(value) ? value.filter(isObject) : [objectIn(value)];
+  const isAgain = (one: JsonObject) => added.some((other) => other.value === one.value && other.type === one.type);
+  return [...before.filter((one) => !isAgain(one)), ...added];
 }
 
-/** `emails[type eq "work"].value`. */
-function applyToOne(
-  resource: JsonObject,
-  name: string,
-  op: PatchOperation['op'],
-  { where, part }: NonNullable<PatchOperation['path']>,
-  value: JsonValue,
-): void {
-  if (where === null) return;
-  const listed = objectsIn(resource[name]);
-  const isIt = (one: JsonObject) => String(one[where.field] ?? '') === where.is;
-  if (op === 'remove') {
-    resource[name] = listed.filter((one) => !isIt(one));
-    return;
-  }
-  const set = part === null ? objectIn(value) : { [part]: value };
-  const hasIt = listed.some(isIt);
-  const made = { [where.field]: where.is, ...set };
-  resource[name] = hasIt ? listed.map((one) => (isIt(one) ? { ...one, ...set } : one)) : [...listed, made];
+/** `emails[type eq "work"].value`: where no element fits, one is made that does. */
+function elementsAfter(before: JsonObject[], op: PatchOperation['op'], where: string, value: JsonValue): JsonObject[] {
+  const isIt: Filter = filterOf(where);
+  if (op === 'remove') return before.filter((one) => !isIt(one));
+  const set = objectIn(value);
+  if (before.some(isIt)) return before.map((one) => (isIt(one) ? { ...one, ...set } : one));
+  const equal = [...where.matchAll(equality)].map(([, field = '', is = '']): [string, JsonValue] => [
+    field.toLowerCase(),
+    is.startsWith('"') ? is.slice(1, -1).replaceAll(/\\(.)/g, '$1') : is.toLowerCase() === 'true',
+  ]);
+  const made = Object.fromEntries(equal);
+  return isIt(made) ? [...before, { ...made, ...set }] : refuse(`path: no element fits [${where.slice(0, 100)}]`);
 }
 
-function applyMembers(
-  resource: JsonObject,
-  op: PatchOperation['op'],
-  where: { field: string; is: string } | null,
-  value: JsonValue,
-): void {
-  const before = membersIn(resource.members ?? []);
+function applyMembers(members: Set<string>, op: PatchOperation['op'], where: string | null, value: JsonValue): void {
+  if (where !== null && !namedMembers.test(where)) refuse('path: expected members[value eq "id"]');
+  const ids = where === null ? null : [...where.matchAll(equality)].map(([, , id = '']) => id.slice(1, -1));
   // A removal without a value or a filter removes all of them.
-  const named = where === null ? (value === null ? null : membersIn(value)) : [where.is];
-  const next = {
-    add: () => [...new Set([...before, ...(named ?? [])])],
-    replace: () => named ?? [],
-    remove: () => (named === null ? [] : before.filter((id) => !named.includes(id))),
-  }[op]();
-  resource.members = next.map((id) => ({ value: id }));
+  const named = ids ?? (value === null ? null : membersIn(value));
+  if (op === 'replace' || (op === 'remove' && named === null)) members.clear();
+  for (const id of named ?? []) {
+    if (op === 'remove') members.delete(id);
+    else members.add(id);
+  }
 }
 
 function refuse(message: string): never {

@@ -24,12 +24,24 @@ export interface ScimGroup {
 
 const charsMax = 256;
 const emailsMax = 20;
+const attributeNames = ['userName', 'externalId', 'displayName', 'name', 'emails', 'active', 'members'];
 const nameFields = ['formatted', 'familyName', 'givenName', 'middleName', 'honorificPrefix', 'honorificSuffix'];
 /** Bound of the members of one group. */
 export const membersMax = 10_000;
 
+/** Name as it is stored: those of attributes are the same in upper and lower case (RFC 7643 §2.1). */
+export function attributeName(given: string): string {
+  const lower = given.toLowerCase();
+  return attributeNames.find((name) => name.toLowerCase() === lower) ?? given;
+}
+
+function spelled(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [attributeName(name), value]));
+}
+
 /** Throws a FailureError for what cannot be a user. Attributes without a use here are left out. */
-export function userIn(body: JsonObject, bound: ScimUser['bound']): ScimUser {
+export function userIn(given: JsonObject, bound: ScimUser['bound']): ScimUser {
+  const body = spelled(given);
   return {
     userName: textOf(body, 'userName') ?? refuse('userName', 'userName: expected a text'),
     externalId: textOf(body, 'externalId'),
@@ -41,7 +53,8 @@ export function userIn(body: JsonObject, bound: ScimUser['bound']): ScimUser {
   };
 }
 
-export function groupIn(body: JsonObject): ScimGroup {
+export function groupIn(given: JsonObject): ScimGroup {
+  const body = spelled(given);
   return {
     displayName: textOf(body, 'displayName') ?? refuse('displayName', 'displayName: expected a text'),
     externalId: textOf(body, 'externalId'),
@@ -77,7 +90,9 @@ function nameOf(value: JsonValue): JsonObject | null {
 }
 
 function emailsOf(value: JsonValue): JsonObject[] {
-  if (!Array.isArray(value) || value.length > emailsMax) return refuse('emails', `emails: at most ${emailsMax}`);
+  if (!Array.isArray(value) || value.length > emailsMax) {
+    return refuse('emails', `emails: expected a list of at most ${emailsMax}`);
+  }
   return value.filter(isObject).flatMap((email) => {
     const { value: address, type, primary } = email;
     if (!isText(address ?? null)) return [];

@@ -1,5 +1,5 @@
-import { invalid, refuse } from '../../kernel/failure.ts';
-import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { invalid, refuse } from '../../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
 
 /* Filters of SCIM (RFC 7644 §3.4.2.2), as directories look for users and groups by them before they create or change one. */
 
@@ -10,6 +10,8 @@ const charsMax = 1_024;
 const token = /\s*("(?:[^"\\]|\\.)*"|[()[\]]|[^\s()[\]"]+)/y;
 /** Attributes whose letters' case counts. All others of text are compared without it. */
 const exact = new Set(['id', 'externalid']);
+/** Compared as moments, in whatever time zone and with whatever fractions of seconds they are written. */
+const times = new Set(['meta.created', 'meta.lastmodified']);
 
 const comparisons: Readonly<Record<string, (have: string, want: string) => boolean>> = {
   eq: (have, want) => have === want,
@@ -72,8 +74,12 @@ export function filterOf(text: string): Filter {
     const word = tokens[at++]?.toLowerCase() ?? wrong();
     if (word === 'pr') return (value) => valuesAt(value, path).some((one) => one !== null && one !== '');
     const compare = (Object.hasOwn(comparisons, word) && comparisons[word]) || wrong();
-    const isExact = exact.has(path.join('.'));
-    const spelled = (one: JsonValue) => (isExact ? textOf(one) : textOf(one).toLowerCase());
+    const name = path.join('.');
+    const isTime = times.has(name);
+    const spelled = (one: JsonValue) => {
+      const text = textOf(one);
+      return exact.has(name) ? text : isTime && Date.parse(text) ? new Date(text).toISOString() : text.toLowerCase();
+    };
     const want = spelled(literal(tokens[at++] ?? wrong()));
     // "Not equal" holds where none is equal, also where there is none.
     if (word === 'ne') return (value) => valuesAt(value, path).every((one) => compare(spelled(one), want));
