@@ -110,7 +110,7 @@ export type ChatResponseFormat = JsonObject &
 
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
-/** The schema beside JSON mode: `schema` of servers of open models, `value` of TGI's, which Hugging Face's SDK for Python sends. */
+/** The schema of JSON mode, where there is one: `schema` of servers of open models, `value` of TGI's, which Hugging Face's SDK for Python sends. */
 export function schemaBesideMode({ type, schema, value }: JsonObject): JsonObject | null {
   if (type !== 'json_object') return null;
   return isObject(schema) ? schema : isObject(value) ? value : null;
