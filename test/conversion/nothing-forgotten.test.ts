@@ -52,7 +52,7 @@ const settings: { [Name in Setting]: readonly [one: NeutralRequest[Name], other:
   responseFormat: [jsonSchema, { ...jsonSchema, schema: { ...schema, required: [] } }],
   reasoning: [{ effort: 'high' }, { effort: 'low' }],
   user: ['someone', 'another'],
-  hints: [{ service_tier: 'flex' }, { service_tier: 'auto' }],
+  hints: [{ service_tier: 'flex' }, { service_tier: 'priority' }],
   extensions: [{ nobody: { made_up: 1 } }, { nobody: { made_up: 2 } }],
 };
 const beside: Partial<Record<Setting, Partial<NeutralRequest>>> = {
@@ -236,6 +236,10 @@ for (const target of targets) {
     }
     for (const [name, requests] of Object.entries(inner)) look(name, ...requests);
     assert.deepEqual(forgotten, []);
+  });
+  test(`the usual tier of service is no loss: ${title}`, () => {
+    for (const service_tier of ['auto', 'default'])
+      assert.ok(!encoded({ ...base, hints: { service_tier } }, target)?.lost.includes('service_tier'), service_tier);
   });
   test(`every member of a part of a message is sent, listed as lost or refused: ${title}`, () => {
     forgotten.length = 0;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openAiResponses } from '../../src/formats/dialects/openai-responses/index.ts';
+import type { NeutralEvent } from '../../src/formats/neutral/event.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { convertAnswer, convertRequest } from '../../src/library/formats.ts';
 
@@ -93,23 +94,52 @@ test('half a command is not run', () => {
   assert.deepEqual((action as JsonObject).commands, []);
 });
 
-test('a streamed call of such a tool is an item that is added and done, whole at its end', () => {
-  const { answer } = over('openai-chat', { tools: [{ type: 'shell' }] });
+function streamed(tools: JsonObject[], events: readonly NeutralEvent[]) {
+  const { answer } = over('openai-chat', { tools });
   const head = { fallbackId: 'resp_1', model: 'm', createdS: 0, includeUsage: true, echo: answer.echo as JsonObject };
   const encoder = openAiResponses.encodeStream(head);
-  const start = { type: 'tool-call-start', choice: 0, call: 0, id: 'c1', name: 'shell' } as const;
-  const argumentsJson = '{"commands":["ls"]}';
-  const events = [start, { type: 'tool-call-delta', choice: 0, call: 0, argumentsJson }, { type: 'end' }] as const;
   const frames = events.flatMap((event) => encoder.step(event)).join('');
   const items = [...frames.matchAll(/^data: (.*output_item.*)$/gm)].map((match) => JSON.parse(match[1]!));
+  return { frames, items };
+}
+
+const startOf = (call: number, name: string) =>
+  ({ type: 'tool-call-start', choice: 0, call, id: `c${call}`, name }) as const;
+const deltaOf = (call: number, argumentsJson: string) =>
+  ({ type: 'tool-call-delta', choice: 0, call, argumentsJson }) as const;
+
+test('a streamed call of such a tool is an item that is added and done, whole both times', () => {
+  const begin = startOf(0, 'shell');
+  const { frames, items } = streamed([{ type: 'shell' }], [begin, deltaOf(0, '{"commands":["ls"]}'), { type: 'end' }]);
   assert.deepEqual(
     items.map(({ type, item }) => [type, item.type, item.status, item.action.commands]),
     [
-      ['response.output_item.added', 'shell_call', 'in_progress', []],
+      ['response.output_item.added', 'shell_call', 'in_progress', ['ls']],
       ['response.output_item.done', 'shell_call', 'completed', ['ls']],
     ],
   );
   assert.doesNotMatch(frames, /function_call/);
+});
+
+test('a streamed patch begins with its file, and stays before the calls behind it', () => {
+  const operation = { type: 'delete_file', path: 'a.txt' };
+  const weather = { type: 'function', name: 'weather' };
+  const { items } = streamed(
+    [{ type: 'apply_patch' }, weather],
+    [
+      ...[startOf(0, 'apply_patch'), deltaOf(0, '{"type":"delete_file",'), deltaOf(0, '"path":"a.txt"}')],
+      ...[startOf(1, 'weather'), deltaOf(1, '{}'), { type: 'end' } as const],
+    ],
+  );
+  assert.deepEqual(
+    items.map(({ type, output_index: index, item }) => [type.split('.').at(-1), index, item.operation]),
+    [
+      ['added', 0, operation],
+      ['added', 1, undefined],
+      ['done', 0, operation],
+      ['done', 1, undefined],
+    ],
+  );
 });
 
 const shot = 'data:image/png;base64,iVBORw0KGgo=';

@@ -26,7 +26,7 @@ export interface ForwardTarget {
 export interface FitMembers {
   (body: JsonObject): FittedMembers | null;
   /** It concerns bodies with this member alone; absent: all. */
-  readonly of?: 'tools' | 'response_format';
+  readonly of?: 'messages' | 'tools' | 'response_format';
 }
 
 export interface FittedMembers {

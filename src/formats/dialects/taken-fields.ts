@@ -288,7 +288,10 @@ function loseNamed(
   losses: Loss[],
 ): void {
   if (put !== 'all') {
-    for (const name in hints) if (put?.has(name) !== true) losses.push({ field: name, why: 'unsupported' });
+    for (const name in hints) {
+      const isUsual = name === 'service_tier' && (hints[name] === 'auto' || hints[name] === 'default');
+      if (put?.has(name) !== true && !isUsual) losses.push({ field: name, why: 'unsupported' });
+    }
   }
   for (const dialect in extensions) {
     if (dialect === vendor) continue;

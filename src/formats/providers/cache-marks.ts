@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
 import type { FitMembers } from '../dialects/forward-target.ts';
 
 /*
@@ -7,26 +7,22 @@ import type { FitMembers } from '../dialects/forward-target.ts';
  * answer 400. All of them keep prompts without a mark.
  */
 
-/** The messages without marks; null: there are none. */
-export function withoutMarks(messages: readonly JsonValue[]): JsonValue[] | null {
-  return changed(messages, (message) => {
-    const content = Array.isArray(message.content) ? changed(message.content, unmarked) : null;
-    return content === null ? unmarked(message) : { ...unmarked(message), content };
-  });
-}
-
-/** Tools without marks, which some clients put next to the function, and some into it. */
-export const toolsWithoutMarks: FitMembers = Object.assign(
-  ({ tools }: JsonObject) => {
-    const bare = Array.isArray(tools)
-      ? changed(tools, (tool) => {
-          const called = isObject(tool.function) ? unmarked(tool.function) : tool.function;
-          return called === tool.function ? unmarked(tool) : { ...unmarked(tool), function: called as JsonObject };
-        })
-      : null;
-    return bare === null ? null : { members: { tools: bare }, losses: [] };
+/** Messages and tools without marks. Some clients put them next to the function of a tool, and some into it. */
+export const withoutMarks: FitMembers = Object.assign(
+  ({ messages, tools }: JsonObject) => {
+    const bareMessages = changed(listIn(messages), (message) => {
+      const content = Array.isArray(message.content) ? changed(message.content, unmarked) : null;
+      return content === null ? unmarked(message) : { ...unmarked(message), content };
+    });
+    const bareTools = changed(listIn(tools), (tool) => {
+      const called = isObject(tool.function) ? unmarked(tool.function) : tool.function;
+      return called === tool.function ? unmarked(tool) : { ...unmarked(tool), function: called as JsonObject };
+    });
+    if (bareMessages === null && bareTools === null) return null;
+    const members = { ...(bareMessages && { messages: bareMessages }), ...(bareTools && { tools: bareTools }) };
+    return { members, losses: [{ field: 'cache_control', why: 'unsupported' } as const] };
   },
-  { of: 'tools' } as const,
+  { of: 'messages' } as const,
 );
 
 function unmarked(holder: JsonObject): JsonObject {

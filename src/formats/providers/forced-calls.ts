@@ -26,13 +26,28 @@ export function requiredForAny({ tool_choice: choice }: JsonObject): FittedMembe
   return choice === 'any' ? { members: { tool_choice: 'required' }, losses: [] } : null;
 }
 
-/** For servers that refuse `any` and a choice among some tools: they get those tools alone. */
+/** For services that do not know `any` or a choice among some tools: they get those tools alone. */
 export const choiceWithoutSome = choiceAs((choice) => objectIn(choice.allowed_tools));
 
 /** For servers that refuse or ignore a choice by name, too: LM Studio and llama.cpp take words alone. */
 export const choiceInWords = choiceAs((choice) => {
   return isObject(choice.function) ? { mode: 'required', tools: [choice] } : objectIn(choice.allowed_tools);
 });
+
+/** For servers that ignore the choice: they get the tools that may be called, and whether one must be is lost. */
+export const choiceByTools: FitMembers = Object.assign(
+  (body: JsonObject): FittedMembers | null => {
+    const { tools, tool_choice: choice } = { ...body, ...choiceInWords(body)?.members };
+    if (tools === undefined || body.tool_choice == null || body.tool_choice === 'auto') return null;
+    const isLost = choice !== 'auto' && choice !== 'none';
+    return {
+      members: { tools },
+      without: choice === 'none' ? ['tools', 'tool_choice'] : ['tool_choice'],
+      losses: isLost ? [{ field: 'tool_choice', why: tools === body.tools ? 'unsupported' : 'narrowed' }] : [],
+    };
+  },
+  { of: 'tools' } as const,
+);
 
 function choiceAs(allowedIn: (choice: JsonObject) => JsonObject): FitMembers {
   const fit = (body: JsonObject): FittedMembers | null => {

@@ -3,6 +3,7 @@ import type { SpeechFacts } from '../media/speech/format.ts';
 import { unknownVoices } from '../media/speech/voices.ts';
 import type { TranscriptionFacts } from '../media/transcription/format.ts';
 import type { VideoFacts } from '../media/videos/format.ts';
+import { choiceWithoutSome } from './forced-calls.ts';
 import type { BatchFacts, Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
 
 /** Quirks of the OpenAI API itself: nothing omitted, nothing renamed, everything supported. */
@@ -22,6 +23,9 @@ export const hintsForOpenAi: readonly string[] =
 
 /** Words of Mistral's format that no other service knows. */
 export const wordsOfMistral: readonly string[] = ['safe_prompt', 'prompt_mode', 'guardrails'];
+
+/** Services that take a choice among some tools (`allowed_tools`), or may pass it on to one that does. */
+const takesSomeTools = 'openai azure-openai culvert litellm openrouter vercel'.split(' ');
 
 type Always = 'id' | 'title' | 'baseUrl';
 
@@ -90,6 +94,7 @@ export const openAiRealtime: RealtimeFacts = {
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */
 export function openAiLike(facts: OpenAiLikeFacts): Provider {
   const { envKey = null, local = false, auth = 'bearer', headers = {}, errors = [], paths, quirks, ...stated } = facts;
+  const { fits = [] } = quirks ?? {};
   return {
     dialect: 'openai-chat',
     baseSuffixes: ['/chat/completions', '/responses'],
@@ -99,7 +104,11 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     local,
     paths: { chat: '/chat/completions', responses: '/responses', messages: '/messages', models: '/models', ...paths },
     headers,
-    quirks: { ...openAiQuirks, ...quirks },
+    quirks: {
+      ...openAiQuirks,
+      ...quirks,
+      ...(!takesSomeTools.includes(stated.id) && { fits: [choiceWithoutSome, ...fits] }),
+    },
     errors,
   };
 }

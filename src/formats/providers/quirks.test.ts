@@ -15,10 +15,12 @@ import { minimax } from './services/minimax.ts';
 import { mistral } from './services/mistral.ts';
 import { moonshot } from './services/moonshot.ts';
 import { nvidia } from './services/nvidia.ts';
+import { ollama } from './services/ollama.ts';
 import { openai } from './services/openai.ts';
 import { openrouter } from './services/openrouter.ts';
 import { perplexity } from './services/perplexity.ts';
 import { sglang } from './services/sglang.ts';
+import { together } from './services/together.ts';
 import { vllm } from './services/vllm.ts';
 import { xai } from './services/xai.ts';
 
@@ -106,11 +108,31 @@ test('a choice of tools that a server refuses is a word, and these tools alone',
     assert.deepEqual(choiceOf(provider, tool('b')), ['required', [tool('b')]]);
   }
   for (const provider of [vllm, sglang, groq]) assert.deepEqual(choiceOf(provider, tool('b')), [tool('b'), all]);
-  for (const provider of [lmstudio, llamacpp, vllm, sglang, groq, cerebras]) {
+  // Mistral: 422. Others do not know the type, or ignore it.
+  for (const provider of [lmstudio, llamacpp, vllm, sglang, groq, cerebras, mistral, deepseek, xai, together]) {
     assert.deepEqual(choiceOf(provider, some), ['auto', [tool('b')]]);
     assert.deepEqual(choiceOf(provider, 'any'), ['required', all]);
     assert.deepEqual(choiceOf(provider, 'none'), ['none', all]);
   }
+  for (const provider of [openai, openrouter, litellm]) assert.deepEqual(choiceOf(provider, some), [some, all]);
+});
+
+test('Ollama ignores a choice of tools, so it gets those that may be called, and what is lost is named', () => {
+  const tool = (name: string): JsonObject => ({ type: 'function', function: { name } });
+  const all = [tool('a'), tool('b')];
+  const fitted = (tool_choice: JsonObject | string) => {
+    const { body, losses } = applyQuirks({ messages, tools: all, tool_choice }, quirksOf(ollama, 'qwen3'));
+    assert.ok(body.tool_choice === undefined || body.tool_choice === 'auto');
+    return [body.tools, ...losses.map(({ field, why }) => `${field} ${why}`)];
+  };
+  const some = (mode: string) => ({ type: 'allowed_tools', allowed_tools: { mode, tools: [tool('b')] } });
+  assert.deepEqual(fitted('auto'), [all]);
+  assert.deepEqual(fitted('none'), [undefined]);
+  assert.deepEqual(fitted('required'), [all, 'tool_choice unsupported']);
+  assert.deepEqual(fitted('any'), [all, 'tool_choice unsupported']);
+  assert.deepEqual(fitted(tool('b')), [[tool('b')], 'tool_choice narrowed']);
+  assert.deepEqual(fitted(some('auto')), [[tool('b')]]);
+  assert.deepEqual(fitted(some('required')), [[tool('b')], 'tool_choice unsupported']);
 });
 
 test('marks for Anthropic’s cache go where a service refuses them, and stay where it may read them', () => {
@@ -128,7 +150,10 @@ test('marks for Anthropic’s cache go where a service refuses them, and stay wh
   });
   const marked = bodyWith({ cache_control });
   for (const provider of [groq, mistral, cerebras, nvidia])
-    assert.deepEqual(applyQuirks(marked, quirksOf(provider, 'mistral-large')), { body: bodyWith({}), losses: [] });
+    assert.deepEqual(applyQuirks(marked, quirksOf(provider, 'mistral-large')), {
+      body: bodyWith({}),
+      losses: [{ field: 'cache_control', why: 'unsupported' }],
+    });
   for (const provider of [openrouter, dashscope, litellm])
     assert.equal(applyQuirks(marked, provider.quirks).body, marked);
 });

@@ -24,7 +24,7 @@ export const completions: ForwardedEndpoint = {
     const value = forwardedRequest(raw, body, scan, {
       ...streamed,
       defaultModel: null,
-      inputTokensEstimate: estimatedTokens(raw.length),
+      inputTokensEstimate: tokensIn(body.prompt) ?? estimatedTokens(raw.length),
       maxOutputTokens: typeof body.max_tokens === 'number' ? body.max_tokens : null,
       start: promptStart(body.prompt),
     });
@@ -66,6 +66,12 @@ export const fim: ForwardedEndpoint = {
 };
 
 const startCharsMax = 1_024;
+
+/** Tokens of prompts that are ids of tokens; null: it has texts. */
+function tokensIn(prompt: JsonValue | undefined): number | null {
+  const ids = listIn(prompt).flat();
+  return ids.length > 0 && ids.every((id) => typeof id === 'number') ? ids.length : null;
+}
 
 function promptStart(prompt: JsonValue | undefined): string {
   const first = Array.isArray(prompt) ? prompt[0] : prompt;

@@ -61,6 +61,18 @@ test('moderations: a picture in the body is no text to be counted', () => {
   assert.ok(!isFailure(request) && request.needs.inputTokensEstimate < 100);
 });
 
+test('completions: a prompt of ids of tokens has as many tokens, texts are estimated by their bytes', () => {
+  const estimateOf = (prompt: unknown) => {
+    const request = read('completions', JSON.stringify({ model: 'm', prompt }));
+    return isFailure(request) ? null : request.needs.inputTokensEstimate;
+  };
+  const ids = Array.from({ length: 1_000 }, (_, at) => 10_000 + at);
+  assert.equal(estimateOf(ids), 1_000);
+  assert.equal(estimateOf([ids, ids]), 2_000);
+  for (const texts of ['x'.repeat(4_000), ['x'.repeat(4_000)]]) assert.ok((estimateOf(texts) ?? 0) >= 1_000);
+  assert.ok((estimateOf([]) ?? 0) > 0);
+});
+
 test('completions: conversations of one beginning find each other, tokens and nothing do not', () => {
   const startOf = (prompt: unknown) => {
     const request = read('completions', JSON.stringify({ model: 'm', prompt }));

@@ -67,6 +67,8 @@ class Answer {
   /** Offset in the answer's text of a message's last part. */
   #partStart = 0;
   readonly #calls: CallItems;
+  /** A call that no event has named: such an item is added whole, and before all later ones. */
+  #unnamed: object.CallItem | null = null;
   readonly #serverTools: ServerToolItems;
 
   /** `events` null makes no frames. */
@@ -182,9 +184,16 @@ class Answer {
 
   #added(item: object.OutputItem): void {
     this.#begin();
+    this.#nameCall();
     this.#items.push(item);
     this.#statuses.push('in_progress');
-    this.#events?.itemAdded(item);
+    if (item.kind === 'client') this.#unnamed = item;
+    else this.#events?.itemAdded(item);
+  }
+
+  #nameCall(): void {
+    if (this.#unnamed !== null) this.#events?.itemAdded(this.#unnamed);
+    this.#unnamed = null;
   }
 
   #done(item: object.OutputItem, status: object.ItemStatus): void {
@@ -349,6 +358,7 @@ class Answer {
     this.#state = object.stateAtEnd(this.#reason ?? (this.#calls.any ? 'tool-calls' : 'stop'));
     const status: object.ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
     this.#close(status);
+    this.#nameCall();
     for (const item of this.#calls.close()) this.#done(item, status);
     this.#events?.ended(this.#state.status, this.response());
   }

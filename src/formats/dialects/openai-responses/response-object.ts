@@ -93,10 +93,8 @@ export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
         call_id: item.callId,
         arguments: status === 'in_progress' ? {} : (argumentsObject(item.argumentsJson) ?? {}),
       };
-    case 'client': {
-      const json = status === 'in_progress' ? '{}' : item.argumentsJson;
-      return clientItem(item.name, json, { id: item.id, status, call_id: item.callId });
-    }
+    case 'client':
+      return clientItem(item.name, item.argumentsJson, { id: item.id, status, call_id: item.callId });
     case 'custom':
       return {
         id: item.id,

@@ -1,7 +1,6 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
-import { toolsWithoutMarks, withoutMarks } from '../cache-marks.ts';
+import { withoutMarks } from '../cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
-import { choiceWithoutSome } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withPicturesBehindResults, withThoughtsAsReasoning } from '../histories.ts';
 import { hintsForOpenAi, openAiLike, wordsOfMistral } from '../openai-like.ts';
 
@@ -18,8 +17,8 @@ export const cerebras = openAiLike({
     omitInChat: [...wordsOfOpenRouter, 'metadata', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },
     // "property 'messages.2.assistant.reasoning_content' is unsupported"; its own models give `reasoning`.
-    history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning'), withoutMarks, withPicturesBehindResults),
-    fits: [toolsWithoutMarks, choiceWithoutSome, schemaOfJsonMode],
+    history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning'), withPicturesBehindResults),
+    fits: [withoutMarks, schemaOfJsonMode],
     nativeN: false,
     files: false,
     // https://inference-docs.cerebras.ai/capabilities/reasoning

@@ -1,9 +1,8 @@
 import { isObject } from '../../../kernel/json.ts';
 import { unknownVoices } from '../../media/speech/voices.ts';
 import { schemaOfJsonMode } from '../answer-forms.ts';
-import { toolsWithoutMarks, withoutMarks } from '../cache-marks.ts';
+import { withoutMarks } from '../cache-marks.ts';
 import { lowToHigh } from '../efforts.ts';
-import { choiceWithoutSome } from '../forced-calls.ts';
 import { inTurn, withAnswerMembers, withThoughtsAsReasoning } from '../histories.ts';
 import {
   hintsForOpenAi,
@@ -24,12 +23,12 @@ export const groq = openAiLike({
   quirks: {
     omitConverted: ['top_k'],
     // "property 'reasoning_content' is unsupported"; its own models give `reasoning`.
-    history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning', 'function_call'), withoutMarks),
+    history: inTurn(withThoughtsAsReasoning, withAnswerMembers('reasoning', 'function_call')),
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'thinking'],
     // "property 'prompt_cache_key' is unsupported".
     omitInChat: ['reasoning', 'metadata', 'prompt_cache_key', ...wordsOfMistral, ...hintsForOpenAi],
     rename: { random_seed: 'seed' },
-    fits: [toolsWithoutMarks, choiceWithoutSome, schemaOfJsonMode],
+    fits: [withoutMarks, schemaOfJsonMode],
     nativeN: false,
     files: false,
     logprobs: false,

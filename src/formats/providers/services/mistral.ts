@@ -1,5 +1,5 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
-import { toolsWithoutMarks, withoutMarks } from '../cache-marks.ts';
+import { withoutMarks } from '../cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import {
   inTurn,
@@ -23,13 +23,8 @@ const fimMembers = () => ({
 const [jane, paul] = ['gb_jane_neutral', 'en_paul_neutral'];
 const mistralVoices = { alloy: jane, nova: jane, shimmer: jane, echo: paul, fable: paul, onyx: paul };
 
-const history = inTurn(
-  withSystemForDeveloper,
-  withAnswerMembers('prefix', 'thinking'),
-  withoutMarks,
-  withoutNames,
-  withShortCallIds,
-);
+const answers = withAnswerMembers('prefix', 'thinking');
+const history = inTurn(withSystemForDeveloper, answers, withoutNames, withShortCallIds);
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -76,7 +71,7 @@ export const mistral = openAiLike({
   // https://docs.mistral.ai/capabilities/reasoning
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
-    fits: [toolsWithoutMarks, schemaOfJsonMode],
+    fits: [withoutMarks, schemaOfJsonMode],
     omitConverted: ['top_k'],
     omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],

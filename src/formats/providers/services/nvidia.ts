@@ -1,4 +1,4 @@
-import { toolsWithoutMarks, withoutMarks } from '../cache-marks.ts';
+import { withoutMarks } from '../cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
@@ -24,8 +24,7 @@ export const nvidia = openAiLike({
     omitInChat: wordsOfOpenRouter,
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
-    history: withoutMarks,
-    fits: [toolsWithoutMarks],
+    fits: [withoutMarks],
     models: [{ pattern: /^gpt-oss/, efforts: lowToHigh }],
   },
   errors: [

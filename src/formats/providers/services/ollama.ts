@@ -1,4 +1,5 @@
 import { effortsOfServers } from '../efforts.ts';
+import { choiceByTools } from '../forced-calls.ts';
 import { openAiLike } from '../openai-like.ts';
 
 /** https://docs.ollama.com/api/openai-compatibility: what it does not list is ignored, not refused. */
@@ -14,6 +15,7 @@ export const ollama = openAiLike({
     systemFirst: true,
     rename: { max_completion_tokens: 'max_tokens' },
     nativeN: false,
+    fits: [choiceByTools],
     // 400: invalid reasoning value: 'xhigh' (must be "high", "medium", "low", "max", or "none").
     models: [{ pattern: /(?:)/, efforts: effortsOfServers }],
   },

@@ -1,6 +1,5 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { effortsOfServers } from '../efforts.ts';
-import { choiceWithoutSome } from '../forced-calls.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 
 /** https://docs.sglang.ai/basic_usage/openai_api.html */
@@ -11,7 +10,7 @@ export const sglang = openAiLike({
   local: true,
   quirks: {
     systemFirst: true,
-    fits: [choiceWithoutSome, schemaOfJsonMode],
+    fits: [schemaOfJsonMode],
     // 400: 'reasoning_effort' … Input should be 'low', 'medium' or 'high'.
     models: [{ pattern: /(?:)/, efforts: effortsOfServers }],
   },

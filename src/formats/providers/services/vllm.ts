@@ -1,5 +1,4 @@
 import { schemaOfJsonMode } from '../answer-forms.ts';
-import { choiceWithoutSome } from '../forced-calls.ts';
 import { withThoughtsAsReasoning } from '../histories.ts';
 import { openAiEmbeddings, openAiLike, openAiTranscription } from '../openai-like.ts';
 
@@ -9,7 +8,7 @@ export const vllm = openAiLike({
   title: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
-  quirks: { systemFirst: true, history: withThoughtsAsReasoning, fits: [choiceWithoutSome, schemaOfJsonMode] },
+  quirks: { systemFirst: true, history: withThoughtsAsReasoning, fits: [schemaOfJsonMode] },
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: {
     ...openAiEmbeddings,
