@@ -192,6 +192,10 @@ const hostile: Record<string, string> = {
   'private keys': '-----BEGIN PRIVATE KEY-----',
   'open headers': '-----BEGIN ',
   accounts: 'DE89 ',
+  'small accounts': 'de89 ',
+  'small letters': 'a',
+  'typographic digits': '1\u00a0',
+  'letters of German': 'ü@',
   capitals: 'A',
   urls: 'a://b:',
   phones: '+1(',
@@ -354,6 +358,51 @@ test('a run of invisible characters of any length hides nothing, and costs what 
   const { user, system } = process.cpuUsage(before);
   assert.deepEqual(found, [{ kind: 'card', start: 40_000, end: 40_000 + value.length }]);
   assert.ok(user + system < 3_000_000, `${user + system} µs`);
+});
+
+/** Numbers as pages and documents set them, and as people type them, by kind. */
+const writtenValues = {
+  card: ['4111\u00a01111\u00a01111\u00a01111', '4111\u20131111\u20131111\u20131111', '3782\u202f822463\u202f10005'],
+  iban: [
+    'DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000',
+    'de89 3704 0044 0532 0130 00',
+    'de89370400440532013000',
+    'gb82west12345698765432',
+  ],
+  phone: ['06\u00a012\u202f34\u00a056\u00a078', '+49\u2011170\u20111234567', '030\u20131234567', '00 33 6 12 34 56 78'],
+  'national-id': ['11010519491231002x', '12345678z', 'x1234567l', 'rssmra85t10a562s', '131052-308t'],
+  ip: ['::ffff:93.184.216.34', '64:ff9b::192.0.2.33'],
+  email: [
+    'jörg@example.de',
+    'anna@müller.example',
+    'anna@example.xn--p1ai',
+    'анна@пример.рф',
+    'o’b.èn@example.com'.slice(2),
+  ],
+};
+
+for (const [kind, values] of Object.entries(writtenValues)) {
+  test(`typographic spaces, small letters and letters outside ASCII hide no ${kind}, in pieces either`, async () => {
+    const check = await personalData([kind as keyof typeof writtenValues]);
+    for (const value of values) {
+      for (const text of [value, `It is ${value}, in 2026.`, `${'so '.repeat(30)}it was ${value} they say`]) {
+        assert.deepEqual(found(check, text), [value], text);
+        const whole = findingsIn(check, text, 0, text.length);
+        for (const chars of [1, 2, 3, 7])
+          assert.deepEqual(
+            inPieces(check, text, () => chars),
+            whole,
+            text,
+          );
+      }
+    }
+  });
+}
+
+test('names in code and files for sharp screens are no addresses, and other scripts are not part of one', async () => {
+  const check = await personalData();
+  assert.deepEqual(found(check, 'abc::def(Face::dead), icon@2x.png, 2010–2020, v2 12 of 3'), []);
+  assert.deepEqual(found(check, '联系anna@example.com谢谢'), ['anna@example.com']);
 });
 
 test('a text in pieces has the findings of the whole, however it is cut', async () => {

@@ -40,11 +40,12 @@ const ibanLengths = new Map(
     .split(' ')
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
-const ibanForm = /[A-Z]{2}\d{2}(?:[ -]?[A-Z\d]){11,30}/y;
+/** In small letters, parts of words may be near: only one without spaces has letters behind its country. */
+const ibanForm = /[A-Z]{2}\d{2}(?:[ -]?[A-Z\d]){11,30}|[a-z]{2}\d{2}(?:[a-z\d]{11,30}|(?:[ -]?\d){11,30})/y;
 
 /** The end of the IBAN that begins there, its two check digits right (mod 97); -1: none does. */
 export function ibanEnd(text: string, start: number): number {
-  const length = ibanLengths.get(text.slice(start, start + 2));
+  const length = ibanLengths.get(text.slice(start, start + 2).toUpperCase());
   if (length === undefined) return -1;
   ibanForm.lastIndex = start;
   const matched = ibanForm.exec(text)?.[0];
@@ -56,7 +57,7 @@ export function ibanEnd(text: string, start: number): number {
   }
   const next = text[start + end];
   if (next !== undefined && /\w/.test(next)) return -1;
-  const iban = matched.slice(0, end).replace(/\W/g, '');
+  const iban = matched.slice(0, end).replace(/\W/g, '').toUpperCase();
   const moved = iban.slice(4) + iban.slice(0, 4);
   const digits = moved.replace(/[A-Z]/g, (letter) => String(letter.charCodeAt(0) - 55));
   return remainder(digits, 97) === 1 ? start + end : -1;

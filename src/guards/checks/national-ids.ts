@@ -1,6 +1,6 @@
 import { digitsOf, isDate, passesLuhn, remainder, weighted } from './digits.ts';
 
-/** The form of a country's id, and whether its check digits are right. `back`: characters before its first digit. */
+/** The form of a country's id, and whether its check digits are right, its letters large. `back`: characters before its first digit. */
 export interface IdForm {
   form: RegExp;
   back: number;
@@ -20,14 +20,14 @@ export const nationalIds: readonly IdForm[] = [
     ofDigits((cpf) => !isOneDigit(cpf) && isMod11(cpf, 9) && isMod11(cpf, 10)),
   ),
   // China: resident identity card (GB 11643).
-  id(/[1-9]\d{16}[\dX](?!\w)/y, (text) => {
+  id(/[1-9]\d{16}[\dXx](?!\w)/y, (text) => {
     const sum = weighted(text, [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
     return isDate(text.slice(10, 12), text.slice(12, 14)) && '10X98765432'[sum % 11] === text[17];
   }),
   // Spain: DNI, and NIE of foreigners.
-  id(/\d{8}[- ]?[A-HJ-NP-TV-Z](?!\w)/y, (text) => spanishLetter(text.slice(0, 8)) === text.at(-1)),
+  id(/\d{8}(?:[- ]?[A-HJ-NP-TV-Z]|-?[a-hj-np-tv-z])(?!\w)/y, (text) => spanishLetter(text.slice(0, 8)) === text.at(-1)),
   id(
-    /[XYZ]-?\d{7}-?[A-HJ-NP-TV-Z](?!\w)/y,
+    /[XYZ]-?\d{7}-?[A-HJ-NP-TV-Z](?!\w)/iy,
     (text) => spanishLetter('XYZ'.indexOf(text.charAt(0)) + digitsOf(text)) === text.at(-1),
     2,
   ),
@@ -49,7 +49,7 @@ export const nationalIds: readonly IdForm[] = [
     }),
   ),
   // Italy: codice fiscale.
-  id(/[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?!\w)/y, isItalian, 6),
+  id(/[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z](?!\w)/iy, isItalian, 6),
   // Poland: PESEL.
   id(/\d{11}(?!\w)/y, (pesel) => {
     const month = Number(pesel.slice(2, 4)) % 20;
@@ -74,7 +74,7 @@ export const nationalIds: readonly IdForm[] = [
     }),
   ),
   // Finland: henkilötunnus.
-  id(/\d{6}[-+A-FU-Y]\d{3}[\dA-FHJ-NPR-Y](?!\w)/y, (text) => {
+  id(/\d{6}[-+A-FU-Y]\d{3}[\dA-FHJ-NPR-Y](?!\w)/iy, (text) => {
     const letter = '0123456789ABCDEFHJKLMNPRSTUVWXY'[Number(text.slice(0, 6) + text.slice(7, 10)) % 31];
     return isDate(text.slice(2, 4), text.slice(0, 2)) && letter === text.at(-1);
   }),

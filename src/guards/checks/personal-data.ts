@@ -22,9 +22,17 @@ export async function personalData(
   ];
 }
 
-const email =
-  /[a-z\d_](?:[a-z\d_%+'-]|\.(?!\.)){0,63}@(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.){1,6}[a-z]{2,24}(?![a-z\d]|\.[a-z\d])/iy;
-const localPart = /[\w.%+'-]/;
+/** Letters of Latin, Greek and Cyrillic. Other scripts have no spaces between an address and the words around it. */
+const letters = 'a-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f\\u0370-\\u052f';
+const alnum = `[${letters}\\d]`;
+/** Pictures for screens of many pixels are files such as `icon@2x.png`. */
+const email = new RegExp(
+  `[${letters}\\d_](?:[${letters}\\d_%+'-]|\\.(?!\\.)){0,63}@(?!\\dx\\.)(?:${alnum}(?:[${letters}\\d-]{0,61}${alnum})?\\.){1,6}` +
+    `(?:xn--[a-z\\d-]{1,59}|[${letters}]{2,24})(?!${alnum}|\\.${alnum})`,
+  'iy',
+);
+const nameChar = new RegExp(`[${letters}\\d_]`, 'i');
+const localPart = new RegExp(`[${letters}\\d_.%+'-]`, 'i');
 
 const emails: Rule = {
   longest: 320,
@@ -46,7 +54,7 @@ function localStart(text: string, at: number, from: number): number {
   let run = at;
   while (run > from && at - run < 64 && localPart.test(text.charAt(run - 1)) && !isDots(run)) run--;
   let start = run;
-  while (start < at && !/\w/.test(text.charAt(start))) start++;
+  while (start < at && !nameChar.test(text.charAt(start))) start++;
   // A longer word, or the rest of one.
   return start === run && localPart.test(text.charAt(run - 1)) ? at : start;
 }
@@ -57,7 +65,7 @@ export function solidFrom(text: string, from: number, longest: number): number {
   let open = text.length;
   while (open > least) {
     const code = text.charCodeAt(open - 1);
-    if (code <= 0x20 || code >= 0x7f) break;
+    if (code <= 0x20 || (code >= 0x7f && !nameChar.test(text.charAt(open - 1)))) break;
     open--;
   }
   return open;
@@ -83,7 +91,7 @@ function numbersOf(numbers: Numbers): Rule {
       digit.lastIndex = from;
       while (digit.test(text)) {
         let end = digit.lastIndex;
-        const found = mayBegin(text, end - 1, least) ? numberAt(numbers, text, end - 1, from) : null;
+        const found = mayBegin(text, end - 1, least) ? numberNear(numbers, text, end - 1, from) : null;
         if (found !== null) return found;
         while (isDigit(text, end)) end++;
         digit.lastIndex = end;
@@ -94,9 +102,16 @@ function numbersOf(numbers: Numbers): Rule {
       const least = Math.max(from, text.length - numberChars);
       let open = text.length;
       for (let at = open - 1; at >= least; at--) {
-        const char = text.charAt(at);
-        if (/[A-Z\d+(]/.test(char)) open = at;
-        else if (!/[ .\-/)\u00a0]/.test(char)) break;
+        if (/[A-Z\d+(]/.test(text.charAt(at))) open = at;
+        else if (/[a-z]/.test(text.charAt(at))) {
+          // Small letters are part of an id where their word has digits, or where some may follow it.
+          let start = at;
+          while (start > least && /[A-Za-z\d]/.test(text.charAt(start - 1))) start--;
+          const mayFollow = at === text.length - 1 && at - start < 6;
+          if (!mayFollow && !/\d/.test(text.slice(start, at + 2))) break;
+          open = start;
+          at = start;
+        } else if (!/[ .\-/)]/.test(text.charAt(at)) && !typographic.test(text.charAt(at))) break;
       }
       return open;
     },
@@ -108,10 +123,18 @@ function isDigit(text: string, at: number): boolean {
   return code >= 48 && code <= 57;
 }
 
+/** Spaces and dashes of typography, one unit each. Pages and documents have them between the groups of a number. */
+const typographic = /[\u00a0\u2000-\u200a\u202f\u205f\u3000\u2010-\u2013\u2212]/;
+const dashes = /[\u2010-\u2013\u2212]/g;
+/** Letters before the digits of an id that is written small: of a NIE, an IBAN or a codice fiscale. */
+const smallLetters = /(?<![\w.])(?:[a-z]{1,2}|[a-z]{6})$/;
+
 /** A quick look that most numbers of a text do not pass: what begins there has the digits, or dots, of some kind. */
 function mayBegin(text: string, at: number, leastDigits: number): boolean {
   const before = text.charCodeAt(at - 1);
   const isUpper = (code: number) => code >= 65 && code <= 90;
+  if (before >= 97 && before <= 122)
+    return isDigit(text, at + 1) && smallLetters.test(text.slice(Math.max(0, at - 8), at));
   const isLed = before === 0x2b || before === 0x28 || isUpper(before);
   const least = isLed || (before === 0x2d && isUpper(text.charCodeAt(at - 2))) ? 2 : leastDigits;
   let digits = 0;
@@ -128,8 +151,8 @@ function mayBegin(text: string, at: number, leastDigits: number): boolean {
     group = 0;
     // A dot.
     if (code === 0x2e && ++dots === 3) return true;
-    if (!isUpper(code) && code !== 0x20 && (code < 0x28 || code > 0x2f) && code !== 0xa0 && code !== 0x202f)
-      return false;
+    if (isUpper(code) || code === 0x20 || (code >= 0x28 && code <= 0x2f)) continue;
+    if (code < 0xa0 || !typographic.test(text.charAt(place))) return false;
   }
   return false;
 }
@@ -140,9 +163,19 @@ function isFree(text: string, start: number): boolean {
   return before === '' || !/[\w.]/.test(before) || (before === '.' && !isDigit(text, start - 2));
 }
 
+/** The number at a place, with a plain space or hyphen for each one of typography around it. */
+function numberNear(numbers: Numbers, text: string, at: number, from: number): Finding | null {
+  const begin = Math.max(0, at - 16);
+  const piece = text.slice(begin, at + numberChars + 16);
+  if (!typographic.test(piece)) return numberAt(numbers, text, at, from);
+  const plain = piece.replace(dashes, '-').replace(new RegExp(typographic, 'g'), ' ');
+  const found = numberAt(numbers, plain, at - begin, Math.max(0, from - begin));
+  return found === null ? null : { ...found, start: found.start + begin, end: found.end + begin };
+}
+
 function numberAt({ kinds, phones }: Numbers, text: string, at: number, from: number): Finding | null {
   const found = (kind: PersonalKind, start: number, end: number) => ({ kind, start, end });
-  if (kinds.has('iban') && at - 2 >= from && /[A-Z]/.test(text.charAt(at - 1)) && isFree(text, at - 2)) {
+  if (kinds.has('iban') && at - 2 >= from && /[A-Za-z]/.test(text.charAt(at - 1)) && isFree(text, at - 2)) {
     const end = ibanEnd(text, at - 2);
     if (end !== -1) return found('iban', at - 2, end);
   }
@@ -152,7 +185,8 @@ function numberAt({ kinds, phones }: Numbers, text: string, at: number, from: nu
       if (start < from || !isFree(text, start)) continue;
       form.lastIndex = start;
       const matched = form.exec(text)?.[0];
-      if (matched !== undefined && isValid(matched)) return found('national-id', start, start + matched.length);
+      if (matched !== undefined && isValid(matched.toUpperCase()))
+        return found('national-id', start, start + matched.length);
     }
   }
   if (!isFree(text, at)) return null;
@@ -182,7 +216,8 @@ function isAddressOfSomebody(address: string): boolean {
   );
 }
 
-const addressV6 = /(?<![\w:.])[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?![\w:])/iy;
+/** The last part may be an address of version 4. */
+const addressV6 = /(?<![\w:.])[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}(?:(?:\.\d{1,3}){3})?(?![\w:])/iy;
 
 const longAddresses: Rule = {
   longest: 64,
@@ -192,8 +227,8 @@ const longAddresses: Rule = {
       while (start > from && colon - start < 4 && /[\da-f]/i.test(text.charAt(start - 1))) start--;
       addressV6.lastIndex = start;
       const matched = addressV6.exec(text)?.[0];
-      // Three groups are a time of day.
-      if (matched === undefined || matched.length < 6 || !isIPv6(matched)) continue;
+      // Three groups are a time of day; without a digit it is a name in code, such as `abc::def`.
+      if (matched === undefined || matched.length < 6 || !/\d/.test(matched) || !isIPv6(matched)) continue;
       return { kind: 'ip', start, end: start + matched.length };
     }
     return null;

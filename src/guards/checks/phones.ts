@@ -10,7 +10,7 @@ import {
 export type PhoneNumbers = ReturnType<typeof phoneNumbers>;
 
 /** With `+` or `00`. The separators are those that people write. */
-const international = /(?:\+|00)\d(?:[ .\-/()\u00a0]{0,2}\d){6,16}/y;
+const international = /(?:\+|00 ?)\d(?:[ .\-/()\u00a0]{0,2}\d){6,16}/y;
 /** Within a country whose numbers are looked for. */
 const domestic = /\(?\d(?:[ .\-/()\u00a0]{0,2}\d){6,13}/y;
 
