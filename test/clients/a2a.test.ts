@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Message } from '@a2a-js/sdk';
+import { type JsonObject, objectIn } from '../../src/kernel/json.ts';
 import { startAgent } from '../start-agent.ts';
 import { otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { until } from '../until.ts';
@@ -69,6 +70,19 @@ test('the card names this server and its keys, and nothing of where the agent is
   assert.equal((card.capabilities as { pushNotifications: boolean }).pushNotifications, false);
   assert.doesNotMatch(JSON.stringify(card), /0\.0\.0\.0|of-the-worker/);
   assert.equal(agent.heard()[0]?.authorization, 'Bearer of-the-worker');
+});
+
+test('a client that does not say its version gets a card of both, as agents of the SDK for Python answer', async () => {
+  const cardFor = async (headers: Record<string, string>) =>
+    (await (await gateway.fetch('/a2a/worker/.well-known/agent-card.json', { headers })).json()) as JsonObject;
+  const both = await cardFor({});
+  const [present, earlier] = [await cardFor({ 'a2a-version': '1.0' }), await cardFor({ 'a2a-version': '0.3' })];
+  assert.deepEqual(both.supportedInterfaces, present.supportedInterfaces);
+  const schemes = [both, earlier, present].map(({ securitySchemes: schemes }) => objectIn(objectIn(schemes).culvert));
+  assert.deepEqual(schemes[0], { ...schemes[1], ...schemes[2] });
+  assert.deepEqual({ ...both, securitySchemes: null }, { ...earlier, ...present, securitySchemes: null });
+  assert.deepEqual([earlier.url, earlier.protocolVersion], [`${gateway.url}/a2a/worker`, '0.3.0']);
+  assert.deepEqual([earlier.supportedInterfaces, present.url], [undefined, undefined]);
 });
 
 for (const speaks of ['present', 'earlier'] as const) {

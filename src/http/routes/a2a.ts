@@ -80,7 +80,8 @@ async function answerCard(parts: A2aParts, exchange: Exchange): Promise<void> {
   const [agents, { failureOf }] = await Promise.all([parts.agents(), import('../../tools/a2a/agents.ts')]);
   try {
     const agent = await agents.find(callerOf(exchange), exchange.params.agent ?? '');
-    const version = headerOf(exchange, 'a2a-version')?.startsWith('1') ? '1.0' : '0.3';
+    const header = headerOf(exchange, 'a2a-version');
+    const version = header === undefined ? null : header.startsWith('1') ? '1.0' : '0.3';
     const card = agent.cardFor(addressOf(parts, exchange)(agent.name), version);
     if (card === null) return refuse(exchange.client, failureOf(agent.name, agent.unread()), []);
     writeJson(exchange, 200, card);

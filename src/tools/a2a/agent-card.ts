@@ -70,8 +70,8 @@ export interface ShownCardParts {
   config: Pick<AgentConfig, 'url' | 'endpoint'>;
   /** Where callers reach the agent. */
   address: string;
-  /** The version in whose form the caller reads cards. */
-  version: A2aVersion;
+  /** The version in whose form the caller reads cards; null: it did not say, and gets those of both. */
+  version: A2aVersion | null;
   /** Words that no caller may see. */
   secrets: readonly string[];
 }
@@ -85,7 +85,9 @@ const bearer = 'A key of this gateway.';
 export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts): JsonObject {
   const { address, name } = parts;
   const places = [parts.config.url, parts.config.endpoint].flatMap((url) => (url === undefined ? [] : new URL(url)));
-  const isEarlier = interfaces['1.0'] === undefined || (parts.version === '0.3' && interfaces['0.3'] !== undefined);
+  const speaks = (version: A2aVersion) => interfaces[version] !== undefined;
+  const isEarlier = !speaks('1.0') || (parts.version !== '1.0' && speaks('0.3'));
+  const isPresent = speaks('1.0') && (parts.version !== '0.3' || !speaks('0.3'));
   const link = (url: JsonValue | undefined) =>
     typeof url === 'string' && URL.canParse(url) && !places.some(({ host }) => host === new URL(url).host)
       ? url
@@ -108,34 +110,30 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
       streaming: isObject(capabilities) && capabilities.streaming === true,
       pushNotifications: false,
       ...(isObject(capabilities) && Array.isArray(capabilities.extensions) && { extensions: capabilities.extensions }),
-      ...(isExtended && !isEarlier && { extendedAgentCard: true }),
+      ...(isExtended && isPresent && { extendedAgentCard: true }),
     },
     defaultInputModes: listIn(card.defaultInputModes),
     defaultOutputModes: listIn(card.defaultOutputModes),
     skills: listIn(card.skills).filter(isObject).map(shownSkill),
     ...(isEarlier && isExtended && { supportsAuthenticatedExtendedCard: true }),
-    ...(isEarlier ? earlierForm(address) : presentForm(address, interfaces)),
+    ...(isEarlier && {
+      ...{ protocolVersion: '0.3.0', url: address, preferredTransport: 'JSONRPC' },
+      security: [{ culvert: [] }],
+    }),
+    ...(isPresent && {
+      supportedInterfaces: (['1.0', '0.3'] as const)
+        .filter(speaks)
+        .map((protocolVersion) => ({ url: address, protocolBinding: 'JSONRPC', protocolVersion })),
+      securityRequirements: [{ schemes: { culvert: { list: [] } } }],
+    }),
+    securitySchemes: {
+      culvert: {
+        ...(isEarlier && { type: 'http', scheme: 'bearer', description: bearer }),
+        ...(isPresent && { httpAuthSecurityScheme: { scheme: 'Bearer', description: bearer } }),
+      },
+    },
   } as JsonObject;
   return withoutWords(shown, [...places.map(({ origin }) => origin), ...parts.secrets]) as JsonObject;
-}
-
-function presentForm(url: string, interfaces: AgentCard['interfaces']) {
-  const versions = (['1.0', '0.3'] as const).filter((version) => interfaces[version] !== undefined);
-  return {
-    supportedInterfaces: versions.map((protocolVersion) => ({ url, protocolBinding: 'JSONRPC', protocolVersion })),
-    securitySchemes: { culvert: { httpAuthSecurityScheme: { scheme: 'Bearer', description: bearer } } },
-    securityRequirements: [{ schemes: { culvert: { list: [] } } }],
-  };
-}
-
-function earlierForm(url: string) {
-  return {
-    protocolVersion: '0.3.0',
-    url,
-    preferredTransport: 'JSONRPC',
-    securitySchemes: { culvert: { type: 'http', scheme: 'bearer', description: bearer } },
-    security: [{ culvert: [] }],
-  };
 }
 
 const skillMembers = ['id', 'name', 'description', 'tags', 'examples', 'inputModes', 'outputModes'];

@@ -70,7 +70,7 @@ export class Agent implements ConfiguredService<AgentConfig> {
   }
 
   /** Its card for callers, who reach it at `address`; null: it was not read yet. */
-  cardFor(address: string, version: A2aVersion): JsonObject | null {
+  cardFor(address: string, version: A2aVersion | null): JsonObject | null {
     const { card, name, config, secrets } = this;
     return card === null ? null : shownCard(card, { name, config, secrets, address, version });
   }
