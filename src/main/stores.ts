@@ -27,7 +27,7 @@ import { createNoticeStore } from '../stores/answers/notice-store.ts';
 import { createPictureSizes } from '../stores/answers/picture-sizes.ts';
 import { later, type Stores } from '../stores/opened-stores.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
-import { placeOf } from '../stores/postgres/database.ts';
+import { placeOf } from '../stores/postgres/hosts.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
 import { mayPass, openPostgres, postgresStorageSizes, readBooksId, whyUnusable } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientBase, ClientConfig, Pool as PgPool, PoolConfig, QueryResult } from 'pg';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { urlsOfHosts } from '../../kernel/web/urls-of-hosts.ts';
 import { createPatience, patiently, seedWaitMaxMs } from '../patience.ts';
-import { type Pooled, severalHosts } from './hosts.ts';
+import { type Pooled, placeOf, severalHosts } from './hosts.ts';
 
 /** SQL that every connection prepares once, under its name. */
 export interface Statement {
@@ -317,17 +316,6 @@ export const foreignKeyViolation = '23503';
 export function isRowsFault(error: unknown): boolean {
   const state = sqlState(error);
   return state !== null && (state.startsWith('22') || state.startsWith('23'));
-}
-
-/** For people: hosts, ports and database of a URL, never user, password or parameters. */
-export function placeOf(url: string): string {
-  try {
-    const read = urlsOfHosts(url).map((one) => new URL(one));
-    const hosts = read.map(({ host }) => (host === '' ? 'localhost' : host)).join(',');
-    return `${hosts}${read[0]?.pathname}`;
-  } catch {
-    return 'PostgreSQL';
-  }
 }
 
 /** Words for an error of the server or its connection, without host and user. */

@@ -63,3 +63,14 @@ export function severalHosts(urlNow: () => string, isElsewhere: (error: unknown)
     }),
   };
 }
+
+/** For people: hosts, ports and database of a URL, never user, password or parameters. */
+export function placeOf(url: string): string {
+  try {
+    const read = urlsOfHosts(url).map((one) => new URL(one));
+    const hosts = read.map(({ host }) => (host === '' ? 'localhost' : host)).join(',');
+    return `${hosts}${read[0]?.pathname}`;
+  } catch {
+    return 'PostgreSQL';
+  }
+}
