@@ -242,14 +242,13 @@ test('an operation of the admin API with its command', async (t) => {
   newFile(
     'src/admin/clock.ts',
     `import { z } from 'zod';
-import { noQuery } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 
 export function clockOperations({ clock }: AdminParts): Operation[] {
   return [
     jsonOperation({
-      method: 'GET', path: '/clock', area: 'health', summary: 'The time of this server.', query: noQuery, body: null,
+      route: 'GET /clock', area: 'health', summary: 'The time of this server.',
       reply: z.object({ at: z.string() }),
       run: () => ({ at: new Date(clock.wallMs()).toISOString() }),
     }),

@@ -271,7 +271,7 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
 async function whyNot(config: Config, error: unknown): Promise<string> {
   if (isEmbedded(config)) return whyUnusable(error) ?? String(error);
   const postgres = await import('../stores/postgres/open.ts');
-  const { placeOf } = await import('../stores/postgres/hosts.ts');
+  const { placeOf } = await import('../stores/several-hosts.ts');
   return postgres.whyUnusable(error, placeOf(config.storage.database)) ?? String(error);
 }
 

@@ -27,7 +27,6 @@ import { createNoticeStore } from '../stores/answers/notice-store.ts';
 import { createPictureSizes } from '../stores/answers/picture-sizes.ts';
 import { later, type Stores } from '../stores/opened-stores.ts';
 import { takeLease, takeNoLease } from '../stores/postgres/boots.ts';
-import { placeOf } from '../stores/postgres/hosts.ts';
 import { openPostgresLedger } from '../stores/postgres/ledger.ts';
 import { mayPass, openPostgres, postgresStorageSizes, readBooksId, whyUnusable } from '../stores/postgres/open.ts';
 import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
@@ -41,6 +40,7 @@ import {
   tablesIn,
 } from '../stores/postgres/stores.ts';
 import { openRedisCounters } from '../stores/redis/open-counters.ts';
+import { placeOf } from '../stores/several-hosts.ts';
 import { type DataFolder, folderIdOf } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';

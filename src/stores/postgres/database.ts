@@ -3,7 +3,7 @@ import type { ClientBase, ClientConfig, Pool as PgPool, PoolConfig, QueryResult 
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createPatience, patiently, seedWaitMaxMs } from '../patience.ts';
-import { type Pooled, placeOf, severalHosts } from './hosts.ts';
+import { type Pooled, placeOf, severalHosts } from '../several-hosts.ts';
 
 /** SQL that every connection prepares once, under its name. */
 export interface Statement {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
-import { closedPort } from '../../../test/start-process.ts';
-import { connect, unavailable } from './database.ts';
-import { placeOf } from './hosts.ts';
+import { patientPools, postgresMissing, startPostgres } from '../../test/start-postgres.ts';
+import { closedPort } from '../../test/start-process.ts';
+import { connect, unavailable } from './postgres/database.ts';
+import { placeOf } from './several-hosts.ts';
 
 const write = 'CREATE TEMPORARY TABLE IF NOT EXISTS written (id INTEGER)';
 

@@ -1,5 +1,5 @@
 import type { ClientBase, Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
-import { urlsOfHosts } from '../../kernel/web/urls-of-hosts.ts';
+import { urlsOfHosts } from '../kernel/web/urls-of-hosts.ts';
 
 /** The part of a pool that statements need. */
 export interface Pooled {
