@@ -83,7 +83,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
           const id = idOf === undefined ? first : await idOf(admin, first);
           const reply = (await admin.request(method, filled(path, [id, ...others]), sent)) as Reply;
           const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
-          if (as === 'secret') printSecret(flags, reply as Row, (await describedAs()).join('\n'));
+          if (as === 'secret') await printSecret(flags, reply as Row, (await describedAs()).join('\n'), rotateAgain);
           else if (as === 'note' ? flags.json === true : listForm(flags) === 'json') printJson(reply);
           else for (const line of await describedAs()) printers[as ?? 'lines'](line);
           return ok(reply) ? 0 : 1;
@@ -92,6 +92,8 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
     },
   });
 }
+
+const rotateAgain = async () => 'Nobody has the secret: rotate it once more.';
 
 const printers = { lines: print, exact: printExact, note };
 

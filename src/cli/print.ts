@@ -1,3 +1,4 @@
+import { CommandFailed } from './command-failed.ts';
 import { fitted, lineWidth } from './line-width.ts';
 import { endProgress, type PrintFlags } from './progress.ts';
 
@@ -28,11 +29,28 @@ export function printReply(flags: PrintFlags, reply: unknown, sentence: string):
   else print(sentence);
 }
 
-/** A new secret: alone on standard output, so that `KEY=$(culvert …)` takes it. The sentence says whose it is. */
-export function printSecret(flags: PrintFlags, made: Readonly<Record<string, unknown>>, sentence: string): void {
-  if (flags.json === true) return printJson(made);
-  note(sentence);
-  print(String(made.key));
+/** While a secret is written, who made it answers for an output that takes nothing. */
+export const secretOutput = { writing: false };
+
+/**
+ * A new secret: alone on standard output, so that `KEY=$(culvert …)` takes it. The sentence says whose it is. Rejects where
+ * nobody has it: `remedy` does what can be done, and says what it was.
+ */
+export async function printSecret(
+  flags: PrintFlags,
+  made: Readonly<Record<string, unknown>>,
+  sentence: string,
+  remedy: () => Promise<string>,
+): Promise<void> {
+  if (flags.json !== true) note(sentence);
+  const text = flags.json === true ? JSON.stringify(made, null, 2) : String(made.key);
+  endProgress();
+  secretOutput.writing = true;
+  const lost = await new Promise<NodeJS.ErrnoException | null | undefined>((written) =>
+    process.stdout.write(`${text}\n`, written),
+  );
+  if (lost)
+    throw new CommandFailed(`The output could not be written (${lost.code ?? lost.message}). ${await remedy()}`);
 }
 
 /** A piece of what comes bit by bit. */

@@ -1,6 +1,6 @@
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
-import { note, printJson, requestsJson } from './print.ts';
+import { note, printJson, requestsJson, secretOutput } from './print.ts';
 import { endProgress } from './progress.ts';
 import { startArguments } from './start-options.ts';
 
@@ -11,9 +11,9 @@ import { startArguments } from './start-options.ts';
 export async function runCli(argv: readonly string[], parts: CliParts): Promise<number> {
   let reader: 'needed' | 'may leave' = 'needed';
   // `culvert models | head -1`: the reader has read enough. A server goes on without its reader. On a full disk the
-  // result is lost, which must not look like success: for `keys create` it is the only copy of a secret.
+  // result is lost, which must not look like success.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (reader === 'may leave') return;
+    if (reader === 'may leave' || secretOutput.writing) return;
     if (error.code === 'EPIPE') process.exit(0);
     process.stderr.write(`The output could not be written (${error.code ?? error.message}).\n`);
     process.exit(1);

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
@@ -340,6 +341,26 @@ describe('commands, run as programs', { concurrency: true }, () => {
       assert.equal(code, 1, args.join(' '));
       assert.match(stderr, /The output could not be written \(ENOSPC\)/);
     }
+  });
+
+  test('a key whose secret reaches nobody is revoked', { skip: noFullDevice }, async (t) => {
+    const cwd = temporaryFolder(t);
+    const full = openSync('/dev/full', 'w');
+    t.after(() => closeSync(full));
+    for (const [name, stdout] of [
+      ['full', full],
+      ['closed', 'pipe'],
+    ] as const) {
+      const args = [culvertBin, 'keys', 'create', '--account', 'a', '--name', name];
+      const child = spawn(process.execPath, args, { cwd, env: cleanEnv(), stdio: ['ignore', stdout, 'pipe'] });
+      child.stdout?.destroy();
+      const stderr = textOf(child.stderr!);
+      assert.deepEqual(await once(child, 'close'), [1, null]);
+      assert.match(await stderr, /could not be written \(\w+\)\. Nobody has the secret, so the key was revoked\.\n$/);
+    }
+    const { stdout } = await runCommand(['keys', 'list', '--json'], { cwd });
+    const { data } = JSON.parse(stdout) as { data: { name: string; status: string }[] };
+    assert.deepEqual(data.map(({ name, status }) => `${name} ${status}`).sort(), ['closed revoked', 'full revoked']);
   });
 
   test('a time that no date can name is a wrong call, not a crash', async (t) => {

@@ -252,11 +252,11 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const body = { account, name, expires, models, ips, limits, guards, tags, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
-    printSecret(
-      flags,
-      made,
-      `Key '${name}' of account '${account}', plan '${made.plan}'. The secret is shown only once:`,
-    );
+    const sentence = `Key '${name}' of account '${account}', plan '${made.plan}'. The secret is shown only once:`;
+    await printSecret(flags, made, sentence, async () => {
+      await admin.request('POST', `/keys/${String(made.id)}/revoke`, { body: {} });
+      return 'Nobody has the secret, so the key was revoked.';
+    });
     return 0;
   });
 }
