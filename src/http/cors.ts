@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Failure } from '../kernel/failure.ts';
 
 /**
  * CORS for the origins named in `server.cors_origins` (`*` = any); nothing for others, so that a browser refuses.
@@ -8,7 +9,7 @@ export function applyCors(request: IncomingMessage, response: ServerResponse, or
   const { origin } = request.headers;
   if (origin === undefined || !(origins.includes(origin) || origins.includes('*'))) return false;
   const allowed = ['access-control-allow-origin', origin, 'vary', 'origin', 'access-control-expose-headers', '*'];
-  if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
+  if (isPreflight(request)) {
     response.writeHead(204, [
       ...allowed,
       'access-control-allow-methods',
@@ -24,4 +25,16 @@ export function applyCors(request: IncomingMessage, response: ServerResponse, or
   // Merged by node into the header list of whatever answer follows.
   for (let i = 0; i < allowed.length; i += 2) response.setHeader(allowed[i]!, allowed[i + 1]!);
   return false;
+}
+
+/** The refusal of a preflight for an origin that may not call; null: it is no preflight. */
+export function originRefused(request: IncomingMessage): Failure | null {
+  if (!isPreflight(request)) return null;
+  const origin = (request.headers.origin ?? '').slice(0, 200);
+  const message = `Pages of ${origin} may not call this server from a browser: server.cors_origins does not name it.`;
+  return { kind: 'forbidden', message };
+}
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }

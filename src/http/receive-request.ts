@@ -24,7 +24,7 @@ import { watchForEnd, withProtocolKey } from './accept-web-socket.ts';
 import { createClientAddress, createTrust } from './client-address.ts';
 import { keepAliveMs } from './connections/connection-caps.ts';
 import { Pipelined } from './connections/pipelined.ts';
-import { applyCors } from './cors.ts';
+import { applyCors, originRefused } from './cors.ts';
 import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
@@ -205,7 +205,7 @@ export class Reception {
     const { route } = exchange;
     if (route === null) {
       const { failure, dialect } = this.table.refusalOf(method, path);
-      return this.refuse(exchange, failure, this.table.dialectOf(request.headers) ?? dialect);
+      return this.refuse(exchange, originRefused(request) ?? failure, this.table.dialectOf(request.headers) ?? dialect);
     }
     if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
     if (upgrade !== null && (this.state === 'draining' || this.state === 'closed'))

@@ -669,6 +669,13 @@ test('a signature covers the query in whatever order it is sent', async () => {
   }
 });
 
+test('credentials come for a key in any header that opens', async () => {
+  for (const name of ['x-api-key', 'api-key', 'x-goog-api-key', 'x-culvert-key', 'x-portkey-api-key']) {
+    const answer = await fetch(`${gateway.url}/v1/aws-credentials`, { headers: { [name]: gateway.key } });
+    assert.equal(answer.status, 200, name);
+  }
+});
+
 test('credentials are for keys, and nothing but Bedrock takes them', async () => {
   const wrong = await gateway.fetch('/v1/aws-credentials?lifetime=day');
   assert.equal(wrong.status, 400);

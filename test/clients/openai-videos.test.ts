@@ -78,6 +78,12 @@ test('openai: videos.create, retrieve, list, downloadContent, remix and delete',
   await assert.rejects(client.videos.list({ after: 'video_made_up' }), /'after' names nothing of this list/);
   assert.deepEqual(await client.videos.delete(video.id), { id: video.id, object: 'video.deleted', deleted: true });
   await assert.rejects(client.videos.retrieve(video.id), status(404));
+  // One that its provider has removed is in no list, so nobody knows what comes behind it.
+  for (const key of ['key-a', 'key-b']) {
+    const headers = { authorization: `Bearer ${key}` };
+    await fetch(`${upstream.url}/v1/videos/${remix.id}`, { method: 'DELETE', headers });
+  }
+  await assert.rejects(client.videos.list({ after: remix.id }), /'after' names nothing of this list/);
 });
 
 test('openai: a picture goes along as a file of the form', async (t) => {

@@ -192,6 +192,8 @@ test('CORS: another origin gets no permission, and none is given "unless `server
       headers: { origin, 'access-control-request-method': 'POST' },
     });
     assert.equal(preflight.headers.get('access-control-allow-origin'), null, origin);
+    assert.equal(preflight.status, 403);
+    assert.match(await preflight.text(), /server\.cors_origins does not name it/);
   }
 });
 

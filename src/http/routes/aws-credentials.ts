@@ -1,6 +1,6 @@
 import type { AwsKeys } from '../../books/auth/aws-keys.ts';
 import { hashKey, never } from '../../books/auth/key-directory.ts';
-import type { KeyRing } from '../../books/auth/key-ring.ts';
+import { type KeyRing, keyHeaders } from '../../books/auth/key-ring.ts';
 import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
@@ -36,12 +36,12 @@ function answer({ awsKeys, ring, clock }: AwsCredentialsParts, exchange: Exchang
   if (lifetime !== null && lifetime !== 'key') {
     return refuse(client, invalid('lifetime', "'lifetime' may be 'key'. Leave it out for an hour."), []);
   }
-  const { authorization = '', 'x-api-key': first, 'api-key': second } = request.headers;
-  const sent = [authorization.replace(/^bearer +/i, ''), first, second].find((secret): secret is string => {
+  const { authorization = '', ...headers } = request.headers;
+  const sent = [authorization.replace(/^bearer +/i, ''), ...keyHeaders.map((name) => headers[name])].find((secret) => {
     const opened = typeof secret === 'string' && secret !== '' ? ring.opens(hashKey(secret), () => null) : null;
     return opened !== null && 'to' in opened && opened.to === 'v1' && opened.principal.tenant === tenant;
   });
-  if (sent === undefined) {
+  if (typeof sent !== 'string') {
     const message = 'Credentials are for keys alone: sessions, tokens and keys of runs have none. Send a key.';
     return refuse(client, { kind: 'forbidden', message }, []);
   }
@@ -50,6 +50,5 @@ function answer({ awsKeys, ring, clock }: AwsCredentialsParts, exchange: Exchang
   const pair = { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey };
   // AWS's SDKs want a token where credentials end; the id says all here.
   const ends = { Token: 'culvert', Expiration: new Date(expiresMs === never ? 0 : expiresMs).toISOString() };
-  const headers = ['cache-control', 'no-store'];
-  writeJson(exchange, 200, { Version: 1, ...pair, ...(expiresMs !== never && ends) }, headers);
+  writeJson(exchange, 200, { Version: 1, ...pair, ...(expiresMs !== never && ends) }, ['cache-control', 'no-store']);
 }

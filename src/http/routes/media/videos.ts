@@ -110,10 +110,10 @@ async function listed(
   const { videos: newestFirst, unlisted } = found;
   const all = query.get('order') === 'asc' ? newestFirst.toReversed() : newestFirst;
   const after = query.get('after');
-  // Behind a video that was deleted meanwhile the list begins anew: where it was is not known.
   const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
-  if (after !== null && from === 0 && (await services.objects.homeOf(tenant, after)) === null) {
-    return notOfList('after', after);
+  // Of a video that is gone nobody knows where it was: a list that began anew would never end.
+  if (after !== null && from === 0) {
+    return unlisted[0] === undefined ? notOfList('after', after) : { kind: 'overloaded', message: unlisted[0].message };
   }
   const page = listOf(all.slice(from, from + limit + 1), limit);
   return { json: unlisted.length === 0 ? page : { ...page, unlisted: unlisted.map((one) => ({ ...one })) } };
