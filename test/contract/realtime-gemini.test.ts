@@ -107,6 +107,23 @@ test('tool_choice: none takes the functions out, and what Gemini cannot do is an
   for (const { caller } of [silent, forced, fast]) caller.realtime.close();
 });
 
+test('usage that comes in the message behind the end of its turn is the turn’s, and none keeps the turn open', async () => {
+  const { caller, live } = await open({ type: 'realtime' });
+  caller.send(userSays('Hello'));
+  await live.heard(({ clientContent }) => clientContent !== undefined);
+  say(live, 'behind the end');
+  const tokensIn = async (from: number) => {
+    const { response } = (await caller.heard('response.done', from)) as unknown as { response: JsonObject };
+    return (response.usage as JsonObject | null)?.total_tokens;
+  };
+  assert.equal(await tokensIn(0), 95);
+  const from = caller.events.length;
+  live.send({ serverContent: { outputTranscription: { text: 'Hello.' } } });
+  live.send({ serverContent: { turnComplete: true } });
+  assert.equal(await tokensIn(from), undefined);
+  caller.realtime.close();
+});
+
 test('settings, text and sound: OpenAI’s events here, Gemini’s messages there, and its usage in the ledger', async () => {
   const { caller, live } = await open({
     type: 'realtime',

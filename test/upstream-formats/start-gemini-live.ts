@@ -118,7 +118,7 @@ function answer(session: GeminiLiveSession, message: JsonObject): void {
 }
 
 /** A whole turn of the model. */
-export function say(session: GeminiLiveSession): void {
+export function say(session: GeminiLiveSession, usage: 'with the end' | 'behind the end' = 'with the end'): void {
   const { setup } = session.messages[0] as { setup: { generationConfig: { responseModalities: string[] } } };
   if (setup.generationConfig.responseModalities.includes('TEXT')) {
     for (const text of ['Hel', 'lo.'])
@@ -131,5 +131,7 @@ export function say(session: GeminiLiveSession): void {
   }
   session.send({ serverContent: { generationComplete: true } });
   const usageMetadata = session.path.includes('.aiplatform.') ? vertexUsage() : liveUsage;
-  session.send({ serverContent: { turnComplete: true }, usageMetadata });
+  if (usage === 'with the end') return session.send({ serverContent: { turnComplete: true }, usageMetadata });
+  session.send({ serverContent: { turnComplete: true } });
+  session.send({ usageMetadata });
 }

@@ -25,6 +25,8 @@ export interface GeminiLiveFacts {
 export interface GeminiLiveSinks {
   up(message: JsonObject): void;
   down(event: RealtimeEvent): void;
+  /** Calls back when a message that was sent just now would be here. */
+  soon(call: () => void): void;
   /** The present connection is to be left for another, of which `opened` tells. */
   reopen(): void;
 }
@@ -39,10 +41,13 @@ export class GeminiLive {
   readonly #events: EventWriter;
   #settings: SessionSettings = firstSettings;
   readonly #channel: GeminiChannel;
+  readonly #soon: GeminiLiveSinks['soon'];
   #response: ResponseWriter | null = null;
   /** The response was interrupted, or the caller has cancelled it: what still comes of it is not passed on. */
   #cancelled: 'turn_detected' | 'client_cancelled' | null = null;
   #usage: JsonObject | null = null;
+  /** The turn is over but for its usage, which may come in the next message. */
+  #awaitsUsage = false;
   /** Names of functions that were called, by the id of the call, and answers for Gemini, which takes all at once. */
   readonly #calls = new Map<string, string>();
   #results: JsonObject[] = [];
@@ -53,6 +58,7 @@ export class GeminiLive {
 
   constructor(facts: GeminiLiveFacts, sinks: GeminiLiveSinks) {
     this.#facts = facts;
+    this.#soon = sinks.soon;
     this.#events = new EventWriter(facts.form, facts.id, sinks.down);
     this.#channel = new GeminiChannel({
       ...sinks,
@@ -123,6 +129,8 @@ export class GeminiLive {
   fromGemini(message: JsonObject): void {
     this.#channel.take(message);
     if (isObject(message.usageMetadata)) this.#usage = usageOf(message.usageMetadata);
+    if (this.#awaitsUsage && (this.#usage !== null || isObject(message.serverContent) || isObject(message.toolCall)))
+      this.#end();
     if (isObject(message.serverContent)) this.#content(message.serverContent);
     if (isObject(message.toolCall)) this.#toolCall(message.toolCall);
     const cancellation = message.toolCallCancellation;
@@ -239,7 +247,16 @@ export class GeminiLive {
       const { text } = output;
       this.#write((response) => response.text(text));
     }
-    if (turnComplete === true) this.#end();
+    if (turnComplete === true) this.#complete();
+  }
+
+  #complete(): void {
+    const response = this.#response;
+    if (response === null || this.#usage !== null) return this.#end();
+    this.#awaitsUsage = true;
+    this.#soon(() => {
+      if (this.#awaitsUsage && this.#response === response) this.#end();
+    });
   }
 
   #part({ inlineData, text, thought }: JsonObject): void {
@@ -304,6 +321,7 @@ export class GeminiLive {
   #forgetTurn(): void {
     this.#response = null;
     this.#usage = null;
+    this.#awaitsUsage = false;
     this.#cancelled = null;
   }
 

@@ -18,6 +18,8 @@ const reopenPausesMs = [0, 500, 2_000];
 /** More connections within a minute than a session ever needs: a provider that closes each at once is left. */
 const opensAMinuteMax = 30;
 const minuteMs = 60_000;
+/** How long the usage of a turn may come after its end. */
+const soonMs = 300;
 /** RFC 6455 §7.4.1: the connection broke. */
 const broken = 1006;
 
@@ -48,6 +50,7 @@ export class GeminiEnd implements SessionEnd {
         if (this.#listener === null) this.#early.push(event);
         else this.#listener.frame(JSON.stringify(event), false);
       },
+      soon: (call) => void setTimeout(call, soonMs).unref(),
       reopen: () => this.#leave(),
     });
     this.#live.begin();
