@@ -62,7 +62,7 @@ const forms: readonly Form[] = [
   ),
   {
     kind: 'override',
-    form: /(?:忽略|无视|忘记)(?:掉)?(?:之前|以前|以上|上面|先前|前面)(?:的)?(?:所有|全部|一切)?(?:的)?(?:指令|指示|提示|命令|规则)/uy,
+    form: /(?:忽略|无视|無視|忘记|忘記)(?:掉)?(?:所有|全部|一切)?(?:你|您)?(?:的)?(?:之前|以前|以上|上面|上述|先前|前面|此前)(?:的)?(?:所有|全部|一切)?(?:的)?(?:指令|指示|提示|命令|规则|規則)/uy,
   },
   {
     kind: 'override',
@@ -100,7 +100,7 @@ const hidden: Form = {
 /** Where a form can begin: in texts of ASCII, and in others. */
 const beginnings = [
   /\b(?:ignor|disregard|forget|override|bypass|discard|neglect|new|updated|revised|real|actual|missacht|vergiss|vergessen|oublie|olvid|descarta|dimentica|trascura|desconsidere|reveal|print|show|repeat|output|display|disclose|leak|send|tell|do not|don|never|you)|<(?=[|<s/e])|\[(?=[ISATSO/_])/gi,
-  /(?<!\p{L})(?:[eE]squeça|[zZ]ignoruj|[pP]omiń|[zZ]apomnij|(?:[Пп]ро)?[иИ]гнорируй|[Зз]абудь)|忽略|无视|忘记|以前|これまで|上記|前の|先ほど|<(?=｜)|[\u200b-\u200d\u2060-\u2064\ufeff\u202d\u202e]|\u{e0001}|[\u{e0020}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu,
+  /(?<!\p{L})(?:esqueça|zignoruj|pomiń|zapomnij|(?:про)?игнорируй|забудь)|忽略|无视|無視|忘记|忘記|以前|これまで|上記|前の|先ほど|<(?=｜)|[\u200b-\u200d\u2060-\u2064\ufeff\u202d\u202e]|\u{e0001}|[\u{e0020}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/giu,
 ];
 
 const longest = 2_100;
