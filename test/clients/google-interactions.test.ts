@@ -14,11 +14,16 @@ const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: ga
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const tools = [{ type: 'function' as const, name: 'get_weather', description: 'W.', parameters }];
 
-/** What the events of a stream come to. */
+type Events = AsyncIterable<Interactions.InteractionSSEEvent>;
+
 async function streamed(request: Interactions.CreateModelInteractionParamsNonStreaming) {
+  return eventsOf(google.interactions.create({ ...request, stream: true } as never) as unknown as Promise<Events>);
+}
+
+/** What the events of a stream come to. */
+async function eventsOf(stream: Promise<Events>) {
   const events: Interactions.InteractionSSEEvent[] = [];
-  const stream = await google.interactions.create({ ...request, stream: true } as never);
-  for await (const event of stream as unknown as AsyncIterable<Interactions.InteractionSSEEvent>) events.push(event);
+  for await (const event of await stream) events.push(event);
   let text = '';
   let json = '';
   for (const event of events) {
@@ -116,10 +121,17 @@ test('an interaction is kept: it is continued, read, streamed again and deleted'
   assert.match(JSON.stringify(lastBody()), /My name is Ada\.[\s\S]*Who am I\?/);
   const read = await google.interactions.get(first.id);
   assert.deepEqual([read.id, read.status, read.steps], [first.id, 'completed', first.steps]);
-  const events: string[] = [];
-  const again = await google.interactions.get(first.id, { stream: true });
-  for await (const event of again) events.push(event.event_type);
-  assert.equal(events.at(-1), 'interaction.completed');
+  const again = await eventsOf(google.interactions.get(first.id, { stream: true }));
+  assert.deepEqual([again.types[0], again.types.at(-1)], ['interaction.created', 'interaction.completed']);
+  assert.equal(again.text, first.output_text);
+  // Who has the steps already gets the end.
+  const later = await eventsOf(google.interactions.get(first.id, { stream: true, last_event_id: '7' }));
+  assert.deepEqual([later.types, later.events[0]?.event_id], [['interaction.completed'], '8']);
+  const calling = { model: 'chat', input: 'Please call get_weather', tools };
+  const called = await google.interactions.create(calling);
+  const calls = await eventsOf(google.interactions.get(called.id, { stream: true }));
+  const live = await streamed(calling);
+  assert.deepEqual([calls.json, calls.types.at(-1)], [live.json, live.types.at(-1)]);
   await google.interactions.delete(first.id);
   await assert.rejects(google.interactions.get(first.id), { status: 404 });
   await assert.rejects(google.interactions.delete(first.id));

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, listIn, objectsIn, parsedData } from '../../../kernel/json.ts';
 import type { SseEvent, StreamWire } from '../dialect.ts';
 import { callOf, citationOf, headOf, signatureOf, statusOf, stepsOf, usageOf } from './from-response.ts';
 
@@ -73,6 +73,7 @@ class Steps {
         return;
       case 'response.failed':
         if (isObject(response) && isObject(response.error)) {
+          if (this.#eventId === 0) this.#takeUp(response);
           const { code, message } = response.error;
           this.#put('error', { error: { code: code ?? null, message: message ?? null } });
         }
@@ -115,9 +116,32 @@ class Steps {
   }
 
   #finish(response: JsonObject): void {
+    if (this.#eventId === 0) this.#takeUp(response);
     const usage = isObject(response.usage) ? { usage: usageOf(response.usage) } : {};
     const interaction = { ...headOf(response, statusOf(response, this.#calls)), ...usage };
     this.#put('interaction.completed', { interaction });
+  }
+
+  /** Only the end was kept: who has nothing yet gets each step in one piece, and others the end. */
+  #takeUp(response: JsonObject): void {
+    this.#eventId = this.#afterId;
+    if (this.#afterId > 0) return;
+    this.#put('interaction.created', { interaction: headOf(response, 'in_progress') });
+    for (const [output_index, item] of objectsIn(response.output).entries()) {
+      const read = (event: JsonObject) => this.#read({ output_index, item, ...event });
+      read({ type: 'response.output_item.added' });
+      for (const { text, refusal, annotations } of item.type === 'message' ? objectsIn(item.content) : []) {
+        read({ type: 'response.output_text.delta', delta: text ?? refusal ?? '' });
+        for (const annotation of listIn(annotations))
+          read({ type: 'response.output_text.annotation.added', annotation });
+      }
+      for (const { text } of objectsIn(item.summary)) {
+        read({ type: 'response.reasoning_summary_text.delta', delta: text ?? '' });
+      }
+      if (item.type === 'function_call')
+        read({ type: 'response.function_call_arguments.delta', delta: item.arguments ?? '' });
+      read({ type: 'response.output_item.done' });
+    }
   }
 
   #put(type: string, members: JsonObject): void {
