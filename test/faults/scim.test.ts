@@ -412,6 +412,34 @@ test('a thousand operations at a large group do not hold up other requests', asy
   assertWithin(user / 1000, 250, 'a thousand operations');
 });
 
+test('a login that the directory decides about ends the sessions from before the directory', async (t) => {
+  const accounts = { accounts: { dev: {} } };
+  const oidc = provider.settings([{ group: '*', role: 'owner' }]);
+  const other = await startGateway(t, { ...accounts, dashboard: { oidc } });
+  await provider.register(other.url);
+  provider.people.set('ivy', { verified: true, name: 'ivy@example.org' });
+  const logIn = async () => {
+    const browser = new PlainBrowser();
+    const start = `${other.url}/dashboard/oidc/start?to=/dashboard`;
+    await browser.fetch(await browser.logInAs('ivy', start, `${other.url}/dashboard/oidc/callback`));
+    return async () => (await (await browser.fetch(`${other.url}/dashboard/session`)).json()) as Json;
+  };
+  const before = await logIn();
+  assert.equal((await before()).role, 'owner');
+  const roles = [{ group: 'Team', role: 'viewer' }];
+  await other.reload({ ...accounts, dashboard: { oidc, scim: { token, roles } } });
+  const send = async (path: string, body: Json) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await (await fetch(`${other.url}/scim/v2${path}`, init)).json()) as Json;
+  };
+  const { id } = await send('/Users', { userName: 'ivy@example.org' });
+  await send('/Groups', { displayName: 'Team', members: [{ value: id }] });
+  const after = await logIn();
+  assert.deepEqual([(await after()).role, (await after()).name], ['viewer', 'ivy@example.org']);
+  assert.equal((await before()).kind, 'nobody', 'rights of its groups at the provider no longer count');
+});
+
 test('only the token of the directory opens it, and wrong ones close an address', async () => {
   for (const given of ['', 'x'.repeat(40), adminKey, `${token}x`]) {
     assert.equal((await scim('GET', '/Users', undefined, given)).status, 401, given);

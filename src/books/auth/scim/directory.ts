@@ -185,17 +185,31 @@ function operatorChanges(
     const before = known.get(id);
     // A member may have the id of an operator that the directory did not provision, and may not change.
     if (before !== undefined && before.origin !== 'scim') return [];
+    // Whom its groups at the provider made before, it is no longer.
+    const bound = user?.bound ?? null;
+    const earlier = operators.filter(
+      ({ origin, issuer, subject }) => origin === null && bound?.issuer === issuer && bound.subject === subject,
+    );
+    const changes = earlier.map((one): Change => ({ kind: 'delete-operator', id: one.id }));
+    for (const one of earlier) idsByName.delete(one.name);
     const rights = user?.active ? rightsOf(groupsOf.get(userId) ?? [], roles) : null;
-    if (rights === null || user === null) return before === undefined ? [] : [{ kind: 'delete-operator', id }];
+    if (rights === null || user === null) {
+      return before === undefined ? changes : [...changes, { kind: 'delete-operator', id }];
+    }
     const identity = { issuer: 'scim', subject: userId, name: user.userName };
     const set = { name: freeName(identity, (name) => (idsByName.get(name) ?? id) !== id), ...rights };
     idsByName.set(set.name, id);
     if (before === undefined) {
       const none = { prefix: null, hash: null, issuer: null, subject: null };
-      return [{ kind: 'create-operator', operator: { id, ...set, ...none, origin: 'scim', createdMs: nowMs } }];
+      return [
+        ...changes,
+        { kind: 'create-operator', operator: { id, ...set, ...none, origin: 'scim', createdMs: nowMs } },
+      ];
     }
     const { name, role, accounts } = before;
-    return isDeepStrictEqual({ name, role, accounts }, set) ? [] : [{ kind: 'update-operator', id, set }];
+    return isDeepStrictEqual({ name, role, accounts }, set)
+      ? changes
+      : [...changes, { kind: 'update-operator', id, set }];
   });
 }
 
