@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isObject, listIn, objectIn } from '../kernel/json.ts';
@@ -155,13 +156,17 @@ function filesOf(named: readonly unknown[], directory: string, sources: string[]
   return found.slice(0, filesMax);
 }
 
-function readText(file: string): { text: string } | { message: string } {
+/** The text of a configuration file, or why there is none, as of "the file". */
+export function readText(file: string): { text: string } | { message: string } {
   try {
     const facts = statSync(file);
     if (!facts.isFile()) return { message: 'is not a file' };
     if (facts.size > configBytesMax) return { message: 'is larger than 4 MB' };
-    const text = readFileSync(file, 'utf8');
-    // About to be written: its keys would be gone.
+    const bytes = readFileSync(file);
+    // PowerShell writes UTF-16. In Latin-1, a password would have other letters.
+    if (!isUtf8(bytes) || bytes.includes(0)) return { message: 'is not in UTF-8: save it in that encoding' };
+    const text = bytes.toString('utf8');
+    // Cut to nothing by a full disk, or about to be written: its keys would be gone.
     return text.trim() === '' ? { message: 'is empty' } : { text };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';

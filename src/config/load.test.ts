@@ -37,7 +37,17 @@ test('a file that cannot be read is an error, not an exception', (t) => {
   const cwd = folder(t);
   mkdirSync(join(cwd, 'folder.yaml'));
   writeFileSync(join(cwd, 'large.yaml'), `# ${'x'.repeat(4 * 1024 * 1024)}`);
+  const text = 'server: { port: 4141 }';
+  writeFileSync(join(cwd, 'utf16.yaml'), Buffer.from(`\ufeff${text}`, 'utf16le'));
+  writeFileSync(join(cwd, 'plain16.yaml'), Buffer.from(text, 'utf16le'));
+  writeFileSync(join(cwd, 'latin.yaml'), Buffer.from('accounts: { caf\xe9: {} }', 'latin1'));
+  writeFileSync(join(cwd, 'whole.yaml'), 'include: [latin.yaml]');
+  const inUtf8 = 'is not in UTF-8: save it in that encoding';
   for (const [file, message] of [
+    ['utf16.yaml', `utf16.yaml:1:1 the file ${inUtf8}`],
+    ['plain16.yaml', `plain16.yaml:1:1 the file ${inUtf8}`],
+    ['latin.yaml', `latin.yaml:1:1 the file ${inUtf8}`],
+    ['whole.yaml', `whole.yaml:1:1 include: latin.yaml ${inUtf8}`],
     ['none.yaml', 'none.yaml:1:1 there is no such file'],
     ['folder.yaml', 'folder.yaml:1:1 this is not a file'],
     ['large.yaml', 'large.yaml:1:1 the file is larger than 4 MB'],

@@ -1,10 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { type ConfigResult, checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
 import { type Env, isInEnvironment } from './environment.ts';
-import { includedTexts } from './include.ts';
-import { configBytesMax } from './yaml-source.ts';
+import { includedTexts, readText } from './include.ts';
 
 export interface LoadOptions {
   /** Null: no file. */
@@ -34,12 +33,9 @@ export function loadConfig(options: LoadOptions): ConfigResult {
   const file = resolve(cwd, options.file);
   const shownAs = shownName(file, cwd);
   const read = readText(file);
-  if (!read.ok) {
-    return {
-      ok: false,
-      errors: [{ file: shownAs, line: 1, column: 1, path: '', message: read.message }],
-      sources: [file],
-    };
+  if ('message' in read) {
+    const message = ofTheFile[read.message] ?? `the file ${read.message}`;
+    return { ok: false, errors: [{ file: shownAs, line: 1, column: 1, path: '', message }], sources: [file] };
   }
   return checkConfigText(read.text, file, options.env, { implicitProviders: options.implicitProviders ?? [], shownAs });
 }
@@ -48,7 +44,7 @@ export function loadConfig(options: LoadOptions): ConfigResult {
 export function configText(file: string | null): string | null {
   if (file === null) return '';
   const read = readText(file);
-  return read.ok ? read.text : null;
+  return 'text' in read ? read.text : null;
 }
 
 /** The same with the texts of the files that it includes below it: for what looks for references. */
@@ -68,20 +64,12 @@ function withoutFile({ env, implicitProviders = [] }: LoadOptions): ConfigResult
 /** Why a file without content is refused. */
 export const emptyFile = 'the file is empty; delete it to run without one';
 
-function readText(file: string): { ok: true; text: string } | { ok: false; message: string } {
-  try {
-    const facts = statSync(file);
-    if (!facts.isFile()) return { ok: false, message: 'this is not a file' };
-    if (facts.size > configBytesMax) return { ok: false, message: 'the file is larger than 4 MB' };
-    const text = readFileSync(file, 'utf8');
-    // Cut to nothing by a full disk, or about to be written: all defaults would be in force, without a key.
-    if (text.trim() === '') return { ok: false, message: emptyFile };
-    return { ok: true, text };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    return { ok: false, message: code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})` };
-  }
-}
+/** Words for the one file, of which all defaults would be in force without it. */
+const ofTheFile: Readonly<Record<string, string>> = {
+  'is not a file': 'this is not a file',
+  'is empty': emptyFile,
+  'cannot be read (ENOENT)': 'there is no such file',
+};
 
 function shownName(file: string, cwd: string): string {
   const name = relative(cwd, file);
