@@ -2,7 +2,7 @@ import type { Check, Finding, Rule } from '../check.ts';
 import type { LinkKind } from '../kinds.ts';
 
 /** Where an address can begin: one that says its scheme, and the places of Markdown, HTML and CSS that hold one. */
-const places = /:\/\/|\bwww\.|\]\(|\]:|(?:src|srcset|href|background|poster)[ \t]{0,3}=|url\(/gi;
+const places = /:\/\/|\bwww\.|\]\(|\]:|(?:src|srcset|href|data|background|poster)[ \t]{0,3}=|url\(/gi;
 const schemes = /^(?:https?|wss?|ftp):$/;
 /** Before `://`; what has another scheme, or none, is no address of a host. */
 const known = /^(?:https?|wss?|ftp|javascript)$/i;
@@ -18,7 +18,8 @@ const headChars = 300;
 const hosted = /[^\w&\\/]{0,4}(?:[a-z][a-z\d+.-]{0,15}[:&\\]|[\\/]{2}|[\\/]?&|www\.|\\)/iy;
 const sentenceEnd = /(?<![.,;:!?])[.,;:!?]+$/;
 const openHost = /^(?:[a-z][a-z\d+.-]*:)?[\\/]{2}[^\\/?#]*$/i;
-const relative = 'https://relative.invalid/';
+/** A page of a scheme that no address of a caller has: `https:a.example` is a path in a page of https, and a host in others. */
+const relative = 'ftp://relative.invalid/';
 
 /**
  * A rule for addresses of hosts that are not `hosts` or below them. A picture is an address that a reader's program
@@ -41,15 +42,24 @@ export function links(kinds: readonly LinkKind[], hosts: readonly string[]): Che
     },
     open(text, from) {
       const least = Math.max(from, text.length - addressChars - placeChars - gapChars);
-      let open = text.length;
-      while (open > least && !ends.test(text.charAt(open - 1))) open--;
-      return open;
+      const beginOf = (last: RegExp) => {
+        let open = text.length;
+        while (open > least && !last.test(text.charAt(open - 1))) open--;
+        return open;
+      };
+      const quoted = beginOf(endsQuoted);
+      return isQuoted(text, quoted) ? quoted : beginOf(ends);
     },
   };
   return [rule];
 }
 
 const ends = /[\s<>"'`)]/;
+const endsQuoted = /[ <>"'`)]/;
+
+function isQuoted(text: string, start: number): boolean {
+  return /["'`]\s{0,4}$/.test(text.slice(Math.max(0, start - gapChars - 1), start));
+}
 
 function startOf(text: string, index: number, place: string): number {
   if (place === '://') {
@@ -64,15 +74,24 @@ function startOf(text: string, index: number, place: string): number {
 }
 
 function linkAt(text: string, start: number, allowed: ReadonlySet<string>): Finding | null {
+  // Browsers leave tabs and line breaks out of an address in quotation marks.
+  const last = isQuoted(text, start) ? endsQuoted : ends;
+  const endWithin = (chars: number) => {
+    let end = start;
+    while (end < text.length && end - start < chars && !last.test(text.charAt(end))) end++;
+    return end;
+  };
   // A few characters tell most places from addresses, and the host is near the beginning of the others.
   hosted.lastIndex = start;
-  if (!hosted.test(text)) return null;
-  let headEnd = start;
-  while (headEnd < text.length && headEnd - start < headChars && !ends.test(text.charAt(headEnd))) headEnd++;
-  const host = hostOf(text.slice(start, headEnd).replace(sentenceEnd, ''));
-  if (host === null || isAllowed(host, allowed)) return null;
-  let end = headEnd;
-  while (end < text.length && end - start < addressChars && !ends.test(text.charAt(end))) end++;
+  if (last === ends && !hosted.test(text)) return null;
+  const head = text.slice(start, endWithin(headChars)).replace(/[\t\n\r]/g, '');
+  hosted.lastIndex = 0;
+  if (!hosted.test(head)) return null;
+  const address = withoutEntities(head.replace(sentenceEnd, ''));
+  // Markdown takes a backslash before a sign away, and to a browser it is a slash.
+  const hosts = new Set([hostOf(address.replace(/\\(?=[:/.?#&_-])/g, '')), hostOf(address)]);
+  if (![...hosts].some((host) => host !== null && !isAllowed(host, allowed))) return null;
+  let end = endWithin(addressChars);
   // The end of a sentence, and not of its address.
   while (end > start && sentenceEnd.test(text.charAt(end - 1))) end--;
   const before = text.slice(Math.max(0, start - pictureChars), start);
@@ -80,8 +99,7 @@ function linkAt(text: string, start: number, allowed: ReadonlySet<string>): Find
 }
 
 /** The host that a browser would ask; null: no address of another host. '' : a script. */
-function hostOf(written: string): string | null {
-  const address = decoded(written);
+function hostOf(address: string): string | null {
   // Longer than any name of a host.
   if (address.length > headChars - 20 && openHost.test(address)) return '';
   const full = /^www\./i.test(address) ? `https://${address}` : address;
@@ -95,15 +113,15 @@ function hostOf(written: string): string | null {
   }
 }
 
-/** Markdown takes a backslash before a sign away, and HTML its entities. */
-function decoded(address: string): string {
-  return address
-    .replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(colon|sol|bsol|period|amp));?/gi, (whole, decimal, hex, name) => {
+function withoutEntities(address: string): string {
+  return address.replace(
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(colon|sol|bsol|period|amp));?/gi,
+    (whole, decimal, hex, name) => {
       if (name !== undefined) return named[String(name).toLowerCase()] ?? whole;
       const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
       return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-    })
-    .replace(/\\(?=[:/.?#&_-])/g, '');
+    },
+  );
 }
 
 const named: Record<string, string> = { colon: ':', sol: '/', bsol: '\\', period: '.', amp: '&' };
@@ -113,8 +131,12 @@ function isAllowed(host: string, allowed: ReadonlySet<string>): boolean {
   return labels.some((_, at) => allowed.has(labels.slice(at).join('.')));
 }
 
-const pictureMember =
-  /(?:src|background|poster)\s{0,3}=\s{0,3}["'`]?$|srcset\s{0,3}=[^<>]{0,50}$|url\(\s{0,3}["'`]?$|\]:\s{0,3}<?$/i;
+/** Members and orders by which a page loads an address at once; `href` is one of some elements. */
+const pictureMember = new RegExp(
+  `(?:(?:src|data|background|poster|;\\s{0,3}url|<(?:link|base|image|use|feimage)\\s[^<>]{0,50}href)\\s{0,3}=\\s{0,3}|url\\(\\s{0,3}|@import\\s{1,3})["'\`]?\\s{0,40}$` +
+    '|srcset\\s{0,3}=[^<>]{0,50}$|\\]:\\s{0,3}<?$',
+  'i',
+);
 
 /** By what is before an address; where the text of a link is too long to see its beginning, it counts as one. */
 function isPicture(before: string): boolean {
