@@ -151,7 +151,7 @@ test('a field of a conversation that two formats have', async (t) => {
   t.after(() => upstream.close());
   before('src/formats/neutral/request.ts', '  user?: string;', '  persona?: string;');
   for (const format of ['anthropic-messages', 'openai-chat']) {
-    before(`src/formats/dialects/${format}/request-fields.ts`, '  metadata: [', "  persona: [string, 'persona'],");
+    before(`src/formats/dialects/${format}/request-fields.ts`, '  metadata: [', "  persona: [v.string, 'persona'],");
   }
   const gateway = await start(t, bin, { url: upstream.url });
   const body = { model: 'small', max_tokens: 10, messages: [{ role: 'user', content: 'Hi' }], persona: 'a pirate' };
