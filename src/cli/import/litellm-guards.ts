@@ -9,33 +9,18 @@ import type { Path } from './notes.ts';
 import { isWritable, listOfTexts, numberOf, plain, reference, textOf, textOr, type Values } from './plain-values.ts';
 
 /** Presidio's names of what we find too, and those of LiteLLM's own patterns. */
-const kindOf = new Map<string, PersonalKind>(
-  Object.entries({
-    EMAIL_ADDRESS: 'email',
-    CREDIT_CARD: 'card',
-    IBAN_CODE: 'iban',
-    PHONE_NUMBER: 'phone',
-    IP_ADDRESS: 'ip',
-    US_SSN: 'national-id',
-    UK_NHS: 'national-id',
-    ES_NIF: 'national-id',
-    ES_NIE: 'national-id',
-    IT_FISCAL_CODE: 'national-id',
-    PL_PESEL: 'national-id',
-    IN_AADHAAR: 'national-id',
-    FI_PERSONAL_IDENTITY_CODE: 'national-id',
-    email: 'email',
-    visa: 'card',
-    mastercard: 'card',
-    amex: 'card',
-    credit_card: 'card',
-    iban: 'iban',
-    us_phone: 'phone',
-    phone: 'phone',
-    ipv4: 'ip',
-    ipv6: 'ip',
-    us_ssn: 'national-id',
-  }),
+const theirNames: Readonly<Partial<Record<PersonalKind, string>>> = {
+  email: 'EMAIL_ADDRESS email',
+  card: 'CREDIT_CARD visa mastercard amex credit_card',
+  iban: 'IBAN_CODE iban',
+  phone: 'PHONE_NUMBER us_phone phone',
+  ip: 'IP_ADDRESS ipv4 ipv6',
+  'national-id': 'US_SSN UK_NHS ES_NIF ES_NIE IT_FISCAL_CODE PL_PESEL IN_AADHAAR FI_PERSONAL_IDENTITY_CODE us_ssn',
+};
+const kindOf = new Map(
+  personalKinds.flatMap((kind) =>
+    (theirNames[kind] ?? '').split(' ').map((name): [string, PersonalKind] => [name, kind]),
+  ),
 );
 
 const secretPatterns = /^(?:aws_|github_|slack_|google_|generic_api_key|api_key)/;

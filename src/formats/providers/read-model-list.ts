@@ -79,39 +79,21 @@ function secondsOf(date: unknown): number | undefined {
 
 type ModelType = DiscoveredModel['type'];
 
-/** Names of model kinds in lists (Together, LM Studio, Cohere, OpenRouter, Mistral, Ollama); null: not served. */
-const typeByWord: Readonly<Record<string, ModelType | null>> = {
-  chat: 'chat',
-  language: 'chat',
-  code: 'chat',
-  llm: 'chat',
-  vlm: 'chat',
-  generate: 'chat',
-  completion: 'chat',
-  completion_chat: 'chat',
-  text: 'chat',
-  embedding: 'embedding',
-  embeddings: 'embedding',
-  embed: 'embedding',
-  rerank: 'rerank',
-  image: 'image',
-  speech: 'speech',
-  audio: 'speech',
-  transcribe: 'transcription',
-  transcription: 'transcription',
-  // Together's, which chat.
-  moderation: null,
-  classify: null,
-  video: 'video',
-  // Hugging Face's words, which speaches and others take over.
-  'automatic-speech-recognition': 'transcription',
-  'text-to-speech': 'speech',
-  'feature-extraction': 'embedding',
-  'sentence-similarity': 'embedding',
-  'text-generation': 'chat',
-  'text-to-image': 'image',
-  'voice-activity-detection': null,
-};
+/** Names of model kinds in lists (Together, LM Studio, Cohere, OpenRouter, Mistral, Ollama), and Hugging Face's, by type. */
+const wordsOfTypes: readonly (readonly [ModelType | null, string])[] = [
+  ['chat', 'chat language code llm vlm generate completion completion_chat text text-generation'],
+  ['embedding', 'embedding embeddings embed feature-extraction sentence-similarity'],
+  ['rerank', 'rerank'],
+  ['image', 'image text-to-image'],
+  ['speech', 'speech audio text-to-speech'],
+  ['transcription', 'transcribe transcription automatic-speech-recognition'],
+  ['video', 'video'],
+  // Not served: `moderation` is Together's, and chats.
+  [null, 'moderation classify voice-activity-detection'],
+];
+const typeByWord = new Map(
+  wordsOfTypes.flatMap(([type, words]) => words.split(' ').map((word) => [word, type] as const)),
+);
 
 const typeById: readonly (readonly [RegExp, ModelType | null])[] = [
   [/embed|\bbge-|\be5-|\bgte-|voyage-\d|minilm/, 'embedding'],
@@ -163,5 +145,5 @@ function outputModalities(row: JsonObject): unknown {
 }
 
 function typeOfWord(word: unknown): ModelType | null | undefined {
-  return typeof word === 'string' && Object.hasOwn(typeByWord, word) ? typeByWord[word] : undefined;
+  return typeof word === 'string' ? typeByWord.get(word) : undefined;
 }

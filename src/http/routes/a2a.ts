@@ -5,12 +5,12 @@ import { refuse } from '../../inference/spine/sink.ts';
 import { type ErrorContext, type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { type JsonObject, jsonText } from '../../kernel/json.ts';
-import { parseObject } from '../../kernel/parse-object.ts';
 import type { Agents } from '../../tools/a2a/agents.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
+import { parseErrorCode, rpcBody } from '../rpc-body.ts';
 import { writeJson } from '../write-json.ts';
 import { keyRoute } from './key-route.ts';
 
@@ -110,30 +110,21 @@ async function answerMessage(parts: A2aParts, exchange: Exchange): Promise<void>
   await serve(parts.services, endpoint, call, { rpc, agent: exchange.params.agent ?? '' });
 }
 
-/** In an object, since a caller may name a member `kind`. */
 function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
-  if (/^\s*\[/.test(raw.subarray(0, 64).toString('latin1'))) {
-    return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
-  }
-  const parsed = parseObject(raw);
-  if (isFailure(parsed)) {
-    const isSyntax = parsed.kind === 'invalid-request' && parsed.isJson === false;
-    return isSyntax ? { ...parsed, code: parseErrorCode } : parsed;
-  }
-  const { jsonrpc, id = null } = parsed.body;
+  const read = rpcBody(raw);
+  if (isFailure(read)) return read;
+  const { jsonrpc, id = null } = read.rpc;
   if (jsonrpc !== '2.0') return invalid('jsonrpc', '\'jsonrpc\' must be "2.0".');
   if (id !== null && typeof id !== 'string' && !Number.isInteger(id)) {
     return invalid('id', "'id' must be a string or a whole number.");
   }
-  return { rpc: parsed.body };
+  return read;
 }
 
 const rpcParseError = -32_700;
 const rpcInvalidRequest = -32_600;
 const rpcInvalidAgentResponse = -32_006;
 const rpcServerError = -32_000;
-
-const parseErrorCode = 'parse_error';
 
 /** JSON-RPC's errors with the id of the message, and ours whole among the details. */
 const rpcErrors: Route['dialect'] = {

@@ -7,7 +7,6 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type ErrorContext, type Failure, invalid, isFailure, statusOf } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { parseObject } from '../../kernel/parse-object.ts';
 import { RunningCalls, type ShareCalls } from '../../kernel/sharing/running-calls.ts';
 import { createShortTexts, type ShortTexts } from '../../kernel/sharing/short-texts.ts';
 import type { Trace } from '../../kernel/trace.ts';
@@ -20,6 +19,7 @@ import { callerOf, type Exchange, errorContextOf, headerOf, type Route } from '.
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refused-request.ts';
+import { parseErrorCode, rpcBody } from '../rpc-body.ts';
 import { EventedAnswer } from './mcp-answer.ts';
 
 export interface McpParts {
@@ -208,18 +208,11 @@ async function countedAsOne({ services }: McpParts, { principal, requestId }: Ex
 }
 
 function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
-  // The protocol has done away with batches: each of their messages would be a call.
-  if (/^\s*\[/.test(raw.subarray(0, 64).toString('latin1'))) {
-    return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
-  }
-  const parsed = parseObject(raw);
-  if (!isFailure(parsed)) {
-    const { id = '', method } = parsed.body;
-    if (method === undefined || typeof id === 'string' || Number.isInteger(id)) return { rpc: parsed.body };
-    return invalid('id', "'id' must be a string or a whole number.");
-  }
-  const isSyntax = parsed.kind === 'invalid-request' && parsed.isJson === false;
-  return isSyntax ? { ...parsed, code: parseErrorCode } : parsed;
+  const read = rpcBody(raw);
+  if (isFailure(read)) return read;
+  const { id = '', method } = read.rpc;
+  if (method === undefined || typeof id === 'string' || Number.isInteger(id)) return read;
+  return invalid('id', "'id' must be a string or a whole number.");
 }
 
 /**
@@ -279,8 +272,6 @@ function bytesOf(body: JsonObject): Buffer | 'too deep' {
 const rpcParseError = -32_700;
 const rpcInvalidRequest = -32_600;
 const rpcServerError = -32_000;
-
-const parseErrorCode = 'parse_error';
 
 /** JSON-RPC's errors, ours whole in `data`; also where no message could be read, so without an id. */
 const mcpErrors: Route['dialect'] = {
