@@ -264,6 +264,33 @@ test('a secret that was found hides none of which only the name has come', () =>
   assert.equal(rule?.open('The api_key: xK9', 0), 4);
 });
 
+test('a secret in quotation marks may have any sign, and what a program fills in is none', () => {
+  const check = secrets(['assigned']);
+  const values = ['aB3$dE6^gH', 'x{9}K[2]m(Q)', 'P@ss,w0rd;9', '#Abc<1>23!x'];
+  for (const value of values) {
+    for (const text of [`{"password":"${value}","a":"b"}`, `passwd: '${value}'`]) {
+      assert.deepEqual(found(check, text), [value], text);
+      const whole = findingsIn(check, text, 0, text.length);
+      for (const chars of [1, 3])
+        assert.deepEqual(
+          inPieces(check, text, () => chars),
+          whole,
+          text,
+        );
+    }
+  }
+  for (const none of [
+    '{{token_1}}',
+    `\${TOKEN_1}`,
+    '<YOUR_TOKEN_1>',
+    '%(token1)s',
+    'getToken(user1)',
+    `pre-\${ENV_1}-x`,
+    "os.environ['K1']",
+  ])
+    assert.deepEqual(found(check, `"token": "${none}"`), [], none);
+});
+
 test('lines in pieces are in the languages of whole ones', () => {
   const check = inLanguages(['en', 'de']);
   const text = languages

@@ -149,7 +149,7 @@ const passwordsInUrls: Rule = {
 const secretName =
   /(?:passw(?:or)?d|passwort|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential)/gi;
 const assigned =
-  /[\w-]{0,24}["']?[ \t]{0,2}(?::=|=>|[:=])[ \t]{0,2}(?:Bearer )?["'`]?([^\s"'`<>{}()[\],;$*]{8,200})(?![^\s"'`<>{}()[\],;$*])/y;
+  /[\w-]{0,24}["']?[ \t]{0,2}(?::=|=>|[:=])[ \t]{0,2}(?:Bearer )?(?:"([^"\s]{8,200})(?=")|'([^'\s]{8,200})(?=')|["'`]?([^\s"'`<>{}()[\],;$*]{8,200})(?![^\s"'`<>{}()[\],;$*]))/y;
 const unassigned =
   /^[\w-]{0,32}["']?[ \t]{0,2}(?::=|=>|[:=])?>?[ \t]{0,2}(?:B|Be|Bea|Bear|Beare|Bearer ?)?["'`]?[!-~]*$/;
 const assignedChars = 300;
@@ -162,9 +162,10 @@ const assignedValues: Rule = {
     for (let named = secretName.exec(text); named !== null; named = secretName.exec(text)) {
       assigned.lastIndex = named.index + named[0].length;
       const found = assigned.exec(text);
-      if (found?.[1] === undefined || !isRandom(found[1])) continue;
+      const value = found?.[1] ?? found?.[2] ?? found?.[3] ?? '';
+      if (found === null || !isRandom(value)) continue;
       const end = named.index + named[0].length + found[0].length;
-      return { kind: 'assigned', start: end - found[1].length, end, since: named.index };
+      return { kind: 'assigned', start: end - value.length, end, since: named.index };
     }
     return null;
   },
@@ -184,7 +185,9 @@ function isRandom(value: string): boolean {
   const kinds = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z\d]/].filter((kind) => kind.test(value)).length;
   if (kinds < 2 || !/[A-Za-z]/.test(value) || !/[\d!@#%^&+=~?|-]/.test(value)) return false;
   if (
-    /^(?:https?:|\/|\.|process\.|env\.|os\.|\w+\.\w+\.?\w*$)|example|change-?me|placeholder|x{4}|your[-_]/i.test(value)
+    /^(?:https?:|\/|\.|process\.|env\.|os\.|\w+\.\w+\.?\w*$|[$<{([]|%\(|[\w.]+\()|[$#{]\{|example|change-?me|placeholder|x{4}|your[-_]/i.test(
+      value,
+    )
   ) {
     return false;
   }
