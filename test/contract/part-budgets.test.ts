@@ -22,10 +22,17 @@ const { gateway } = await serve({
   models: { priced: { targets: [target] }, 'dear-one': { targets: [target] }, 'dear-two': { targets: [target] } },
 });
 
-function send(fields: Record<string, unknown>, { account = 'parts', tag }: { account?: string; tag?: string } = {}) {
+interface Labels {
+  account?: string;
+  tag?: string;
+  user?: string;
+}
+
+function send(fields: Record<string, unknown>, { account = 'parts', tag, user }: Labels = {}) {
   const headers = {
     authorization: `Bearer sk-cv-${account}-0123456789`,
     ...(tag !== undefined && { 'x-culvert-tag': tag }),
+    ...(user !== undefined && { 'x-culvert-user': user }),
   };
   return gateway.fetch(chatPath, { headers, json: { ...hello, model: 'priced', ...fields } });
 }
@@ -55,6 +62,17 @@ test('each end user of an account has a budget, one has its own, and those witho
   assert.deepEqual([await status({}), await status({})], [200, 429]);
   assert.deepEqual([await status({ user: 'vip' }), await status({ user: 'vip' })], [200, 200]);
   assert.deepEqual([await status({}, { account: 'plain' }), await status({}, { account: 'plain' })], [200, 200]);
+});
+
+test('an end user in a header has the budget, and one of the body counts where the header is empty', async () => {
+  // Open WebUI writes no user into its bodies, but fills in the headers of a connection.
+  const user = 'ada@example.org';
+  assert.equal(await status({ user: 'vip' }, { user }), 200);
+  const error = await refusedFor('budget:user:month', send({}, { user: ` ${user} ` }));
+  assert.match(error.message, /budget of the user 'ada@example\.org'/);
+  assert.deepEqual([await status({ user }), await status({ user: 'vip' }, { user: ' ' })], [429, 200]);
+  const { body } = await admin('GET', '/requests?user=ada@example.org');
+  assert.equal(body.data[0].user, user);
 });
 
 test('a tag and all models of a name share their budgets, whoever asks', async () => {

@@ -10,6 +10,7 @@ import { type LateFact, type RuleFacts, secretHeaders } from '../../rules/rule-f
 import { onlyLooks, type RouteRule, tryRule, type UnmetRule } from '../models/route-rules.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { InnerCalls } from './answer-cache.ts';
+import { endUserOf } from './end-user.ts';
 import type { ModelCall } from './model-call.ts';
 import { type Reading, readAgain } from './reading.ts';
 import { type Classified, type ClassifyConfig, classified } from './steps/classified.ts';
@@ -118,7 +119,7 @@ function factsOf(
     endpoint,
     model: read?.model ?? '',
     tag: tag ?? read?.tag ?? '',
-    user: principal.user ?? read?.user ?? '',
+    user: endUserOf({ principal, callerHeaders }, read?.user) ?? '',
     account: principal.account,
     key: `${principal.account}/${principal.keyName}`,
     key_name: principal.keyName,

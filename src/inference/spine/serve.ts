@@ -8,6 +8,7 @@ import { costHeaders } from './answer.ts';
 import type { ServeServices } from './answer-cache.ts';
 import { askAgain } from './ask-again.ts';
 import { runAttempts } from './attempts/run-attempts.ts';
+import { endUserOf } from './end-user.ts';
 import type { Endpoint, Plan } from './endpoint.ts';
 import { holdCall, newProgress } from './held-call.ts';
 import type { Job } from './job.ts';
@@ -219,7 +220,7 @@ export async function runPlan(
   run: (job: Job) => Promise<void>,
 ): Promise<Failure | null> {
   const { alias, charged, calls, query } = plan;
-  const { user = named } = call.principal;
+  const { user = call.callerHeaders['x-culvert-user'] === undefined ? named : endUserOf(call, named) } = call.principal;
   const held = await holdCall(services, call, {
     endpoint: endpoint.id,
     alias: alias.id,

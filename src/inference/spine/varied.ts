@@ -5,6 +5,7 @@ import type { Variant, Variants } from '../models/alias.ts';
 import type { BodyAddition } from '../models/prompted-body.ts';
 import { filled, type PromptTable } from '../models/prompts.ts';
 import type { Snapshot } from '../models/snapshot.ts';
+import { endUserOf } from './end-user.ts';
 import type { ModelCall } from './model-call.ts';
 import { type Reading, readAgain } from './reading.ts';
 
@@ -22,13 +23,13 @@ export interface VariedFacts {
  */
 export function variantOf(
   { models, out }: Pick<Snapshot, 'models' | 'out'>,
-  { principal, preferences }: Pick<ModelCall, 'principal' | 'preferences'>,
+  { principal, preferences, callerHeaders }: Pick<ModelCall, 'principal' | 'preferences' | 'callerHeaders'>,
   facts: VariedFacts,
 ): Variant | null {
   const alias = models.resolve(facts.model, principal);
   if (isFailure(alias) || alias.variants === undefined) return null;
   const { sticky } = alias.variants;
-  const { user = facts.user } = principal;
+  const user = endUserOf({ principal, callerHeaders }, facts.user);
   const session = preferences.session ?? facts.conversationStart ?? user;
   const stays = sticky === 'user' ? user : sticky === 'session' ? session : null;
   const names = [alias.id, principal.keyId, stays ?? ''];
@@ -75,7 +76,7 @@ function additionOf({ prompt, parameters }: Variant, prompts: PromptTable | null
 export async function throughVariant<
   I,
   V extends { release(): void | Promise<void>; facts?: VariedFacts },
-  C extends Pick<ModelCall, 'principal' | 'preferences' | 'variant' | 'prompt'> = ModelCall,
+  C extends Pick<ModelCall, 'principal' | 'preferences' | 'callerHeaders' | 'variant' | 'prompt'> = ModelCall,
 >(
   snapshot: Snapshot,
   endpoint: Pick<Reading<C, I, V>, 'read' | 'addable'>,

@@ -8,11 +8,11 @@ import { knownEntry } from '../../../kernel/known-entry.ts';
 import { explainRoute } from '../../../routing/explain.ts';
 import type { HedgePolicy, HedgeReason, RulesRecord } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
-import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 import type { CacheExplained } from '../../spine/answer-cache.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../../spine/explained.ts';
 import { explainRules, plainReadable } from '../../spine/explained-rules.ts';
+import type { ModelCall } from '../../spine/model-call.ts';
 import { type AddableInput, promptIn, throughPrompt, withAdded } from '../../spine/prompted.ts';
 import { throughVariant } from '../../spine/varied.ts';
 import { canonicalConversation } from './canonical.ts';
@@ -29,7 +29,7 @@ export interface ChatQuestion extends Question {
   dialect: CallerDialectId;
 }
 
-type VariedQuestion = ChatQuestion & { variant?: Alias | undefined; rules?: RulesRecord };
+type VariedQuestion = ChatQuestion & Pick<ModelCall, 'callerHeaders' | 'variant'> & { rules?: RulesRecord };
 
 /** Shows the way that this body would take, by the same code, without sending anything. */
 export async function explainChat(
@@ -57,7 +57,7 @@ export async function explainChat(
   if (isFailure(whole)) return whole;
   let value = whole;
   try {
-    let current: VariedQuestion = { ...question, raw };
+    let current: VariedQuestion = { ...question, raw, callerHeaders: question.ruled?.callerHeaders ?? {} };
     const readable = (_: unknown, body: Buffer) => plainReadable(body, dialect);
     const again = {
       id: question.endpoint,
