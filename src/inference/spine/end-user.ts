@@ -2,7 +2,7 @@ import { cleanUser } from '../../formats/neutral/value-checks.ts';
 import { headerText } from '../../kernel/web/header-text.ts';
 import type { ModelCall } from './model-call.ts';
 
-/** As the bodies of most formats may have it. */
+/** The bodies of most formats take so many. */
 const userCharsMax = 256;
 
 /**
