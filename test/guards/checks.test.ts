@@ -165,6 +165,18 @@ test('words are found in any case and Unicode form, and as whole words where a s
   assert.deepEqual(found(check, 'projects falcon cafés project x falcon'), []);
 });
 
+test('signs alone, and words that are others without their signs, are found with these', () => {
+  const check = words(['C++', '.NET', 'C#', '🖕', '$$$', 'AT&T', 'Falcon', 'Acme Inc.', 'Ltd.']);
+  const text = 'c, net, a C++ and c#, ASP.net .NET 🖕 $$$ at&t a c falcon .netto Acme Inc ltd';
+  const values = ['C++', 'c#', '.net', '.NET', '🖕', '$$$', 'at&t', 'falcon', 'Acme Inc', 'ltd'];
+  assert.deepEqual(found(check, text), values);
+  for (const chars of [1, 2, 5])
+    assert.deepEqual(
+      inPieces(check, text, () => chars),
+      findingsIn(check, text, 0, text.length),
+    );
+});
+
 test('what is no pattern of linear time and bounded length is refused with its reason', () => {
   for (const [pattern, why] of [
     ['a+b', /no bound/],

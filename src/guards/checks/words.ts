@@ -1,4 +1,4 @@
-import type { Check } from '../check.ts';
+import type { Check, Rule } from '../check.ts';
 
 const word = /[\p{L}\p{N}\p{M}_]+/gu;
 /** Scripts that put no spaces between words: there a word is found within others. */
@@ -18,6 +18,7 @@ interface Phrase {
 export function words(list: readonly string[]): Check {
   const phrases = new Map<string, Phrase[]>();
   const within: string[] = [];
+  const signed: string[] = [];
   let longest = 0;
   for (const entry of list) {
     if (unspaced.test(entry)) {
@@ -28,7 +29,12 @@ export function words(list: readonly string[]): Check {
     // matchAll begins where the last search of the shared expression ended.
     const parts = [...entry.matchAll(new RegExp(word))].map(([part]) => normal(part));
     const [first] = parts;
-    if (first === undefined) continue;
+    const written = entry.trim();
+    if (first === undefined || (parts.length === 1 && /^\.|[+#]$/.test(written))) {
+      if (written !== '') signed.push(written);
+      longest = Math.max(longest, 3 * written.length + 1);
+      continue;
+    }
     phrases.set(first, [...(phrases.get(first) ?? []), { words: parts }]);
     // A composed character has up to three parts in another form.
     longest = Math.max(longest, 3 * parts.join('').length + parts.length * gapChars + 1);
@@ -49,10 +55,28 @@ export function words(list: readonly string[]): Check {
     ...(within.length === 0
       ? []
       : [{ longest, next: (text: string, from: number) => nextWithin(within, text, from), open: start }]),
+    ...(signed.length === 0 ? [] : [{ longest, next: signedWords(signed), open: start }]),
   ];
 }
 
 const isWord = (text: string, at: number) => /[\p{L}\p{N}\p{M}_]/u.test(text.charAt(at));
+
+/** Entries of signs alone, and words such as `C++` and `.NET`, which are others without their signs. */
+function signedWords(list: readonly string[]): Rule['next'] {
+  const edge = '[\\p{L}\\p{N}\\p{M}_]';
+  const forms = list
+    .toSorted((one, other) => other.length - one.length)
+    .map((one) => {
+      const form = one.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+      return `${isWord(one, 0) ? `(?<!${edge})` : ''}${form}${isWord(one, one.length - 1) ? `(?!${edge})` : ''}`;
+    });
+  const form = new RegExp(forms.join('|'), 'giu');
+  return (text, from) => {
+    form.lastIndex = from;
+    const found = form.exec(text);
+    return found === null ? null : { kind: 'word', start: found.index, end: found.index + found[0].length };
+  };
+}
 
 function nextPhrase(
   phrases: ReadonlyMap<string, readonly Phrase[]>,
