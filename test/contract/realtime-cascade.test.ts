@@ -326,6 +326,40 @@ test('sound that comes while too many turns wait is committed later', async (t) 
   await caller.heard('input_audio_buffer.committed');
 });
 
+test('sound takes room of the bodies until its turn is over', async (t) => {
+  const small = await startGateway(t, {
+    server: { processes: 1, body_memory: '1mb', body_limit: '512kb' },
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' } },
+    models: {
+      talk: { targets: ['up/mock/ok'], realtime: { transcription: 'hears', speech: 'speaks' } },
+      hears: { type: 'transcription', targets: ['up/whisper-1'] },
+      speaks: { type: 'speech', targets: ['up/tts-1'] },
+    },
+  });
+  const session = { output_modalities: ['text'], audio: { input: { turn_detection: null } } };
+  const [one, other] = [await openCascade(t, small, session), await openCascade(t, small, session)];
+  const fill = async () => {
+    const from = one.events.length;
+    for (let seconds = 0; seconds < 25; seconds += 5)
+      one.send('input_audio_buffer.append', { audio: sound(5_000, 0.3) });
+    assert.match(JSON.stringify((await one.heard('error', from)).error), /request bodies/);
+  };
+  await fill();
+  assert.match(
+    JSON.stringify(await other.refused('input_audio_buffer.append', { audio: sound(5_000, 0.3) })),
+    /bodies/,
+  );
+  one.send('input_audio_buffer.clear');
+  await one.heard('input_audio_buffer.cleared');
+  await fill();
+  // What came before it was refused is heard, and gives its room back.
+  one.send('input_audio_buffer.commit');
+  await one.heard('conversation.item.done');
+  other.send('input_audio_buffer.append', { audio: sound(5_000, 0.3) });
+  other.send('input_audio_buffer.commit');
+  await other.heard('conversation.item.done');
+});
+
 test('a response has settings of its turn alone, and may be apart from the conversation', async (t) => {
   const caller = await open(t, { instructions: 'Be brief.' });
   caller.send('conversation.item.create', userSays('Hello'));

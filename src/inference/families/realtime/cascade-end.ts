@@ -1,5 +1,5 @@
 import { wavHeader } from '../../../engines/audio/wav.ts';
-import { type ItemPlace, modelMessageOf, type ReadItem } from '../../../formats/media/realtime/conversation-item.ts';
+import { type ItemPlace, modelMessageOf } from '../../../formats/media/realtime/conversation-item.ts';
 import { eventIn, type Frame, notAnEvent, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../../../formats/media/realtime/response-writer.ts';
 import {
@@ -11,11 +11,12 @@ import {
 } from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { type JsonObject, jsonText, objectIn } from '../../../kernel/json.ts';
+import type { RoomHold } from '../../../kernel/sharing/room.ts';
 import type { Pace } from '../../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
 import { CascadeConversation } from './cascade-conversation.ts';
-import { CascadeItems } from './cascade-items.ts';
-import { decodedSound, soundReader } from './session-sound.ts';
+import { CascadeItems, type OrderedResponse, speechItem } from './cascade-items.ts';
+import { decodedSound, HeldSound, soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type DetectedSpeech, detectorFor, sampleRateHz } from './speech-detector.ts';
 import { VoicedText } from './voiced-text.ts';
@@ -26,6 +27,8 @@ export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   transcription: string;
   /** Models that answer; null: speech is transcribed alone. */
   answers: (AnswerParts['models'] & { sees: ItemPlace['sees'] }) | null;
+  /** A place in the room for bodies. */
+  holdSound(): RoomHold;
   form: EventForm;
   errorEvent(failure: Failure): RealtimeEvent;
 }
@@ -37,13 +40,6 @@ const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 const turnsWaitingMax = 8;
 
 const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
-
-interface OrderedResponse {
-  /** Settings for this response alone, `metadata`, and `conversation: none`: it is no part of the conversation. */
-  response: JsonObject;
-  /** Answered in place of the conversation, with ids of its items; null: the conversation. */
-  input: readonly (string | ReadItem)[] | null;
-}
 
 interface Answering {
   stop: AbortController;
@@ -63,8 +59,7 @@ export class CascadeEnd implements SessionEnd {
   #detector = detectorFor(firstSettings, soundMaxMs);
   #readSound = soundReader(firstSettings.formats.input);
   /** Sound of a caller that commits it itself. */
-  #sound: Buffer[] = [];
-  #soundBytes = 0;
+  #sound: HeldSound;
   readonly #conversation = new CascadeConversation();
   readonly #items: CascadeItems;
   /** The response that is made; null: none is. */
@@ -79,6 +74,7 @@ export class CascadeEnd implements SessionEnd {
 
   constructor(parts: CascadeParts) {
     this.#parts = parts;
+    this.#sound = new HeldSound(parts.holdSound());
     this.#events = new EventWriter(parts.form, parts.id, (event) =>
       this.#listener?.frame(JSON.stringify(event), false),
     );
@@ -117,6 +113,7 @@ export class CascadeEnd implements SessionEnd {
     const listener = this.#listener;
     this.#listener = null;
     this.#left.abort();
+    this.#sound.drop();
     this.#answering?.stop.abort();
     // Calls that were aborted settle themselves.
     queueMicrotask(() => listener?.closed(code, reason));
@@ -135,8 +132,7 @@ export class CascadeEnd implements SessionEnd {
       case 'input_audio_buffer.commit':
         return this.#commit(event);
       case 'input_audio_buffer.clear':
-        this.#sound = [];
-        this.#soundBytes = 0;
+        this.#takeSound().drop();
         this.#detector?.clear();
         return this.#events.write('input_audio_buffer.cleared', {});
       case 'response.create': {
@@ -171,22 +167,27 @@ export class CascadeEnd implements SessionEnd {
     const sound = this.#readSound(bytes);
     if (this.#detector !== null) {
       for (const found of this.#detector.push(sound)) this.#detected(found);
-    } else if (this.#soundBytes + sound.length > soundBytesMax) {
+    } else if (this.#sound.bytes + sound.length > soundBytesMax) {
       this.#events.error(`${tooLong} Commit it earlier.`, 'audio', event_id);
     } else {
-      this.#sound.push(sound);
-      this.#soundBytes += sound.length;
+      const noRoom = this.#sound.push(sound);
+      if (noRoom !== null) this.#failed(noRoom);
     }
+  }
+
+  #takeSound(): HeldSound {
+    const sound = this.#sound;
+    this.#sound = new HeldSound(this.#parts.holdSound());
+    return sound;
   }
 
   #commit({ event_id }: RealtimeEvent): void {
     // Nobody is asked, and paid, for nothing.
-    if (this.#soundBytes === 0) return this.#events.error(noSound, null, event_id, codeOfNoSound);
+    if (this.#sound.bytes === 0) return this.#events.error(noSound, null, event_id, codeOfNoSound);
     // The sound stays for a later try.
     const full = this.#fullTurns();
     if (full !== null) return this.#events.error(full, null, event_id);
-    this.#soundBytes = 0;
-    this.#takeTurn(Buffer.concat(this.#sound.splice(0)), this.#events.id('item'), 'waits');
+    this.#takeTurn(this.#takeSound(), this.#events.id('item'), 'waits');
   }
 
   #detected(found: DetectedSpeech): void {
@@ -198,13 +199,22 @@ export class CascadeEnd implements SessionEnd {
     }
     this.#events.write('input_audio_buffer.speech_stopped', { audio_end_ms: found.atMs, item_id: this.#speaking });
     const { turns } = this.#settings;
-    this.#takeTurn(found.sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
+    const sound = new HeldSound(this.#parts.holdSound());
+    const noRoom = sound.push(found.sound);
+    if (noRoom !== null) {
+      sound.drop();
+      return this.#failed(noRoom);
+    }
+    this.#takeTurn(sound, this.#speaking, turns.by === 'silence' && turns.responds ? 'responds' : 'waits');
   }
 
   /** Takes one turn of the caller: its item is added at once, transcribed and answered after the turns before it. */
-  #takeTurn(sound: Buffer, itemId: string, then: 'responds' | 'waits'): void {
+  #takeTurn(held: HeldSound, itemId: string, then: 'responds' | 'waits'): void {
     const full = this.#fullTurns();
-    if (full !== null) return this.#events.error(full, null, null);
+    if (full !== null) {
+      held.drop();
+      return this.#events.error(full, null, null);
+    }
     // Its place in the conversation is where the caller ended, not where its transcript comes.
     const begun = speechItem(itemId, 'in_progress', null);
     const previous = this.#conversation.add({ id: itemId, item: begun, message: null });
@@ -212,7 +222,8 @@ export class CascadeEnd implements SessionEnd {
     this.#events.write('conversation.item.added', { previous_item_id: previous, item: begun });
     this.#after(async () => {
       const { answers } = this.#parts;
-      const transcript = await this.#transcriptOf(sound);
+      const sound = held.whole();
+      const transcript = await this.#transcriptOf(sound).finally(() => held.drop());
       if (typeof transcript !== 'string') return this.#transcriptionFailed(itemId, transcript);
       this.#transcribed(speechItem(itemId, 'completed', transcript), transcript);
       if (this.#settings.transcribes || answers === null) {
@@ -248,19 +259,25 @@ export class CascadeEnd implements SessionEnd {
     if (whole.reduce((bytes, { length }) => bytes + length, 0) > soundBytesMax) return tooLong;
     const full = this.#fullTurns();
     if (full !== null) return full;
+    const hold = this.#parts.holdSound();
+    for (const { length } of whole) hold.add(length);
     this.#after(async () => {
-      const transcripts: string[] = [];
-      for (const sound of whole) {
-        const transcript = await this.#transcriptOf(sound);
-        if (typeof transcript !== 'string') {
-          then(null);
-          return this.#failed(transcript);
-        }
-        transcripts.push(transcript);
-      }
-      then(transcripts);
+      const transcripts = await this.#transcriptsOf(whole).finally(() => hold.giveBack());
+      if (Array.isArray(transcripts)) return then(transcripts);
+      then(null);
+      this.#failed(transcripts);
     });
     return null;
+  }
+
+  async #transcriptsOf(sounds: readonly Buffer[]): Promise<string[] | Failure> {
+    const transcripts: string[] = [];
+    for (const sound of sounds) {
+      const transcript = await this.#transcriptOf(sound);
+      if (typeof transcript !== 'string') return transcript;
+      transcripts.push(transcript);
+    }
+    return transcripts;
   }
 
   /** Reports a turn that could not be transcribed: by its item where the session only transcribes, else as an error. */
@@ -378,8 +395,3 @@ const noResponse = 'Cancellation failed: no active response found.';
 const codeOfNoResponse = 'response_cancel_not_active';
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
-
-function speechItem(id: string, status: 'in_progress' | 'completed' | 'incomplete', transcript: string | null) {
-  const content = [{ type: 'input_audio', transcript }];
-  return { id, object: 'realtime.item', type: 'message', role: 'user', status, content };
-}

@@ -162,3 +162,17 @@ export class CascadeItems {
 }
 
 type Sounds = ReturnType<typeof soundsIn>;
+
+/** Item of what the caller said. */
+export function speechItem(id: string, status: 'in_progress' | 'completed' | 'incomplete', transcript: string | null) {
+  const content = [{ type: 'input_audio', transcript }];
+  return { id, object: 'realtime.item', type: 'message', role: 'user', status, content };
+}
+
+/** What a `response.create` asks for. */
+export interface OrderedResponse {
+  /** Settings for this response alone, `metadata`, and `conversation: none`: it is no part of the conversation. */
+  response: JsonObject;
+  /** Answered in place of the conversation, with ids of its items; null: the conversation. */
+  input: readonly (string | ReadItem)[] | null;
+}

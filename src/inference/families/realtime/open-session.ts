@@ -139,6 +139,7 @@ async function openCascade(services: RealtimeServices, opened: SocketCall, casca
   const end = new CascadeEnd({
     ...cascade,
     steps: services.steps,
+    holdSound: () => services.uploads.room.hold(call.principal.account),
     call,
     id: randomBase62(16),
     form: formOf(call),

@@ -2,7 +2,9 @@ import { decodeG711, encodeG711, g711RateHz } from '../../../engines/audio/g711.
 import { createResampler } from '../../../engines/audio/resample.ts';
 import { readSamples, toS16le } from '../../../engines/audio/wav.ts';
 import type { SoundFormat } from '../../../formats/media/realtime/session-settings.ts';
+import type { Failure } from '../../../kernel/failure.ts';
 import type { JsonValue } from '../../../kernel/json.ts';
+import type { RoomHold } from '../../../kernel/sharing/room.ts';
 import { sampleRateHz } from './speech-detector.ts';
 
 /** The bytes of a caller's base64; null: it is none. */
@@ -12,6 +14,35 @@ export function decodedSound(base64: JsonValue | undefined): Buffer | null {
   // Node leaves out characters that are not base64. Some encoders break it into lines.
   const isWhole = (text: string) => bytes.length === Buffer.byteLength(text, 'base64');
   return isWhole(base64) || isWhole(base64.replace(/\s/g, '')) ? bytes : null;
+}
+
+/** Sound of one turn, with its place in the room for bodies until it is dropped. */
+export class HeldSound {
+  readonly #pieces: Buffer[] = [];
+  readonly #hold: RoomHold;
+  bytes = 0;
+
+  constructor(hold: RoomHold) {
+    this.#hold = hold;
+  }
+
+  /** A refusal, and nothing is added; null: there is room. */
+  push(sound: Buffer): Failure | null {
+    const noRoom = this.#hold.take(sound.length);
+    if (noRoom !== null) return noRoom;
+    this.#pieces.push(sound);
+    this.bytes += sound.length;
+    return null;
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#pieces);
+  }
+
+  drop(): void {
+    this.#pieces.length = 0;
+    this.#hold.giveBack();
+  }
 }
 
 /** Converts a caller's sound, piece by piece, to PCM of 24 kHz. */
