@@ -34,17 +34,14 @@ export const choiceInWords = choiceAs((choice) => {
   return isObject(choice.function) ? { mode: 'required', tools: [choice] } : objectIn(choice.allowed_tools);
 });
 
-/** For servers that ignore the choice: they get the tools that may be called, and whether one must be is lost. */
+/** For servers that ignore the choice: they get the tools that may be called, and whether one must be may be lost. */
 export const choiceByTools: FitMembers = Object.assign(
   (body: JsonObject): FittedMembers | null => {
     const { tools, tool_choice: choice } = { ...body, ...choiceInWords(body)?.members };
-    if (tools === undefined || body.tool_choice == null || body.tool_choice === 'auto') return null;
-    const isLost = choice !== 'auto' && choice !== 'none';
-    return {
-      members: { tools },
-      without: choice === 'none' ? ['tools', 'tool_choice'] : ['tool_choice'],
-      losses: isLost ? [{ field: 'tool_choice', why: tools === body.tools ? 'unsupported' : 'narrowed' }] : [],
-    };
+    if (choice === 'none') return { members: {}, without: ['tools', 'tool_choice'], losses: [] };
+    if (tools === undefined || choice == null || choice === 'auto') return null;
+    const why = tools === body.tools ? 'unsupported' : 'narrowed';
+    return { members: { tools }, losses: [{ field: 'tool_choice', why }] };
   },
   { of: 'tools' } as const,
 );

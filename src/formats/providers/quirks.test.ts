@@ -122,7 +122,7 @@ test('Ollama ignores a choice of tools, so it gets those that may be called, and
   const all = [tool('a'), tool('b')];
   const fitted = (tool_choice: JsonObject | string) => {
     const { body, losses } = applyQuirks({ messages, tools: all, tool_choice }, quirksOf(ollama, 'qwen3'));
-    assert.ok(body.tool_choice === undefined || body.tool_choice === 'auto');
+    assert.notEqual(body.tool_choice, 'none');
     return [body.tools, ...losses.map(({ field, why }) => `${field} ${why}`)];
   };
   const some = (mode: string) => ({ type: 'allowed_tools', allowed_tools: { mode, tools: [tool('b')] } });
