@@ -79,7 +79,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
   const turns = createTurns({ name: 'Questions of a guard', places: placesMax, waitingMax, waitingBytesMax });
   /** By tenant: what one sends may be why its questions fail, and must not keep those of others from the service. */
   const failed = new Map<string, { failures: number; restsUntilMs: number }>();
-  const standing = new ServiceStanding();
+  const standing = createStanding();
   let warnedMs = Number.NEGATIVE_INFINITY;
   const none = (why: string) => {
     const nowMs = clock.monotonicMs();
@@ -133,26 +133,21 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
  * The service as all accounts see it. After each rest it takes as many accounts again: were one question to decide, its
  * account could keep the service from all others.
  */
-class ServiceStanding {
+function createStanding() {
   /** When the service failed each of them. */
-  readonly #failed = new Map<string, number>();
-  #restsUntilMs = Number.NEGATIVE_INFINITY;
-
-  rests(nowMs: number): boolean {
-    return nowMs < this.#restsUntilMs;
-  }
-
-  answered(): void {
-    this.#failed.clear();
-  }
-
-  failed(tenant: string, nowMs: number): void {
-    for (const [one, ms] of this.#failed) if (ms < nowMs - failedInARowMs) this.#failed.delete(one);
-    this.#failed.set(tenant, nowMs);
-    if (this.#failed.size < accountsFailedMax) return;
-    this.#failed.clear();
-    this.#restsUntilMs = nowMs + restMs;
-  }
+  const failed = new Map<string, number>();
+  let restsUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    rests: (nowMs: number) => nowMs < restsUntilMs,
+    answered: () => failed.clear(),
+    failed(tenant: string, nowMs: number): void {
+      for (const [one, ms] of failed) if (ms < nowMs - failedInARowMs) failed.delete(one);
+      failed.set(tenant, nowMs);
+      if (failed.size < accountsFailedMax) return;
+      failed.clear();
+      restsUntilMs = nowMs + restMs;
+    },
+  };
 }
 
 class ServerFault extends BadAnswer {}

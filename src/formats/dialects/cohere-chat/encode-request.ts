@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, listIn } from '../../../kernel/json.ts';
 import { lose } from '../../neutral/loss.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralTool } from '../../neutral/request.ts';
@@ -144,16 +144,12 @@ function putStrict(
   encoding: Encoding,
 ): void {
   const allStrict = tools.every(({ strict }) => strict === true);
-  if (allStrict && sent.every(({ parameters }) => listLength(parameters?.required) > 0)) body.strict_tools = true;
+  if (allStrict && sent.every(({ parameters }) => listIn(parameters?.required).length > 0)) body.strict_tools = true;
   else {
     tools.forEach(({ strict }, i) => {
       if (strict === true) lose(encoding, `tools[${i}].function.strict`, 'unsupported');
     });
   }
-}
-
-function listLength(value: JsonValue | undefined): number {
-  return Array.isArray(value) ? value.length : 0;
 }
 
 /** Tokens to think for; higher efforts have no limit. */

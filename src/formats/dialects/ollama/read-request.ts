@@ -28,7 +28,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
     includeUsage: true,
     neutral: () => (lost.length === 0 ? read.neutral() : { ...read.neutral(), lost }),
     echo: { form },
-    wordFor,
+    wordFor: (field) => words.get(field) ?? field,
     forward() {
       throw new Error('no provider is asked in the format of Ollama');
     },
@@ -136,7 +136,3 @@ const words: ReadonlyMap<string, string> = new Map([
   ['reasoning_effort', 'think'],
   ['reasoning', 'think'],
 ]);
-
-function wordFor(field: string): string {
-  return words.get(field) ?? field;
-}

@@ -2,15 +2,9 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../../spine/sink.ts';
 import { dataOf, type ResponseFrame, ResponseFrames } from './response-frames.ts';
 
-/** Frames that hold the response itself. */
-const lifecycle: ReadonlySet<string> = new Set([
-  'response.created',
-  'response.queued',
-  'response.in_progress',
-  'response.completed',
-  'response.incomplete',
-]);
 const ends: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete']);
+/** Frames that hold the response itself. */
+const lifecycle = new Set(['response.created', 'response.queued', 'response.in_progress', ...ends]);
 
 /**
  * The same sink, for a response that is kept: a caller that has received its end finds it. The fields that place the
