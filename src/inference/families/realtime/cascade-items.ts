@@ -169,7 +169,7 @@ export function speechItem(id: string, status: 'in_progress' | 'completed' | 'in
   return { id, object: 'realtime.item', type: 'message', role: 'user', status, content };
 }
 
-/** What a `response.create` asks for. */
+/** A `response.create` that was read. */
 export interface OrderedResponse {
   /** Settings for this response alone, `metadata`, and `conversation: none`: it is no part of the conversation. */
   response: JsonObject;
