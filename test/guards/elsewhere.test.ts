@@ -130,6 +130,21 @@ test('lines in other languages are found, and neither code nor short lines are',
   assert.deepEqual(german, [`language ${summaries.de}\n`]);
 });
 
+test('lines in kanji alone and in Ukrainian are in their languages', () => {
+  for (const [language, ...lines] of [
+    ['ja', '東京大学経済学部卒業証明書発行手続'],
+    ['uk', 'Поясни простими словами фотосинтез, моїй доньці сім років'],
+  ] as const)
+    for (const line of lines) assert.deepEqual(found(languages([language]), line), [], line);
+  for (const other of [
+    '你们学校经济系毕业证明书办理手续',
+    'Rezept Kartoffelsuppe vegan schnell einfach ohne Sahne',
+    'Объясни простыми словами фотосинтез, моей дочери семь лет',
+  ])
+    for (const language of ['en', 'ja', 'uk'] as const)
+      assert.equal(found(languages([language]), other).length, 1, other);
+});
+
 /** Article 1 of the Universal Declaration of Human Rights. */
 const articles = {
   en: 'All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience and should act towards one another in a spirit of brotherhood.',

@@ -178,17 +178,8 @@ async function* csvOf(
   const directory = await records.current(operator.accounts);
   const named = naming(directory, query);
   const columns = [
-    'requests',
-    'units',
-    'input_tokens',
-    'output_tokens',
-    'cost_usd',
-    'errors',
-    'counted_tokens',
-    'estimated_tokens',
-    'counted_cost_usd',
-    'estimated_cost_usd',
-    'unpriced_requests',
+    ...(['requests', 'units', 'input_tokens', 'output_tokens', 'cost_usd', 'errors', 'counted_tokens'] as const),
+    ...(['estimated_tokens', 'counted_cost_usd', 'estimated_cost_usd', 'unpriced_requests'] as const),
   ] as const;
   const { group_by: group, split_by: split } = query;
   const heads = (by: string | undefined) =>

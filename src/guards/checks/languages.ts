@@ -169,6 +169,9 @@ function countsOf(part: string): { letters: number; signs: number; chars: number
   return { letters: letters + signs, signs, chars };
 }
 
+/** Signs of everyday Chinese that Japanese does not have. */
+const chinese = /[們们這这請请吗嗎你她還还沒没为說对时过个]/;
+
 function isOther(part: string, taken: ReadonlySet<string>, allowed: ReadonlySet<Language>): boolean {
   const { letters, signs, chars } = countsOf(part);
   if (letters < lettersMin && signs < signsMin) return false;
@@ -176,5 +179,8 @@ function isOther(part: string, taken: ReadonlySet<string>, allowed: ReadonlySet<
   const found = francAll(part, { only, minLength: 1 });
   const [best] = found;
   if (best === undefined || best[0] === 'und' || taken.has(best[0])) return false;
+  // Letters that Ukrainian alone has, and names and titles in Japanese that have no kana.
+  if (taken.has('ukr') && /[їєґ]/i.test(part)) return false;
+  if (taken.has('jpn') && best[0] === 'cmn' && signs < lettersMin && !chinese.test(part)) return false;
   return !found.some(([language, score]) => taken.has(language) && score >= nearly);
 }
