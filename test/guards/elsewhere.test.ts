@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Check, findingsIn } from '../../src/guards/check.ts';
 import { injection } from '../../src/guards/checks/injection.ts';
-import { languages } from '../../src/guards/checks/languages.ts';
+import { languageOf, languages } from '../../src/guards/checks/languages.ts';
 import { links } from '../../src/guards/checks/links.ts';
 import { injectionKinds, linkKinds } from '../../src/guards/kinds.ts';
 import { startGateway } from '../start-gateway.ts';
@@ -143,6 +143,13 @@ test('lines in kanji alone and in Ukrainian are in their languages', () => {
   ])
     for (const language of ['en', 'ja', 'uk'] as const)
       assert.equal(found(languages([language]), other).length, 1, other);
+  assert.deepEqual(
+    [
+      'Поясни простими словами фотосинтез, моїй доньці сім років',
+      'Объясни простыми словами фотосинтез, моей дочери семь лет',
+    ].map(languageOf),
+    ['uk', 'ru'],
+  );
 });
 
 /** Article 1 of the Universal Declaration of Human Rights. */

@@ -108,6 +108,7 @@ export function languageOf(text: string): Language | null {
   if ((letters < lettersMin && signs < signsMin) || letters < lettersShare * chars) return null;
   const plain = (Object.keys(frequent) as Language[]).find((language) => isPlainly(part, new Set([language])));
   if (plain !== undefined) return plain;
+  if (ukrainian.test(part)) return 'uk';
   const code = francAll(part.slice(0, judgedChars), { only, minLength: 1 })[0]?.[0];
   const found = Object.entries(threeLetters).find(([, three]) => three === code);
   return (found?.[0] as Language | undefined) ?? null;
@@ -169,6 +170,8 @@ function countsOf(part: string): { letters: number; signs: number; chars: number
   return { letters: letters + signs, signs, chars };
 }
 
+/** Letters that none of the other languages has. */
+const ukrainian = /[їєґ]/i;
 /** Signs of everyday Chinese that Japanese does not have. */
 const chinese = /[們们這这請请吗嗎你她還还沒没为說对时过个]/;
 
@@ -179,8 +182,8 @@ function isOther(part: string, taken: ReadonlySet<string>, allowed: ReadonlySet<
   const found = francAll(part, { only, minLength: 1 });
   const [best] = found;
   if (best === undefined || best[0] === 'und' || taken.has(best[0])) return false;
-  // Letters that Ukrainian alone has, and names and titles in Japanese that have no kana.
-  if (taken.has('ukr') && /[їєґ]/i.test(part)) return false;
+  if (taken.has('ukr') && ukrainian.test(part)) return false;
+  // Names and titles in Japanese may have no kana.
   if (taken.has('jpn') && best[0] === 'cmn' && signs < lettersMin && !chinese.test(part)) return false;
   return !found.some(([language, score]) => taken.has(language) && score >= nearly);
 }
