@@ -21,12 +21,19 @@ const config = (...tokens: object[]) => ({
 });
 const gateway = await startGateway(
   { after: after as TestContext['after'] },
-  config({ issuer: idp.issuer, user: 'email' }),
+  {
+    ...config({ issuer: idp.issuer, user: 'email' }),
+    routes: { 'not-for-ada': { when: 'user == "ada"', refuse: { message: 'Not for Ada.', status: 403 } } },
+  },
 );
 
-async function call(token: string, path = '/v1/models', body: object | null = null, at = gateway) {
+async function call(token: string, path = '/v1/models', body: object | null = null, at = gateway, user?: string) {
   const answer = await fetch(at.url + path, {
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(user !== undefined && { 'x-culvert-user': user }),
+    },
     ...(body !== null && { method: 'POST', body: JSON.stringify(body) }),
   });
   return { status: answer.status, text: await answer.text(), id: answer.headers.get('x-culvert-request-id') };
@@ -199,9 +206,11 @@ test('an issuer whose keys have no ids may have several, and a broken one among 
   assert.equal((await call(forged, '/v1/models', null, alone)).status, 401);
 });
 
-test('a body names no end user for a token that should and does not', async () => {
-  const { status, id } = await call(await idp.sign({ sub: 'eve' }), '/v1/chat/completions', { ...chat, user: 'ada' });
+test('neither body nor header names an end user for a token that should and does not', async () => {
+  const token = await idp.sign({ sub: 'eve' });
+  const { status, id } = await call(token, '/v1/chat/completions', { ...chat, user: 'ada' }, gateway, 'ada');
   assert.equal(status, 200);
+  assert.equal((await call(await idp.sign({ sub: 'a', email: 'ada' }), '/v1/chat/completions', chat)).status, 403);
   const shown = await gateway.fetch(`/admin/v1/requests/${id}`, { headers: { authorization: `Bearer ${adminKey}` } });
   const row = (await shown.json()) as { user: string | null };
   assert.equal(row.user, null);

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import type { FitMembers, FittedMembers } from '../dialects/forward-target.ts';
-import { schemaBesideMode } from '../dialects/openai-chat/wire.ts';
+import { schemaOfMode } from '../dialects/openai-chat/wire.ts';
 
 /*
  * `response_format` of chats for services that refuse one of its forms, of callers of their format too. Null: it can stay.
@@ -9,10 +9,10 @@ import { schemaBesideMode } from '../dialects/openai-chat/wire.ts';
 /** For services with JSON mode alone, which knows no schema; some demand the word JSON in the prompt. So words describe it. */
 export const jsonModeForSchema = ofFormat(({ response_format: format, messages }) => {
   if (!isObject(format)) return null;
-  const beside = schemaBesideMode(format);
-  if (format.type !== 'json_schema' && beside === null) return null;
+  const modeSchema = schemaOfMode(format);
+  if (format.type !== 'json_schema' && modeSchema === null) return null;
   const members: JsonObject = { response_format: { type: 'json_object' } };
-  const schema = beside ?? objectIn(format.json_schema).schema;
+  const schema = modeSchema ?? objectIn(format.json_schema).schema;
   if (schema !== undefined && Array.isArray(messages)) {
     const content = `Answer with one JSON value that fits this JSON Schema, and nothing else: ${JSON.stringify(schema)}`;
     members.messages = [{ role: 'system', content }, ...messages];
@@ -34,7 +34,7 @@ export const schemaForJsonMode = ofFormat((body) => {
  * send to all: it is the schema of the answer.
  */
 export const schemaOfJsonMode = ofFormat(({ response_format: format }) => {
-  const schema = schemaBesideMode(objectIn(format));
+  const schema = schemaOfMode(objectIn(format));
   if (schema === null) return null;
   return { members: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }, losses: [] };
 });

@@ -2,7 +2,7 @@ import { cleanUser } from '../../formats/neutral/value-checks.ts';
 import { headerText } from '../../kernel/web/header-text.ts';
 import type { ModelCall } from './model-call.ts';
 
-/** The bodies of most formats take so many. */
+/** The bodies of most formats may have as many. */
 const userCharsMax = 256;
 
 /**

@@ -22,7 +22,7 @@ import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { asIs, firstTexts, from, tokenLimit } from '../taken-fields.ts';
 import { messages } from './decode-messages.ts';
-import { type ChatFunction, type ChatRequest, openAiChatId, schemaBesideMode } from './wire.ts';
+import { type ChatFunction, type ChatRequest, openAiChatId, schemaOfMode } from './wire.ts';
 
 /** OpenAI takes 128 and refuses more itself; other providers take more. */
 const toolsMax = 1_024;
@@ -205,7 +205,7 @@ function putResponseFormat(request: NeutralRequest, { response_format: format }:
       request.responseFormat = { type: 'text' };
       return;
     case 'json_object': {
-      const schema = schemaBesideMode(format);
+      const schema = schemaOfMode(format);
       request.responseFormat =
         schema === null ? { type: 'json-object' } : { type: 'json-schema', name: 'answer', schema };
       return;

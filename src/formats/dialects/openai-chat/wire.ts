@@ -110,8 +110,8 @@ export type ChatResponseFormat = JsonObject &
 
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
-/** The schema of JSON mode, where there is one: `schema` of servers of open models, `value` of TGI's, which Hugging Face's SDK for Python sends. */
-export function schemaBesideMode({ type, schema, value }: JsonObject): JsonObject | null {
+/** The schema within JSON mode: `schema` for servers of open models, `value` for TGI, as Hugging Face's SDK for Python sends it. */
+export function schemaOfMode({ type, schema, value }: JsonObject): JsonObject | null {
   if (type !== 'json_object') return null;
   return isObject(schema) ? schema : isObject(value) ? value : null;
 }
