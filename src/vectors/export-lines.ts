@@ -2,9 +2,10 @@ import type { JsonObject } from '../kernel/json.ts';
 import { collectionNamePattern, type Distance, type NamedSpecs, type PayloadType } from './collection.ts';
 import type { CollectionSettings } from './collection-settings.ts';
 import { pagesOf } from './move-tenant.ts';
-import { isMulti, isSparse, type StoredPoint, type VectorValue } from './point.ts';
+import type { StoredPoint } from './point.ts';
 import type { VectorStore } from './vector-store.ts';
 import { shortestFloat } from './wire/shortest-float.ts';
+import { shownValue } from './wire/shown-collection.ts';
 
 /** First line of an export. */
 export interface ExportHead {
@@ -100,21 +101,10 @@ const sparseNumbers = 256;
 function exported({ id, payload, vector, named }: StoredPoint): ExportedPoint {
   return {
     id,
-    vector: numbers(vector ?? new Float32Array()),
-    ...(named !== undefined && { vectors: mapValues(named, exportedVector) }),
+    vector: Array.from(vector ?? [], shortestFloat),
+    ...(named !== undefined && { vectors: mapValues(named, shownValue) }),
     payload: payload ?? null,
   };
-}
-
-function exportedVector(value: VectorValue): ExportedVector {
-  if (isSparse(value)) return { indices: Array.from(value.indices), values: numbers(value.values) };
-  if (!isMulti(value)) return numbers(value);
-  const size = value.numbers.length / value.rows;
-  return Array.from({ length: value.rows }, (_, i) => numbers(value.numbers.subarray(i * size, (i + 1) * size)));
-}
-
-function numbers(vector: Float32Array): number[] {
-  return Array.from(vector, shortestFloat);
 }
 
 function mapValues<From, To>(object: Readonly<Record<string, From>>, map: (one: From) => To): Record<string, To> {

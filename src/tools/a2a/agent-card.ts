@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../../config/schema.ts';
-import { isObject, type JsonObject, type JsonValue, listIn, stringOr } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectIn, stringOr } from '../../kernel/json.ts';
 import type { A2aVersion } from './methods.ts';
 
 /** Where an agent takes messages of one version. */
@@ -33,7 +33,7 @@ export function readAgentCard(card: JsonObject, config: Pick<AgentConfig, 'url' 
     if (url !== null) interfaces[version] = { url, tenant };
   }
   if (Object.keys(interfaces).length === 0) return 'has a card that names no JSON-RPC interface of A2A 1.0 or 0.3';
-  return { card, interfaces, streams: isObject(card.capabilities) && card.capabilities.streaming === true };
+  return { card, interfaces, streams: objectIn(card.capabilities).streaming === true };
 }
 
 function writtenInterfaces(
@@ -92,11 +92,10 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
     typeof url === 'string' && URL.canParse(url) && !places.some(({ host }) => host === new URL(url).host)
       ? url
       : undefined;
-  const { provider, capabilities } = card;
+  const { provider } = card;
+  const capabilities = objectIn(card.capabilities);
   // Clients ask for the extended card only where the card names one.
-  const isExtended =
-    (isObject(capabilities) && capabilities.extendedAgentCard === true) ||
-    card.supportsAuthenticatedExtendedCard === true;
+  const isExtended = capabilities.extendedAgentCard === true || card.supportsAuthenticatedExtendedCard === true;
   const shown = {
     name: stringOr(card.name, '') || name,
     description: stringOr(card.description, ''),
@@ -107,9 +106,9 @@ export function shownCard({ card, interfaces }: AgentCard, parts: ShownCardParts
     documentationUrl: link(card.documentationUrl),
     iconUrl: link(card.iconUrl),
     capabilities: {
-      streaming: isObject(capabilities) && capabilities.streaming === true,
+      streaming: capabilities.streaming === true,
       pushNotifications: false,
-      ...(isObject(capabilities) && Array.isArray(capabilities.extensions) && { extensions: capabilities.extensions }),
+      ...(Array.isArray(capabilities.extensions) && { extensions: capabilities.extensions }),
       ...(isExtended && isPresent && { extendedAgentCard: true }),
     },
     defaultInputModes: listIn(card.defaultInputModes),

@@ -120,7 +120,7 @@ function shownVectorsOf(vector: Float32Array | null, named: StoredPoint['named']
   return Object.fromEntries(vector === null ? values : [['', numbersOf(vector)], ...values]);
 }
 
-function shownValue(value: VectorValue): unknown {
+export function shownValue(value: VectorValue): number[] | number[][] | { indices: number[]; values: number[] } {
   if (isSparse(value)) return { indices: Array.from(value.indices), values: numbersOf(value.values) };
   if (!isMulti(value)) return numbersOf(value);
   const size = value.numbers.length / value.rows;

@@ -38,21 +38,17 @@ export function optionsOf(options: JsonValue | undefined): CallOptions {
 }
 
 function reasoningOf({ openai, anthropic, google }: JsonObject): NeutralReasoning | null {
-  const effort = memberOf(openai, 'reasoningEffort') ?? memberOf(anthropic, 'effort');
+  const effort = objectIn(openai).reasoningEffort ?? objectIn(anthropic).effort;
   if (typeof effort === 'string') return { effort };
-  const thinking = memberOf(anthropic, 'thinking');
+  const thinking = objectIn(anthropic).thinking;
   if (isObject(thinking)) {
     if (thinking.type === 'disabled') return { effort: 'none' };
     return typeof thinking.budgetTokens === 'number' ? { budgetTokens: thinking.budgetTokens } : { effort: 'medium' };
   }
-  const config = memberOf(google, 'thinkingConfig');
+  const config = objectIn(google).thinkingConfig;
   if (!isObject(config)) return null;
   const { thinkingBudget: budget, thinkingLevel: level } = config;
   if (typeof level === 'string') return { effort: level };
   if (typeof budget !== 'number') return null;
   return budget === 0 ? { effort: 'none' } : budget > 0 ? { budgetTokens: budget } : { effort: 'medium' };
-}
-
-function memberOf(holder: JsonValue | undefined, name: string): JsonObject[string] {
-  return isObject(holder) ? holder[name] : undefined;
 }

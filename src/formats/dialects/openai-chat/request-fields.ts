@@ -200,24 +200,18 @@ function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
 }
 
 function putResponseFormat(request: NeutralRequest, { response_format: format }: ChatRequest): undefined {
-  switch (format?.type) {
-    case 'text':
-      request.responseFormat = { type: 'text' };
-      return;
-    case 'json_object': {
-      const schema = schemaOfMode(format);
-      request.responseFormat =
-        schema === null ? { type: 'json-object' } : { type: 'json-schema', name: 'answer', schema };
-      return;
-    }
-    case 'json_schema': {
-      const { name, schema, strict, description } = format.json_schema;
-      const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };
-      if (v.isGiven(strict)) neutral.strict = strict;
-      if (v.isGiven(description)) neutral.description = description;
-      request.responseFormat = neutral;
-    }
+  if (!v.isGiven(format)) return;
+  if (format.type === 'json_schema') {
+    const { name, schema, strict, description } = format.json_schema;
+    const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };
+    if (v.isGiven(strict)) neutral.strict = strict;
+    if (v.isGiven(description)) neutral.description = description;
+    request.responseFormat = neutral;
+    return;
   }
+  const schema = schemaOfMode(format);
+  if (schema !== null) request.responseFormat = { type: 'json-schema', name: 'answer', schema };
+  else request.responseFormat = { type: format.type === 'text' ? 'text' : 'json-object' };
 }
 
 function putReasoning(request: NeutralRequest, body: ChatRequest): undefined {

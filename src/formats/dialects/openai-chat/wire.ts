@@ -112,8 +112,7 @@ export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filte
 
 /** The schema within JSON mode: `schema` for servers of open models, `value` for TGI, as Hugging Face's SDK for Python sends it. */
 export function schemaOfMode({ type, schema, value }: JsonObject): JsonObject | null {
-  if (type !== 'json_object') return null;
-  return isObject(schema) ? schema : isObject(value) ? value : null;
+  return type === 'json_object' ? ([schema, value].find(isObject) ?? null) : null;
 }
 
 /** Name of this dialect where other dialects keep its fields. */
