@@ -52,7 +52,7 @@ test('tables without a counterpart are noted, with their rows that limit somebod
   );
   assert.deepEqual(config, {});
   for (const [line, pattern] of [
-    /^LiteLLM_EndUserTable: 2 not carried over: the user of a request has no budget/,
+    /^LiteLLM_EndUserTable: 2 not carried over: accounts\.NAME\.budgets bounds what an end user spends/,
     /^LiteLLM_UserTable: 1 not carried over: people who administer log in as operators/,
     /^LiteLLM_UserTable: 1 not carried over: these people have limits, but no key/,
     /^LiteLLM_MCPServerTable: .*mcp-servers adds MCP servers/,

@@ -190,7 +190,7 @@ describe('culvert import litellm --database', { skip }, () => {
       /database LiteLLM_TagTable\.nightly: its budget counts for the keys that have the tag/,
       /database LiteLLM_TagTable: limits of 1 not carried over: no key has them/,
       /database LiteLLM_VerificationToken\.halted: this key is not carried over: Stopped is blocked/,
-      /database LiteLLM_EndUserTable: 1 not carried over: the user of a request has no budget/,
+      /database LiteLLM_EndUserTable: 1 not carried over: accounts\.NAME\.budgets bounds/,
       /database LiteLLM_UserTable: 1 not carried over: these people have limits, but no key outside of teams/,
       /database LiteLLM_MCPServerTable: 1 not carried over: \S+ mcp-servers adds MCP servers/,
     ]) {

@@ -330,6 +330,21 @@ model_list:
   assert.deepEqual(placeOf('b'), ['openai', 'https://mine.example/v1', undefined, 'deepseek/v3']);
 });
 
+test('settings of end users and tokens name what does their work here', () => {
+  const told = lines(
+    imported(
+      JSON.stringify({
+        model_list: [entryOf('a', {})],
+        litellm_settings: { max_end_user_budget: 5 },
+        general_settings: { user_header_name: 'X-OpenWebUI-User-Id', enable_jwt_auth: true },
+      }),
+    ),
+  ).join('\n');
+  assert.match(told, /max_end_user_budget: not carried over: accounts\.NAME\.budgets, with by: user/);
+  assert.match(told, /user_header_name: not carried over: callers send x-culvert-user/);
+  assert.match(told, /enable_jwt_auth: not carried over: callers\.tokens takes the tokens of an issuer/);
+});
+
 test('what has no place is told with its line, and stands in the file as a comment', () => {
   const told = lines(team);
   for (const wanted of [

@@ -54,7 +54,7 @@ export function noteOtherTables({ tables, others }: LiteLlmRows, users: Readonly
   noteLeftOut(
     'LiteLLM_EndUserTable',
     tables.LiteLLM_EndUserTable.filter(bounded),
-    'the user of a request has no budget, and is not blocked; give each a key where that matters',
+    'accounts.NAME.budgets bounds what an end user spends; none is blocked by name',
   );
   noteLeftOut(
     'LiteLLM_OrganizationMembership',

@@ -51,8 +51,8 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     internal_user_budget_duration: 'new accounts have default_plan, whose budget is plans.NAME.budget',
     default_key_generate_params: 'a new key has the limits of its account’s plan',
     upperbound_key_generate_params: 'a key never has more than its account’s plan',
-    max_end_user_budget: 'the user of a request has no budget',
-    max_end_user_budget_id: 'the user of a request has no budget',
+    max_end_user_budget: 'accounts.NAME.budgets, with by: user, bounds what each end user spends',
+    max_end_user_budget_id: 'accounts.NAME.budgets, with by: user, bounds what each end user spends',
   },
   router_settings: {
     enable_pre_call_checks: null,
@@ -81,7 +81,9 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     background_health_checks: 'providers.NAME.health asks a server of yours regularly',
     health_check_interval: 'providers.NAME.health.interval',
     custom_auth: `callers have keys of Culvert (${culvert} keys create)`,
-    enable_jwt_auth: `callers have keys of Culvert (${culvert} keys create)`,
+    enable_jwt_auth: 'callers.tokens takes the tokens of an issuer',
+    user_header_name: 'callers send x-culvert-user',
+    user_header_mappings: 'callers send x-culvert-user',
   },
 };
 
