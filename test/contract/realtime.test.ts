@@ -15,7 +15,9 @@ import { SocketCaller } from './heard-events.ts';
 const upstream = await startRealtime({ after });
 const second = await startRealtime({ after });
 const cheapKey = 'sk-cv-test-key-0003';
+const heardKey = 'sk-cv-test-key-0004';
 const price = { input: 4, cached_input: 0.4, output: 16, audio_input: 32, audio_output: 64 };
+const scribePrice = { input: 2.5, audio_input: 6, output: 10, minute: 0.006 };
 const config = {
   providers: {
     up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' },
@@ -40,17 +42,19 @@ const config = {
     azure: { targets: ['azure/my-deployment'] },
     dated: { targets: ['dated/mine'] },
     mute: { targets: ['mute/claude'] },
+    scribe: { type: 'transcription', targets: [{ provider: 'up', model: 'gpt-4o-transcribe', price: scribePrice }] },
   },
   plans: {
     default: { windows: 'off', rpm: 'off' },
     few: { windows: { '5h': 2 }, rpm: 'off' },
     one: { windows: 'off', rpm: 'off', concurrency: 1 },
   },
-  accounts: { other: { plan: 'few' }, cheap: { plan: 'one' } },
+  accounts: { other: { plan: 'few' }, cheap: { plan: 'one' }, heard: { plan: 'default' } },
   keys: [
     { key: testKey, account: 'dev', name: 'test' },
     { key: otherKey, account: 'other', name: 'test' },
     { key: cheapKey, account: 'cheap', name: 'test' },
+    { key: heardKey, account: 'heard', name: 'test' },
   ],
 };
 const gateway = await startGateway({ after: after as never }, config);
@@ -153,6 +157,34 @@ test('each response is a row of the ledger, with the usage that the provider tol
     assert.equal(row.usage.source, 'upstream');
     // (55 * 4 + 64 * 0.4 + 13 * 32) + (30 * 16 + 91 * 64), in millionths.
     assert.equal(row.cost_usd, 0.0069656);
+  }
+});
+
+test('what the provider used to write down the speech is a row without units, by the price of that model', async () => {
+  const completed = 'conversation.item.input_audio_transcription.completed';
+  const tokens = { type: 'tokens', input_tokens: 14, output_tokens: 30, input_token_details: { audio_tokens: 10 } };
+  const seconds = { type: 'duration', seconds: 3 };
+  const cases = [
+    { model: 'gpt-4o-transcribe', usage: tokens, tokens: [14, 30], usd: 0.00037 },
+    { model: 'gpt-4o-transcribe', usage: seconds, tokens: [0, 0], usd: 0.0003 },
+    { model: 'unheard-of', usage: tokens, tokens: [14, 30], usd: null },
+  ];
+  for (const [at, { model, usage, tokens, usd }] of cases.entries()) {
+    const opening = upstream.next();
+    const caller = await open({ key: heardKey });
+    const there = await opening;
+    const transcription = { model };
+    caller.send('session.update', {
+      session: at === 0 ? { input_audio_transcription: transcription } : { audio: { input: { transcription } } },
+    });
+    await caller.heard('session.updated');
+    there.send({ type: completed, item_id: 'item_1', content_index: 0, transcript: 'Hello.', usage });
+    await caller.heard(completed);
+    await caller.close();
+    const rows = (await rowsOf('heard', 2 * at + 2)) as (Row & { target: string })[];
+    const row = rows.find(({ client_request_id }) => client_request_id === caller.id)!;
+    assert.deepEqual([row.endpoint, row.units, row.status, row.target], ['realtime', 0, 200, `up/${model}`]);
+    assert.deepEqual([[row.usage.input_tokens, row.usage.output_tokens], row.cost_usd], [tokens, usd]);
   }
 });
 

@@ -17,6 +17,7 @@ import { aliasTable, createAliasMaker } from './create-alias.ts';
 import { embeddingEngineAlias, soundEngineAlias } from './engine-target.ts';
 import { dataRefused, withinData, withinTargets } from './narrowed.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
+import { targetOf } from './target-of.ts';
 
 export interface ModelTable {
   /** The alias, byte for byte; else what there is, with the nearest spelling. */
@@ -54,6 +55,8 @@ export interface ModelTable {
    * nothing of it.
    */
   namedTargets(): readonly Target[];
+  /** The target that this model of the provider is, or would be; null: there is no such provider. */
+  targetAt(provider: string, model: string): Target | null;
 }
 
 /** Most matches of patterns that are cached: callers choose the names. */
@@ -172,6 +175,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     ),
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
+    targetAt: (provider, model) => targetAt(parts, named, { provider, model }),
   };
 }
 
@@ -295,6 +299,17 @@ function targetsBehind(aliases: Iterable<Alias>): Target[] {
     ...candidates.map(({ target }) => target),
     ...targetsBehind(variants?.all.map(({ alias }) => alias) ?? []),
   ]);
+}
+
+function targetAt(
+  { providers, prices }: ModelTableParts,
+  aliases: readonly Alias[],
+  at: { provider: string; model: string },
+): Target | null {
+  const configured = providers.get(at.provider);
+  if (configured === undefined) return null;
+  const found = targetsBehind(aliases).find(({ provider, model }) => provider === at.provider && model === at.model);
+  return found ?? targetOf(configured, at, null, null, prices);
 }
 
 function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): string[] {

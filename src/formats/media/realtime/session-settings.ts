@@ -214,6 +214,12 @@ export function transcriptionModelIn(session: JsonValue | undefined): string | n
   return typeof model === 'string' && model !== '' ? model : null;
 }
 
+/** The same in either form of OpenAI's API, of a session that may answer too. */
+export function transcriberIn(session: JsonValue | undefined): string | null {
+  const { model } = objectIn(objectIn(session).input_audio_transcription);
+  return transcriptionModelIn(session) ?? (typeof model === 'string' && model !== '' ? model : null);
+}
+
 /** The update with the model under this name. */
 export function withTranscriptionModel(session: JsonObject, model: string): JsonObject {
   const audio = objectIn(session.audio);

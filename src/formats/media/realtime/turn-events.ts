@@ -19,6 +19,8 @@ export interface TurnEvents {
   /** In one that begins or ends a turn; null: it has none. */
   idIn(event: RealtimeEvent): string | null;
   endIn(event: RealtimeEvent): TurnEnd;
+  /** Type of the event that tells what the model used that writes down speech beside the turns; null: none does. */
+  writtenDown: string | null;
   /** Event by which the caller's side stops a turn; null: it ends without one. */
   cancel(id: string): RealtimeEvent | null;
 }
@@ -33,6 +35,7 @@ export const responseTurns: TurnEvents = {
     const { usage, status } = response as { usage?: never; status?: unknown };
     return { usage: realtimeUsage(usage), status: stringOr(status, 'completed') };
   },
+  writtenDown: 'conversation.item.input_audio_transcription.completed',
   cancel: (id) => ({ type: 'response.cancel', response_id: id }),
 };
 
@@ -46,8 +49,14 @@ export const transcriptionTurns: TurnEvents = {
     usage: usageOf(usage, null),
     status: type.endsWith('.failed') ? 'failed' : 'completed',
   }),
+  writtenDown: null,
   cancel: () => null,
 };
+
+/** The usage that an event of `TurnEvents.writtenDown` tells; null: none. */
+export function writtenDownUsage({ usage }: RealtimeEvent): Usage | null {
+  return usageOf(usage, null);
+}
 
 /** The `usage` of a `response.done`; null when it holds no counts. */
 function realtimeUsage(value: JsonValue | undefined): Usage | null {

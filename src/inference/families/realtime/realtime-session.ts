@@ -1,5 +1,6 @@
 import { eventIn, type Frame, mayBe, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
-import type { TurnEvents } from '../../../formats/media/realtime/turn-events.ts';
+import { transcriberIn } from '../../../formats/media/realtime/session-settings.ts';
+import { type TurnEvents, writtenDownUsage } from '../../../formats/media/realtime/turn-events.ts';
 import { type ScrubKnown, scrub, withoutKnown } from '../../../formats/providers/scrub.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
@@ -90,6 +91,8 @@ class Session implements LongWork {
   /** Responses that run, and those of which nothing has come yet. */
   readonly #active = new Set<string>();
   readonly #silent = new Set<string>();
+  /** Model that the provider writes down the caller's speech with; null: none so far. */
+  #transcriber: string | null = null;
   readonly #relayEnds = relayBegins();
 
   constructor(parts: SessionParts, ended: () => void) {
@@ -171,6 +174,7 @@ class Session implements LongWork {
   /** Whether a turn ends with this frame. */
   #watch(frame: Frame): boolean {
     const { turns } = this.#parts;
+    this.#hearTranscriber(frame);
     // Callers' texts come back in events, and may be such words.
     const isSign = mayBe(frame, turns.begins) || turns.ends.some((type) => mayBe(frame, type));
     const event = isSign ? eventIn(frame) : null;
@@ -183,6 +187,22 @@ class Session implements LongWork {
       this.#silent.clear();
     }
     return false;
+  }
+
+  /** Charges what the provider used to write down the caller's speech, by the model that the session's settings name. */
+  #hearTranscriber(frame: Frame): void {
+    const { meter, turns } = this.#parts;
+    const { writtenDown } = turns;
+    if (meter === null || writtenDown === null) return;
+    if (!frame.includes(`"${writtenDown}"`) && !frame.includes('"session.')) return;
+    const event = eventIn(frame);
+    if (event?.type === 'session.created' || event?.type === 'session.updated')
+      this.#transcriber = transcriberIn(event.session) ?? this.#transcriber;
+    const usage = event?.type === writtenDown ? writtenDownUsage(event) : null;
+    if (usage === null) return;
+    meter.writtenDown(this.#transcriber, usage).then((failure) => {
+      if (failure !== null) this.#refuse(failure);
+    }, this.#crash);
   }
 
   #begun(id: string): void {

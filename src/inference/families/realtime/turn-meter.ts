@@ -2,6 +2,7 @@ import { callerIdOf } from '../../../books/auth/principal.ts';
 import { costMilliOf, waitingResponseEndpoint } from '../../../books/metering/settlement.ts';
 import type { TurnEnd } from '../../../formats/media/realtime/turn-events.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
+import type { Usage } from '../../../formats/neutral/usage.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { AttemptRecord, RouteAttempt } from '../../../routing/route.ts';
@@ -105,6 +106,17 @@ export class TurnMeter {
     if (this.#reserving.size > 0) void Promise.all(this.#reserving).then(() => this.#late(id, end));
   }
 
+  /** The provider wrote down speech with another model of its: that is a row without units. Tells why it may not be. */
+  writtenDown(model: string | null, usage: Usage): Promise<Failure | null> {
+    const { attempt } = this.#session;
+    const { provider } = attempt.target;
+    const { models } = this.#services.snapshots.current;
+    const known = model === null ? null : models.targetAt(provider, model);
+    const named = model ?? 'transcription';
+    const target = known ?? { ...attempt.target, id: `${provider}/${named}`, model: named, price: null };
+    return this.#waitedFor(this.#chargeBeside({ ...attempt, target }, usage));
+  }
+
   /** The session is over. What was held for no response goes back. Resolves when nothing is held any more. */
   async end(): Promise<void> {
     this.#over = true;
@@ -127,14 +139,33 @@ export class TurnMeter {
   }
 
   #reserve(take: (turn: Turn) => void): Promise<Failure | null> {
-    const asking = this.#ask(take);
+    return this.#waitedFor(this.#ask(take));
+  }
+
+  #waitedFor(asking: Promise<Failure | null>): Promise<Failure | null> {
     this.#reserving.add(asking);
     return asking.finally(() => this.#reserving.delete(asking));
   }
 
+  async #chargeBeside(attempt: RouteAttempt, usage: Usage): Promise<Failure | null> {
+    const held = await this.#hold({ ...this.#session.alias, cost: 0 });
+    if (held.kind !== 'held') return held;
+    this.#settle(this.#turn(held), { usage, status: 'completed' }, attempt);
+    return null;
+  }
+
   async #ask(take: (turn: Turn) => void): Promise<Failure | null> {
+    const held = await this.#hold(this.#session.alias);
+    if (held.kind !== 'held') return held;
+    const turn = this.#turn(held);
+    if (this.#over) this.#settle(turn, null);
+    else take(turn);
+    return null;
+  }
+
+  async #hold(alias: Alias): Promise<HeldCall | Failure> {
     const { principalOf, clock } = this.#services;
-    const { call, alias } = this.#session;
+    const { call } = this.#session;
     const requestId = newRequestId(clock.wallMs());
     const principal = principalOf(callerIdOf(call.principal));
     const refused = (failure: Failure) => {
@@ -143,11 +174,7 @@ export class TurnMeter {
     };
     if (isFailure(principal)) return refused(principal);
     const held = await holdTurn(this.#services, { ...call, principal }, alias, requestId);
-    if (held.kind !== 'held') return refused(held);
-    const turn = this.#turn(held);
-    if (this.#over) this.#settle(turn, null);
-    else take(turn);
-    return null;
+    return held.kind === 'held' ? held : refused(held);
   }
 
   #turn(held: HeldCall): Turn {
@@ -156,8 +183,8 @@ export class TurnMeter {
   }
 
   /** `end` null: no response came of it. */
-  #settle({ held, firstTokenMs }: Turn, end: TurnEnd | null): void {
-    const { call, attempt, failed } = this.#session;
+  #settle({ held, firstTokenMs }: Turn, end: TurnEnd | null, attempt = this.#session.attempt): void {
+    const { call, failed } = this.#session;
     const { target, credential } = attempt;
     const isFirst = held.claim.requestId === call.requestId;
     const progress = newProgress();
