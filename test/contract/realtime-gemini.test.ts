@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
-import { say, startGeminiLive } from '../upstream-formats/start-gemini-live.ts';
+import { liveUsage, say, startGeminiLive } from '../upstream-formats/start-gemini-live.ts';
 import { HeardEvents, type RealtimeEvent } from './heard-events.ts';
 
 /* `/v1/realtime` over Gemini's Live API. */
@@ -121,6 +121,28 @@ test('usage that comes in the message behind the end of its turn is the turn’s
   live.send({ serverContent: { outputTranscription: { text: 'Hello.' } } });
   live.send({ serverContent: { turnComplete: true } });
   assert.equal(await tokensIn(from), undefined);
+  caller.realtime.close();
+});
+
+test('a turn that Gemini does not answer is a response that holds nothing, with its usage', async () => {
+  const { caller, live } = await open({ type: 'realtime' });
+  caller.send({ type: 'input_audio_buffer.append', audio: Buffer.alloc(480).toString('base64') });
+  await live.heard(({ realtimeInput }) => realtimeInput !== undefined);
+  live.send({ serverContent: { turnComplete: true }, usageMetadata: { ...liveUsage, responseTokenCount: 0 } });
+  const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+  assert.deepEqual([response.status, response.output], ['completed', []]);
+  assert.equal((response.usage as JsonObject).total_tokens, 55);
+  let from = caller.events.length;
+  live.send({ serverContent: { turnComplete: true } });
+  live.send({ usageMetadata: liveUsage });
+  await caller.heard('response.done', from);
+  from = caller.events.length;
+  live.send({ serverContent: { turnComplete: true } });
+  live.send({ serverContent: { inputTranscription: { text: 'Hello.' } } });
+  say(live);
+  await caller.heard('response.done', from);
+  const created = caller.types().filter((type) => type === 'response.created');
+  assert.equal(created.length, 3, 'an end without usage is no response');
   caller.realtime.close();
 });
 

@@ -86,7 +86,8 @@ export class GeminiLive {
   broken(): boolean {
     if (!this.#channel.broken()) return false;
     const message = 'The connection to the provider broke during the response. Ask for it again.';
-    this.#response?.done({ status: 'failed', error: { type: 'server_error', code: null, message }, usage: null });
+    const error = { type: 'server_error', code: null, message };
+    this.#response?.done({ status: 'failed', error, usage: this.#usage });
     this.#forgetTurn();
     // Gemini does not know of them any more, or has cancelled them.
     this.#calls.clear();
@@ -252,7 +253,7 @@ export class GeminiLive {
 
   #complete(): void {
     const response = this.#response;
-    if (response === null || this.#usage !== null) return this.#end();
+    if (this.#usage !== null) return this.#end();
     this.#awaitsUsage = true;
     this.#soon(() => {
       if (this.#awaitsUsage && this.#response === response) this.#end();
@@ -289,6 +290,7 @@ export class GeminiLive {
         if (transcript !== '')
           this.#events.write('conversation.item.input_audio_transcription.completed', transcription);
       }
+      this.#awaitsUsage = false;
       this.#response = new ResponseWriter(this.#events, this.#settings.output);
     }
     return this.#response;
@@ -309,8 +311,9 @@ export class GeminiLive {
   }
 
   #end(): void {
-    const response = this.#response;
     const usage = this.#usage;
+    // A turn without any answer is paid for, too: OpenAI's callers get a response that holds nothing.
+    const response = hasTokens(usage) ? this.#begin() : this.#response;
     const cancelled = this.#cancelled;
     this.#forgetTurn();
     if (cancelled === null) response?.done({ status: 'completed', usage });
@@ -366,6 +369,10 @@ function partOf(part: JsonValue): JsonObject[] {
   }
   const content = typeof text === 'string' ? text : transcript;
   return typeof content === 'string' ? [{ text: content }] : [];
+}
+
+function hasTokens(usage: JsonObject | null): boolean {
+  return usage !== null && usage.total_tokens !== 0;
 }
 
 /** Usage in OpenAI's form. */
