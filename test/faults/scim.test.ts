@@ -440,6 +440,34 @@ test('a login that the directory decides about ends the sessions from before the
   assert.equal((await before()).kind, 'nobody', 'rights of its groups at the provider no longer count');
 });
 
+for (const how of ['deactivated', 'removed'] as const) {
+  test(`a user who is ${how} before a login under the directory keeps no session from before it`, async (t) => {
+    const oidc = provider.settings([{ group: '*', role: 'owner' }]);
+    const other = await startGateway(t, {
+      dashboard: { oidc, scim: { token, roles: [{ group: 'Team', role: 'owner' }] } },
+    });
+    await provider.register(other.url);
+    const logIn = async (person: string) => {
+      provider.people.set(person, { verified: true, name: `${person}@example.org` });
+      const browser = new PlainBrowser();
+      const start = `${other.url}/dashboard/oidc/start?to=/dashboard`;
+      await browser.fetch(await browser.logInAs(person, start, `${other.url}/dashboard/oidc/callback`));
+      return async () => ((await (await browser.fetch(`${other.url}/dashboard/session`)).json()) as Json).kind;
+    };
+    const sessions = [await logIn('jan'), await logIn('kim')];
+    const send = async (method: string, path: string, body?: Json) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' };
+      const response = await fetch(`${other.url}/scim/v2${path}`, { method, headers, body: JSON.stringify(body) });
+      return (response.status === 204 ? {} : await response.json()) as Json;
+    };
+    const { id } = await send('POST', '/Users', { userName: 'Jan@example.org' });
+    assert.deepEqual([await sessions[0]!(), await sessions[1]!()], ['operator', 'operator']);
+    if (how === 'removed') await send('DELETE', `/Users/${String(id)}`);
+    else await send('PUT', `/Users/${String(id)}`, { userName: 'Jan@example.org', active: false });
+    assert.deepEqual([await sessions[0]!(), await sessions[1]!()], ['nobody', 'operator']);
+  });
+}
+
 test('only the token of the directory opens it, and wrong ones close an address', async () => {
   for (const given of ['', 'x'.repeat(40), adminKey, `${token}x`]) {
     assert.equal((await scim('GET', '/Users', undefined, given)).status, 401, given);

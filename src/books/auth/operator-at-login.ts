@@ -90,13 +90,17 @@ export function freeName(
   { issuer, subject, name }: Pick<Identity, 'issuer' | 'subject' | 'name'>,
   isTaken: (name: string) => boolean,
 ): string {
-  // Cut to what lists may show.
-  const shown = name
+  const shown = shownName(name);
+  const isFree = shown !== '' && !isTaken(shown) && !reservedOperators.includes(shown);
+  return isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim();
+}
+
+/** The name cut to what lists may show. */
+export function shownName(name: string): string {
+  return name
     .replace(/[^\p{L}\p{N} ._@+-]/gu, '')
     .trim()
     .slice(0, 80);
-  const isFree = shown !== '' && !isTaken(shown) && !reservedOperators.includes(shown);
-  return isFree ? shown : `${shown} ${hash('sha256', `${issuer}\n${subject}`, 'hex').slice(0, 12)}`.trim();
 }
 
 /** Uses up the invitation for the verified address of an identity, if there is one. */

@@ -6,7 +6,7 @@ import { randomBase62 } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AccountStore, Change, OperatorRow, ScimRow, Stored } from '../account-store.ts';
 import type { Identity } from '../identity.ts';
-import { freeName, rightsOf } from '../operator-at-login.ts';
+import { freeName, rightsOf, shownName } from '../operator-at-login.ts';
 import { groupIn, noResource, type ScimGroup, type ScimUser, userIn } from './resource.ts';
 
 export interface ScimParts {
@@ -64,7 +64,10 @@ export async function changeResource(
     const changed = new Set([id, ...left.map((group) => group.id)]);
     const next = [...rows.filter((row) => !changed.has(row.id)), ...left, ...(after === null ? [] : [after])];
     const affected = affectedBy(before, after);
-    const people = operatorChanges(affected, next, stored, roles, parts.clock.wallMs());
+    const people = [
+      ...operatorChanges(affected, next, stored, roles, parts.clock.wallMs()),
+      ...earlierLogins(before, after, stored),
+    ];
     const groups = left.map((row): Change => ({ kind: 'replace-scim', row }));
     const changes: Change[] = [{ kind: 'only-at', version }, ...rowChange(before, after), ...groups, ...people];
     const subject = (after ?? before)?.id ?? '';
@@ -211,6 +214,23 @@ function operatorChanges(
       ? changes
       : [...changes, { kind: 'update-operator', id, set }];
   });
+}
+
+/**
+ * Removes who logged in before the directory came, under the name of a user who is deactivated or removed before a first
+ * login under it: nothing but the name says who that was.
+ */
+function earlierLogins(before: ScimRow | null, after: ScimRow | null, { operators }: Stored): Change[] {
+  const row = after ?? before;
+  if (row?.kind !== 'user') return [];
+  const { active, bound, userName, emails } = userOf(row.data);
+  if (bound !== null || (after !== null && active)) return [];
+  const names = [userName, ...emails.flatMap(({ value }) => (typeof value === 'string' ? [value] : []))].map((name) =>
+    shownName(name).toLowerCase(),
+  );
+  return operators.flatMap(({ id, name, issuer, origin }): Change[] =>
+    issuer !== null && origin === null && names.includes(name.toLowerCase()) ? [{ kind: 'delete-operator', id }] : [],
+  );
 }
 
 function operatorId(userId: string): string {
