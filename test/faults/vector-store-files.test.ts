@@ -124,6 +124,25 @@ test('a file that is cancelled while the model is silent, and a process that is 
   assert.equal(await pointsOf(again, store), 0);
 });
 
+test('a batch that adds a file again and is cancelled leaves the passages that were there', async (t) => {
+  const embedder = await startEmbedder(t, 7);
+  const { fetch } = await startGateway(t, { ...embedder.config, plans: noLimits });
+  const { store, file } = await newStore(fetch);
+  const body = { file_ids: [file], chunking_strategy };
+  const path = `/v1/vector_stores/${store}/file_batches`;
+  await json(await fetch(path, { json: body }));
+  await until('it is read', async () => (await fileIn(fetch, store, file)).status === 'completed');
+  const whole = await pointsOf(fetch, store);
+  const { id } = (await json(await fetch(path, { json: body }))) as { id: string };
+  await until('it is half read again', () => embedder.holds());
+  await json(await fetch(`${path}/${id}/cancel`, { method: 'POST' }));
+  assert.equal(await pointsOf(fetch, store), whole);
+  embedder.letGo();
+  await json(await fetch(path, { json: body }));
+  await until('it is read anew', async () => (await fileIn(fetch, store, file)).status === 'completed');
+  assert.equal(await pointsOf(fetch, store), whole, 'what is read to its end takes their place');
+});
+
 test('a file whose process is killed in the middle is read to its end by the next one, once', async (t) => {
   const embedder = await startEmbedder(t, 2);
   const config = { ...embedder.config, storage: { data_dir: join(temporaryFolder(t), 'data') } };

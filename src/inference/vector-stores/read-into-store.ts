@@ -55,6 +55,8 @@ export async function readIntoStore(
   // Its attributes may have changed meanwhile. A process that dies here leaves the file to another one as it was.
   if (now !== null && isRead && !isDeepStrictEqual(now.attributes, file.attributes))
     await passages.setAttributes(store, file.id, now.attributes);
+  // Those of an earlier attachment stay until here: one that fails or is cancelled takes nothing away.
+  if (now !== null && isRead) await passages.removeFile(store, file.file, file.id);
   const isOurs =
     now !== null &&
     read !== 'left' &&
@@ -122,7 +124,6 @@ async function addPieces(
   pieces: ReturnType<typeof cutText>,
   signal: AbortSignal,
 ): Promise<Read> {
-  await passages.removeFile({ id: file.store, tenant: file.tenant, requestId: file.id }, file.file, file.id);
   let bytes = 0;
   let failingSinceMs: number | null = null;
   let failures = 0;
