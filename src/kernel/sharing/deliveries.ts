@@ -45,9 +45,12 @@ export function createDeliveries<Item>(parts: DeliveriesParts<Item>): Deliveries
       takeAgain = false;
       const free = atOnceMax - underWay.size;
       if (free === 0) return;
-      const full = [...ofReceivers].filter(([, tries]) => tries >= ofReceiverMax).map(([receiver]) => receiver);
-      const most = Math.max(0, ...[...ofReceivers.values()].filter((tries) => tries < ofReceiverMax));
-      const due = await parts.take(free, ofReceiverMax - most, full);
+      // The more are under way, the fewer of one receiver: several that hang leave places to others.
+      const isFull = (tries: number) => tries >= Math.min(ofReceiverMax, free);
+      const full = [...ofReceivers].filter(([, tries]) => isFull(tries)).map(([receiver]) => receiver);
+      const most = Math.max(0, ...[...ofReceivers.values()].filter((tries) => !isFull(tries)));
+      const eachMax = Math.min(ofReceiverMax - most, Math.floor((free - most + 1) / 2));
+      const due = await parts.take(eachMax, eachMax, full);
       moreWait = full.length > 0 || due.length > 0;
       // A call of look() meanwhile may be for one that came after the question.
       takeAgain ||= due.length > 0;
