@@ -41,6 +41,8 @@ interface OpenText {
   type: TextEvent['type'];
   choice: number;
   filter: TextFilter | null;
+  /** Sources that came while it was open: they go on behind it. */
+  sources: NeutralEvent[];
 }
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
@@ -127,7 +129,7 @@ export function cutEvents(choices: Iterable<number>, { trial }: Pick<Answer, 'tr
 
 /**
  * Passes each text of events through its filter. Arguments of tools wait until they are complete, and their strings
- * pass one by one, so that they stay JSON. Log probabilities repeat the text in pieces, and are left out.
+ * pass one by one, so that they stay JSON. Sources wait for the end of the text. Log probabilities repeat the text in pieces, and are left out.
  */
 class TextEvents {
   readonly #texts: AnswerTexts;
@@ -149,6 +151,8 @@ class TextEvents {
       case 'reasoning-delta':
       case 'refusal-delta':
         return this.#takeText(event, passed);
+      case 'citation':
+        return void (this.#openFilterOf(event.choice)?.sources ?? passed).push(this.#whole(event));
       case 'tool-call-delta': {
         const { choice, call, argumentsJson } = event;
         const key = `${choice} ${call}`;
@@ -183,12 +187,18 @@ class TextEvents {
     let open = this.#open.get(key);
     if (open === undefined) {
       this.close(choice, passed);
-      open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }) };
+      open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }), sources: [] };
       this.#open.set(key, open);
     }
     const text = open.filter === null ? event.text : given(open.filter.push(event.text));
     if (type === 'reasoning-delta') this.#seen(open, event.text, text);
     if (text !== '' || event.text === '') passed.push({ ...event, text });
+  }
+
+  /** A source may come in the midst of a word, which a filter must see whole. */
+  #openFilterOf(choice: number): OpenText | undefined {
+    for (const open of this.#open.values()) if (open.choice === choice && open.filter !== null) return open;
+    return undefined;
   }
 
   #seen({ choice, filter }: OpenText, text: string, passed: string): void {
@@ -214,6 +224,7 @@ class TextEvents {
       const text = open.filter === null ? '' : given(open.filter.end());
       if (open.type === 'reasoning-delta') this.#seen(open, '', text);
       if (text !== '') passed.push({ type: open.type, choice: open.choice, text });
+      passed.push(...open.sources);
     }
     for (const [key, { json, ...call }] of this.#calls) {
       if (choice !== null && call.choice !== choice) continue;

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
+import { startGateway } from '../start-gateway.ts';
+
+/* Sources of an answer come among the pieces of its text, also in the midst of a value that a guard looks for. */
+
+const mine = 'jo.doe@example.org';
+const made = 'made.up@example.net';
+
+/** Pieces of an answer, and the place before which a source comes. */
+let cutAt = 0;
+const upstream = createServer(async (request, response) => {
+  let body = '';
+  for await (const piece of request) body += piece;
+  if (request.method !== 'POST') return void response.writeHead(404).end();
+  const text = `Ask ${/<EMAIL_\d>/.exec(body)?.[0] ?? mine} or ${made} today.`;
+  const pieces = [text.slice(0, cutAt), text.slice(cutAt)];
+  response.setHeader('content-type', 'text/event-stream');
+  const send = (data: object) => response.write(`data: ${JSON.stringify(data)}\n\n`);
+  const isCohere = request.url?.endsWith('/chat') === true;
+  const source = { id: 'a', title: 'A', url: 'https://a.example/' };
+  if (isCohere) {
+    send({ type: 'message-start', id: 'm', delta: { message: { role: 'assistant', content: [] } } });
+    send({ type: 'content-start', index: 0, delta: { message: { content: { type: 'text', text: '' } } } });
+    for (const [at, piece] of pieces.entries()) {
+      send({ type: 'content-delta', index: 0, delta: { message: { content: { text: piece } } } });
+      const sources = [{ type: 'document', id: 'a', document: source }];
+      const citations = { start: 0, end: 3, text: 'Ask', sources, content_index: 0, type: 'TEXT_CONTENT' };
+      if (at === 0) send({ type: 'citation-start', index: 0, delta: { message: { citations } } });
+    }
+    const tokens = { input_tokens: 3, output_tokens: 2 };
+    send({ type: 'message-end', delta: { finish_reason: 'COMPLETE', usage: { billed_units: tokens, tokens } } });
+    return void response.end();
+  }
+  const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
+  for (const [at, content] of pieces.entries()) {
+    send({ ...head, choices: [{ index: 0, delta: { content } }] });
+    const annotations = [{ type: 'url_citation', url_citation: { ...source, start_index: 0, end_index: 3 } }];
+    if (at === 0) send({ ...head, choices: [{ index: 0, delta: { annotations } }] });
+  }
+  send({ ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  response.end('data: [DONE]\n\n');
+});
+const origin = await listening({ after: after as never }, upstream);
+const gateway = await startGateway({ after } as TestContext, {
+  providers: {
+    openai: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k' },
+    cohere: { type: 'cohere', base_url: origin, api_key: 'k' },
+  },
+  guards: { masks: { check: 'personal-data', kinds: ['email'], action: 'mask' } },
+  models: Object.fromEntries(
+    ['openai', 'cohere'].map((provider) => [provider, { targets: [{ provider, model: 'm' }], guards: ['masks'] }]),
+  ),
+});
+
+for (const model of ['openai', 'cohere']) {
+  test(`a source in the midst of a value hides it from no guard, and is there: ${model}`, async () => {
+    const whole = `Ask <EMAIL_1> or ${made} today.`.length;
+    for (cutAt = 1; cutAt < whole; cutAt += 1) {
+      const messages = [{ role: 'user', content: `Write to ${mine}` }];
+      const response = await gateway.fetch('/v1/chat/completions', { json: { model, stream: true, messages } });
+      const raw = await response.text();
+      const chunks = [...raw.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data));
+      const deltas = chunks.flatMap(({ choices }) => choices ?? []).map(({ delta }) => delta);
+      const said = deltas.map(({ content }) => content ?? '').join('');
+      assert.equal(said, `Ask ${mine} or <EMAIL_2> today.`, `cut at ${cutAt}: ${raw}`);
+      const sources = deltas.flatMap(({ annotations }) => annotations ?? []);
+      assert.deepEqual(
+        sources.map(({ url_citation: { url } }) => url),
+        ['https://a.example/'],
+        raw,
+      );
+    }
+  });
+}
