@@ -64,6 +64,21 @@ suite('logging in', { skip }, () => {
     await page.getByText('server.port').waitFor();
   });
 
+  test('a tab whose person has logged in anew in another one is told so, and goes on', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
+    await page.getByLabel('culvert.yaml').fill('server: { port: 99999 }');
+    const anew = await page
+      .context()
+      .request.post(`${gateway.url}/dashboard/session`, { data: { admin_key: adminKey } });
+    assert.equal(anew.status(), 200);
+    const check = () => page.getByRole('button', { name: 'Check', exact: true }).click();
+    await check();
+    await page.getByText('logged in again in another tab').waitFor();
+    await check();
+    await page.getByText('server.port').first().waitFor();
+    assert.equal(await page.getByText('x-culvert-csrf').count(), 0);
+  });
+
   test('an answer that is not from Culvert is said to be one', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
     await page.route('**/admin/v1/cluster*', (route) =>

@@ -47,6 +47,16 @@ export class ConnectionError extends Error {
   }
 }
 
+/** The browser has another session than this page: its person has logged in again elsewhere. */
+class SessionReplaced extends ApiError {
+  constructor() {
+    super(403, {
+      error: { message: 'You have logged in again in another tab, and nothing was changed. Try again.' },
+    });
+  }
+}
+
+const csrfHeader = 'x-culvert-csrf';
 let csrfToken: string | null = null;
 /** There was a session, and the next one has not begun. */
 let hasEnded = false;
@@ -57,10 +67,14 @@ export function onSessionChange(next: typeof changes): void {
   changes = next;
 }
 
+/** The server refused the token of the page: the session is another one. */
+let wasReplaced = false;
+
 /** Sets the token of the session, which goes with every call that changes something. */
 export function setCsrf(token: string | null): void {
-  const isNext = hasEnded && token !== null;
+  const isNext = token !== null && (hasEnded || (wasReplaced && token !== csrfToken));
   hasEnded = token === null && (hasEnded || csrfToken !== null);
+  wasReplaced = false;
   csrfToken = token;
   if (isNext) changes.onNext();
 }
@@ -81,7 +95,7 @@ export async function send(method: string, path: string, options: CallOptions = 
   // The server lists each refused request: a page that reads again every few seconds would fill its list.
   if (hasEnded && !path.startsWith('/dashboard/')) throw new SessionEnded();
   const headers = new Headers(options.headers);
-  if (csrfToken !== null && method !== 'GET') headers.set('x-culvert-csrf', csrfToken);
+  if (csrfToken !== null && method !== 'GET') headers.set(csrfHeader, csrfToken);
   const raw = typeof body === 'string' || body instanceof FormData;
   if (body !== undefined && !raw && !headers.has('content-type')) headers.set('content-type', 'application/json');
   const sent = body === undefined ? null : raw ? (body as string | FormData) : JSON.stringify(body);
@@ -100,7 +114,14 @@ export async function send(method: string, path: string, options: CallOptions = 
     changes.onEnd();
     throw new SessionEnded();
   }
-  throw new ApiError(response.status, await response.json().catch(() => null));
+  const failure = new ApiError(response.status, await response.json().catch(() => null));
+  // Words for programs again, which name the header.
+  if (response.status === 403 && headers.has(csrfHeader) && failure.message.includes(csrfHeader)) {
+    wasReplaced = true;
+    changes.onEnd();
+    throw new SessionReplaced();
+  }
+  throw failure;
 }
 
 /** One JSON answer; null for one without a body. */
