@@ -77,11 +77,13 @@ interface Entered extends AnswerCacheParts {
 function flightPlace(
   { scope, digest }: PartedKey,
   { use, maxAgeS, exact }: CacheDirectives,
-  { batched }: ModelCall,
+  { batched, gate }: ModelCall,
 ): string | null {
   const isPlain = use === 'any' && maxAgeS === null && !exact;
   // Nothing answers a line that is only prepared: others would wait for it in vain.
-  return isPlain && batched === undefined ? `${scope} ${digest}` : null;
+  if (!isPlain || batched !== undefined) return null;
+  // An answer that a guard's service judges is kept late, or not at all: nobody else waits for that.
+  return gate?.judge == null ? `${scope} ${digest}` : `${scope} ${digest} judged`;
 }
 
 /** Directives of the caller. An answer of a batch is paid: it is kept, and charged though one is kept already. */
