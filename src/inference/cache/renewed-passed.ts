@@ -48,18 +48,45 @@ export function renewedPassed(cached: CachedPassed, { like, id, bytes }: PassedA
   return made;
 }
 
-/** A quote within a text of the answer has a backslash before it: members match, and texts do not. */
+/**
+ * A quote within a text of the answer has a backslash before it: members match, and texts do not. Arguments of calls have
+ * members of any name, further inside.
+ */
 function templateOf(text: string, { dialect, id }: PassedForm): Template {
   const ofId = `(?<="(?:${idMembers[dialect]})"\\s*:\\s*")${(id ?? '').replaceAll('.', '\\.')}(?=")`;
   const ofTime = `(?<="(?:${timeMembers})"\\s*:\\s*)(?:\\d+|"[^"]*")`;
   const texts: string[] = [];
   const places: Template['places'][number][] = [];
   let end = 0;
+  const depthAt = depthIn(text);
   for (const match of text.matchAll(new RegExp(`${ofId}|${ofTime}`, 'g'))) {
+    if (depthAt(match.index) > depthMax) continue;
     const isTime = match[0].startsWith('"');
     texts.push(text.slice(end, match.index + (isTime ? 1 : 0)));
     end = match.index + match[0].length - (isTime ? 1 : 0);
     places.push(isTime ? 'time' : match[0] === id ? 'id' : 'seconds');
   }
   return { texts: [...texts, text.slice(end)], places };
+}
+
+/** Lists and objects around the id of an answer: an event and its message, or a list and its chunk. */
+const depthMax = 2;
+const [newline, quote, backslash] = ['\n', '"', '\\'].map((sign) => sign.charCodeAt(0));
+
+/** Tells how many lists and objects are around places of JSON, which are given in their order. */
+function depthIn(text: string): (at: number) => number {
+  let [place, depth] = [0, 0];
+  let isInText = false;
+  return (at) => {
+    for (; place < at; place += 1) {
+      const unit = text.charCodeAt(place);
+      // No text of JSON goes over a line's end; a comment in a stream may have any quote.
+      if (unit === newline) isInText = false;
+      else if (unit === quote) isInText = !isInText;
+      else if (isInText) place += Number(unit === backslash);
+      else if (unit === 0x7b || unit === 0x5b) depth += 1;
+      else if (unit === 0x7d || unit === 0x5d) depth -= 1;
+    }
+    return depth;
+  };
 }
