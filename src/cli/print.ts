@@ -1,6 +1,7 @@
 import { CommandFailed } from './command-failed.ts';
 import { fitted, lineWidth } from './line-width.ts';
 import { endProgress, type PrintFlags } from './progress.ts';
+import { plainLines } from './table.ts';
 
 /** Whether `--json` is among the options; behind `--` it is an argument. */
 export function requestsJson(argv: readonly string[]): boolean {
@@ -15,7 +16,7 @@ export function listForm(flags: PrintFlags): 'json' | 'table' {
 
 /** For people, so no wider than their terminal. */
 export function print(text: string): void {
-  printExact(fitted(text, lineWidth(process.stdout)));
+  printExact(fitted(plainLines(text), lineWidth(process.stdout)));
 }
 
 /** Prints text that is pasted or read by programs: its lines stay as they are. */
@@ -66,5 +67,5 @@ export function printJson(value: unknown): void {
 /** For people, in addition to the result: a pipe that takes stdout does not get it. */
 export function note(text: string): void {
   endProgress();
-  process.stderr.write(`${fitted(text, lineWidth(process.stderr))}\n`);
+  process.stderr.write(`${fitted(plainLines(text), lineWidth(process.stderr))}\n`);
 }

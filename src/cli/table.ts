@@ -99,6 +99,12 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** The same of a text of several lines. */
+export function plainLines(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, ' ');
+}
+
 /** Names and messages come from other machines: none of them steers the terminal. */
 export function plain(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.

@@ -11,7 +11,8 @@ import { models } from '../../src/cli/commands/models.ts';
 import type { CliParts } from '../../src/cli/parts.ts';
 import { listRows } from '../../src/cli/rows.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { closedPort, temporaryFolder } from '../start-process.ts';
+import { listening } from '../listening.ts';
+import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
 
 const key = 'sk-cv-admin-canary-0001';
 
@@ -193,4 +194,23 @@ test('the generated admin key goes to a named server on this machine alone', (t)
     'http://10.0.0.1',
   ])
     assert.equal(keyFor(url), null, url);
+});
+
+test('what a server says steers no terminal', async (t) => {
+  const server = createServer((_, response) => {
+    const error = {
+      message: 'No.\u001b]0;title\u0007\u001b[2J\rDone.\nSecond line\u009b31m',
+      type: 'x',
+      code: 400,
+      param: null,
+    };
+    response.writeHead(400, { 'content-type': 'application/json', 'x-culvert-request-id': 'req_1' });
+    response.end(JSON.stringify({ error }));
+  });
+  const env = { CULVERT_URL: await listening(t, server), CULVERT_ADMIN_KEY: key };
+  const { code, stderr } = await runCommand(['accounts', 'list'], { cwd: temporaryFolder(t), env });
+  assert.equal(code, 1);
+  assert.match(stderr, /No\. \]0;title \[2J Done\./);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  assert.doesNotMatch(stderr, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 });
