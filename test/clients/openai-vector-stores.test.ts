@@ -358,7 +358,11 @@ test('what is wrong is refused with its field, and other keys see nothing', asyn
     });
   await refused(vectorStores.create({ name: 'x'.repeat(300) }), 'name');
   await refused(vectorStores.create({ expires_after: { anchor: 'last_active_at', days: 0 } }), 'expires_after.days');
-  await refused(vectorStores.create({ file_ids: ['file-none'] }), 'file_id');
+  await refused(vectorStores.create({ file_ids: ['file-none'] }), 'file_ids');
+  await refused(vectorStores.fileBatches.create(store, { file_ids: ['file-none'] }), 'file_ids');
+  await refused(vectorStores.fileBatches.create(store, { files: [{ file_id: 'file-none' }] }), 'files');
+  await refused(vectorStores.files.create(store, { file_id: 'file-none' }), 'file_id');
+  await refused(vectorStores.create({ embedding_model: 'none' } as never), 'embedding_model', 404);
   await refused(vectorStores.files.create(store, { file_id: file, attributes: { a: [] as never } }), 'attributes');
   const overlap = { type: 'static', static: { max_chunk_size_tokens: 100, chunk_overlap_tokens: 60 } } as const;
   await refused(

@@ -85,6 +85,16 @@ async function done(answering: ReturnType<Ask>): Promise<unknown> {
   return answer.result;
 }
 
+/** A store names its model by another field than other calls. */
+function ofEmbeddingModel(failure: Failure): Failure {
+  const { kind } = failure;
+  const isModel =
+    kind === 'model-unknown' ||
+    kind === 'model-not-in-plan' ||
+    (kind === 'invalid-request' && failure.param === 'model');
+  return isModel ? { ...failure, param: 'embedding_model' } : failure;
+}
+
 /** The same where the collection may be gone. */
 async function doneIfThere(answering: ReturnType<Ask>): Promise<void> {
   const answer = await answering;
@@ -99,7 +109,8 @@ function changesOf(ask: Ask) {
   return {
     drop: (store) => doneIfThere(asServer(store, 'delete-collection', null)),
     async make(owner, store, model) {
-      await done(ask(owner, 'create-collection', store, { name: store, embedding_model: model }));
+      const made = await ask(owner, 'create-collection', store, { name: store, embedding_model: model });
+      if (isFailure(made)) throw new FailureError(ofEmbeddingModel(made));
     },
     async put(owner, file, at, pieces) {
       const points = pieces.map(({ text, repeats }, index) => ({

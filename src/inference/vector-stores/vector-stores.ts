@@ -92,7 +92,7 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
         const sealedFacts = sealFacts(sealer, row, facts);
         if ((await rows.createStore({ ...row, facts: sealedFacts }, storesMax)) === 'full')
           throw new FailureError(full('vector_stores', storesMax, `A key has at most ${storesMax} vector stores.`));
-        await attach(parts, caller, id, attached, null);
+        await attach(parts, caller, id, attached, { batch: null, param: 'file_ids' });
       } catch (error) {
         await rows.removeStore(tenant, id);
         await passages.drop({ id, tenant, requestId: caller.requestId });
@@ -136,16 +136,18 @@ function fileChangesOf(
     async attach(caller: StoreCaller, storeId: string, attached: AttachedFile) {
       const { tenant } = caller.principal;
       await touch(parts, await usable(tenant, storeId));
-      await attach(parts, caller, storeId, [attached], null);
+      await attach(parts, caller, storeId, [attached], { batch: null, param: 'file_id' });
       void leased.look();
       return file(tenant, storeId, attached.file);
     },
-    async attachBatch(caller: StoreCaller, storeId: string, attached: readonly AttachedFile[]) {
+    /** `param`: the field that names the files. */
+    async attachBatch(caller: StoreCaller, storeId: string, attached: readonly AttachedFile[], param: string) {
       const { tenant } = caller.principal;
       await touch(parts, await usable(tenant, storeId));
       const createdMs = clock.wallMs();
       const id = newSortedId('vsfb_', createdMs);
-      await attach(parts, caller, storeId, attached, { id, store: storeId, createdMs, cancelledMs: null });
+      const row = { id, store: storeId, createdMs, cancelledMs: null };
+      await attach(parts, caller, storeId, attached, { batch: row, param });
       void leased.look();
       return batch(tenant, storeId, id);
     },
@@ -210,10 +212,10 @@ async function attach(
   caller: StoreCaller,
   storeId: string,
   attached: readonly AttachedFile[],
-  inBatch: StoreBatchRow | null,
+  { batch: inBatch, param }: { batch: StoreBatchRow | null; param: string },
 ): Promise<void> {
   if (attached.length === 0) return;
-  const made = await newFiles(parts, caller, storeId, attached, inBatch?.id ?? null);
+  const made = await newFiles(parts, caller, storeId, attached, { batch: inBatch?.id ?? null, param });
   const filesMax = parts.filesMax();
   const outcome = await parts.rows.attach(made, inBatch, { filesMax, waitingMax });
   if (outcome === 'store-full') {
@@ -230,7 +232,7 @@ async function newFiles(
   { principal }: StoreCaller,
   storeId: string,
   attached: readonly AttachedFile[],
-  inBatch: string | null,
+  { batch, param }: { batch: string | null; param: string },
 ): Promise<NewStoreFile[]> {
   const { sealer, clock } = parts;
   const files = await parts.files();
@@ -241,12 +243,12 @@ async function newFiles(
   const all: NewStoreFile[] = [];
   for (const { file: id, attributes, chunking } of attached) {
     const found = await files.shown(tenant, id);
-    if (found === null) throw new FailureError(fileNotFound(id, 'file_id'));
+    if (found === null) throw new FailureError(fileNotFound(id, param));
     // Their ids sort in the order in which they were named.
     const identity = { id: newSortedId('vsf_', createdMs + all.length), tenant };
     const seen = { name: found.name, attributes, chunking, error: null, ...(caller !== null && { caller }) };
     const facts = sealFacts(sealer, identity, seen);
-    all.push({ ...identity, store: storeId, keyId, file: id, batch: inBatch, createdMs, facts });
+    all.push({ ...identity, store: storeId, keyId, file: id, batch, createdMs, facts });
   }
   return all;
 }

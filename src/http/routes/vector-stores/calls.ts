@@ -94,7 +94,9 @@ function batchCalls({ stores }: VectorStoreCallsParts) {
   return {
     async attachBatch(call) {
       const files = filesOfBatch(call.body);
-      return isFailure(files) ? files : shownBatch(await stores.attachBatch(callOf(call), call.params.id ?? '', files));
+      if (isFailure(files)) return files;
+      const param = call.body.files == null ? 'file_ids' : 'files';
+      return shownBatch(await stores.attachBatch(callOf(call), call.params.id ?? '', files, param));
     },
     async findBatch(call) {
       const { tenant, params } = call;
