@@ -109,8 +109,8 @@ function changesOf(ask: Ask) {
   return {
     drop: (store) => doneIfThere(asServer(store, 'delete-collection', null)),
     async make(owner, store, model) {
-      const made = await ask(owner, 'create-collection', store, { name: store, embedding_model: model });
-      if (isFailure(made)) throw new FailureError(ofEmbeddingModel(made));
+      const making = ask(owner, 'create-collection', store, { name: store, embedding_model: model });
+      await done(making.then((made) => (isFailure(made) ? ofEmbeddingModel(made) : made)));
     },
     async put(owner, file, at, pieces) {
       const points = pieces.map(({ text, repeats }, index) => ({

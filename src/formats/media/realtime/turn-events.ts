@@ -19,7 +19,7 @@ export interface TurnEvents {
   /** In one that begins or ends a turn; null: it has none. */
   idIn(event: RealtimeEvent): string | null;
   endIn(event: RealtimeEvent): TurnEnd;
-  /** Type of the event that tells what the model used that writes down speech beside the turns; null: none does. */
+  /** Type of the event with the usage of a second model, which writes down speech; null: there is none. */
   writtenDown: string | null;
   /** Event by which the caller's side stops a turn; null: it ends without one. */
   cancel(id: string): RealtimeEvent | null;

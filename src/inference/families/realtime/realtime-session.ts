@@ -174,7 +174,7 @@ class Session implements LongWork {
   /** Whether a turn ends with this frame. */
   #watch(frame: Frame): boolean {
     const { turns } = this.#parts;
-    this.#hearTranscriber(frame);
+    this.#noteTranscription(frame);
     // Callers' texts come back in events, and may be such words.
     const isSign = mayBe(frame, turns.begins) || turns.ends.some((type) => mayBe(frame, type));
     const event = isSign ? eventIn(frame) : null;
@@ -190,7 +190,7 @@ class Session implements LongWork {
   }
 
   /** Charges what the provider used to write down the caller's speech, by the model that the session's settings name. */
-  #hearTranscriber(frame: Frame): void {
+  #noteTranscription(frame: Frame): void {
     const { meter, turns } = this.#parts;
     const { writtenDown } = turns;
     if (meter === null || writtenDown === null) return;
