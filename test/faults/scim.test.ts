@@ -468,6 +468,34 @@ for (const how of ['deactivated', 'removed'] as const) {
   });
 }
 
+test('other roles of groups count for sessions that run', async (t) => {
+  const oidc = provider.settings([{ group: 'nobody', role: 'viewer' }]);
+  const configOf = (roles: object[]) => ({ accounts: { dev: {} }, dashboard: { oidc, scim: { token, roles } } });
+  const other = await startGateway(t, configOf([{ group: 'Team', role: 'owner' }]));
+  await provider.register(other.url);
+  const send = async (path: string, body: Json) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await (await fetch(`${other.url}/scim/v2${path}`, init)).json()) as Json;
+  };
+  const { id } = await send('/Users', { userName: 'lea@example.org' });
+  await send('/Groups', { displayName: 'Team', members: [{ value: id }] });
+  provider.people.set('lea', { verified: true, name: 'lea@example.org' });
+  const browser = new PlainBrowser();
+  const start = `${other.url}/dashboard/oidc/start?to=/dashboard`;
+  await browser.fetch(await browser.logInAs('lea', start, `${other.url}/dashboard/oidc/callback`));
+  const session = async () => (await (await browser.fetch(`${other.url}/dashboard/session`)).json()) as Json;
+  const operators = async () => (await browser.fetch(`${other.url}/admin/v1/operators`)).status;
+  assert.equal((await session()).role, 'owner');
+  assert.equal(await operators(), 200);
+  await other.reload(configOf([{ group: 'Team', role: 'member', accounts: ['dev'] }]));
+  assert.equal(await operators(), 403);
+  assert.equal((await session()).role, 'member');
+  await other.reload(configOf([{ group: 'Others', role: 'owner' }]));
+  assert.equal(await operators(), 401);
+  assert.equal((await session()).kind, 'nobody');
+});
+
 test('only the token of the directory opens it, and wrong ones close an address', async () => {
   for (const given of ['', 'x'.repeat(40), adminKey, `${token}x`]) {
     assert.equal((await scim('GET', '/Users', undefined, given)).status, 401, given);

@@ -1,4 +1,5 @@
 import type { InvitationParts } from '../../books/auth/invitations.ts';
+import type { GroupRoles } from '../../config/schema/schema-dashboard.ts';
 import type { Config } from '../../config/schema.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, failureIn } from '../../kernel/failure.ts';
@@ -71,9 +72,15 @@ export function createDashboard(given: DashboardParts): Dashboard {
   });
   const directory = new OpenedOnce(async () => (await import('../scim/answer-scim.ts')).createScimDoor(parts));
   const { operator, principal } = createSessionDoor(parts);
+  const align = createAlignment(parts);
   return {
     pages: createPages(parts.pagesFolder),
-    signIn: { ...signIn, start: answering(signIn.start), read: answering(signIn.read), end: answering(signIn.end) },
+    signIn: {
+      ...signIn,
+      start: answering(signIn.start),
+      read: answering(async (exchange) => align().then(() => signIn.read(exchange))),
+      end: answering(signIn.end),
+    },
     oidc: {
       start: async (exchange) => (await openId.open()).start(exchange),
       callback: async (exchange) => (await openId.open()).callback(exchange),
@@ -88,7 +95,29 @@ export function createDashboard(given: DashboardParts): Dashboard {
       accept: answering(async (exchange) => (await invitation.open()).accept(exchange)),
     },
     scim: async (exchange) => (await directory.open())(exchange),
-    door: { operator: passing(operator), principal: passing(principal) },
+    door: {
+      operator: passing(async (exchange) => align().then(() => operator(exchange))),
+      principal: passing(principal),
+    },
+  };
+}
+
+/** Resolves when the operators of a directory have the rights of the present roles: these may have changed meanwhile. */
+function createAlignment(parts: DashboardParts): () => Promise<void> {
+  let roles: GroupRoles | null = null;
+  let aligning = Promise.resolve();
+  return () => {
+    const now = parts.logins().scim?.roles ?? null;
+    if (now === roles) return aligning;
+    roles = now;
+    if (now === null) return aligning;
+    aligning = import('../../books/auth/scim/directory.ts').then(({ alignOperators }) => alignOperators(parts, now));
+    // A call that waits for it fails with the reason; the next one tries again.
+    aligning.catch(() => {
+      roles = null;
+      aligning = Promise.resolve();
+    });
+    return aligning;
   };
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GroupRoles } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { FailureError } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, refuse } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AccountStore, Change, OperatorRow, ScimRow, Stored } from '../account-store.ts';
@@ -86,8 +86,36 @@ export async function changeResource(
       return after;
     }
   }
-  const message = 'Others change accounts and operators at this moment. Try again.';
-  throw new FailureError({ kind: 'overloaded', message });
+  return refuse(crowded);
+}
+
+const crowded: Failure = {
+  kind: 'overloaded',
+  message: 'Others change accounts and operators at this moment. Try again.',
+};
+
+/** Brings the operators of all provisioned users in line with other `roles`, as a change of each user would. */
+export async function alignOperators(parts: ScimParts, roles: GroupRoles): Promise<void> {
+  const { store, clock } = parts;
+  for (let tries = 0; tries < triesMax; tries += 1) {
+    const version = await store.version();
+    const [rows, stored] = await Promise.all([provisioned(parts), store.load()]);
+    const users = rows.filter(({ kind }) => kind === 'user').map(({ id }) => id);
+    const people = operatorChanges(users, rows, stored, roles, clock.wallMs());
+    if (people.length === 0) return;
+    const done = await store.apply([{ kind: 'only-at', version }, ...people], {
+      atMs: clock.wallMs(),
+      actor: 'scim',
+      action: 'scim-roles.update',
+      subject: 'dashboard.scim.roles',
+      before: null,
+      after: { operators: people.slice(0, auditedMax).map(auditedOf) },
+    });
+    if (done !== 'done') continue;
+    await parts.refresh().catch(() => undefined);
+    return;
+  }
+  return refuse(crowded);
 }
 
 /**
