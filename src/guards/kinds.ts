@@ -48,10 +48,10 @@ export type InjectionKind = (typeof injectionKinds)[number];
 
 /** Languages that the check `languages` knows, by ISO 639-1. */
 export const knownLanguages = [
-  ...(['am', 'ar', 'az', 'be', 'bg', 'bn', 'bs', 'cs', 'de', 'el', 'en', 'es', 'fa', 'fr', 'gu', 'ha', 'hi'] as const),
-  ...(['hr', 'hu', 'id', 'ig', 'it', 'ja', 'kk', 'kn', 'ko', 'ml', 'mr', 'my', 'ne', 'nl', 'pa', 'pl', 'pt'] as const),
-  ...(['ro', 'ru', 'si', 'so', 'sr', 'sv', 'sw', 'ta', 'te', 'th', 'tl', 'tr', 'uk', 'ur', 'uz', 'vi', 'yo'] as const),
-  ...(['zh', 'zu'] as const),
+  ...(['am', 'ar', 'az', 'be', 'bg', 'bn', 'bs', 'cs', 'da', 'de', 'el', 'en', 'es', 'fa', 'fr', 'gu', 'ha'] as const),
+  ...(['hi', 'hr', 'hu', 'id', 'ig', 'it', 'ja', 'kk', 'kn', 'ko', 'ml', 'mr', 'my', 'ne', 'nl', 'no', 'pa'] as const),
+  ...(['pl', 'pt', 'ro', 'ru', 'si', 'so', 'sr', 'sv', 'sw', 'ta', 'te', 'th', 'tl', 'tr', 'uk', 'ur', 'uz'] as const),
+  ...(['vi', 'yo', 'zh', 'zu'] as const),
 ] as const;
 export type Language = (typeof knownLanguages)[number];
 

@@ -152,6 +152,21 @@ test('lines in kanji alone and in Ukrainian are in their languages', () => {
   );
 });
 
+test('Danish and Norwegian may be allowed, and are told from each other and from Swedish', () => {
+  const lines = {
+    da: 'Jeg har ikke fået en ordre, som blev sendt af jeres butik efter sidste uge, og jeg vil gerne have mine penge tilbage.',
+    no: 'Jeg har ikke fått en ordre som ble sendt av butikken deres etter forrige uke, og jeg vil gjerne ha pengene mine tilbake.',
+    sv: 'Jag har inte fått en order som skickades av er butik förra veckan, och det är klart att jag vill ha mina pengar tillbaka.',
+  } as const;
+  for (const language of ['da', 'no', 'sv'] as const) {
+    assert.deepEqual(found(languages([language]), lines[language]), [], language);
+    assert.equal(found(languages(['en', 'de']), lines[language]).length, 1, language);
+    assert.equal(languageOf(lines[language]), language);
+  }
+  assert.deepEqual(found(languages(['da']), 'Rødgrød med fløde serveres hver søndag kl. tolv i haven'), []);
+  assert.equal(found(languages(['da', 'no']), lines.sv).length, 1);
+});
+
 /** Article 1 of the Universal Declaration of Human Rights. */
 const articles = {
   en: 'All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience and should act towards one another in a spirit of brotherhood.',

@@ -2,7 +2,7 @@ import { francAll } from 'franc-min';
 import type { Check, Finding, Rule } from '../check.ts';
 import type { Language } from '../kinds.ts';
 
-/** ISO 639-3 of what the detector knows, by ISO 639-1. */
+/** ISO 639-3 of what is known, by ISO 639-1. The detector does not know `dan` and `nob`: words and letters show them. */
 const threeLetters: Readonly<Record<Language, string>> = {
   am: 'amh',
   ar: 'arb',
@@ -12,6 +12,7 @@ const threeLetters: Readonly<Record<Language, string>> = {
   bn: 'ben',
   bs: 'bos',
   cs: 'ces',
+  da: 'dan',
   de: 'deu',
   el: 'ell',
   en: 'eng',
@@ -35,6 +36,7 @@ const threeLetters: Readonly<Record<Language, string>> = {
   my: 'mya',
   ne: 'npi',
   nl: 'nld',
+  no: 'nob',
   pa: 'pan',
   pl: 'pol',
   pt: 'por',
@@ -106,9 +108,14 @@ export function languageOf(text: string): Language | null {
   const part = text.slice(0, partChars);
   const { letters, signs, chars } = countsOf(part);
   if ((letters < lettersMin && signs < signsMin) || letters < lettersShare * chars) return null;
-  const plain = (Object.keys(frequent) as Language[]).find((language) => isPlainly(part, new Set([language])));
-  if (plain !== undefined) return plain;
+  let best: { language: Language | null; words: number } = { language: null, words: 0 };
+  for (const language of Object.keys(frequent) as Language[]) {
+    const words = plainWords(part, new Set([language]));
+    if (words > best.words) best = { language, words };
+  }
+  if (best.language !== null) return best.language;
   if (ukrainian.test(part)) return 'uk';
+  if (scandinavian.test(part)) return null;
   const code = francAll(part.slice(0, judgedChars), { only, minLength: 1 })[0]?.[0];
   const found = Object.entries(threeLetters).find(([, three]) => three === code);
   return (found?.[0] as Language | undefined) ?? null;
@@ -121,7 +128,7 @@ function partEnd(text: string, start: number): number {
 }
 
 /**
- * Frequent words that no other of these languages has. A part with enough of those of an allowed language is in it, and
+ * Frequent words that no other of these languages has, except for those that are much alike. A part with enough of those of an allowed language is in it, and
  * costs no look at its groups of letters.
  */
 const frequent: Partial<Record<Language, string>> = {
@@ -133,26 +140,34 @@ const frequent: Partial<Record<Language, string>> = {
   pt: 'não uma os dos para com pela mais são foi também pelo às seu sua ao em',
   nl: 'het een van niet zijn voor met aan ook wordt naar hebben deze werd dat bij',
   pl: 'nie się jest na że do przez oraz jego który dla jak została po',
-  sv: 'och att det som är av för inte har till den från var också',
+  sv: 'och att det som är av för inte har till den från var också på',
+  da: 'og det som af ikke har til på også jeg være blev hvad nogle kun dig ved hvor vil var',
+  no: 'og det som av ikke har til på også jeg være ble hva noen etter meg ved hvor vil var',
 };
-const wordsIn = new Map<string, Language | null>();
-for (const [language, list] of Object.entries(frequent)) {
-  for (const word of list.split(' ')) wordsIn.set(word, wordsIn.has(word) ? null : (language as Language));
+const alike: ReadonlySet<string> = new Set(['sv', 'da', 'no']);
+/** Empty: languages that are not alike have the word. */
+const wordsIn = new Map<string, readonly Language[]>();
+for (const [language, list] of Object.entries(frequent) as [Language, string][]) {
+  for (const word of list.split(' ')) {
+    const before = wordsIn.get(word);
+    const all = [...(before ?? []), language];
+    wordsIn.set(word, before === undefined || (before.length > 0 && all.every((one) => alike.has(one))) ? all : []);
+  }
 }
 const frequentMin = 4;
 const frequentShare = 0.15;
 
-/** Whether frequent words show that a part is in one of these languages. */
-function isPlainly(part: string, allowed: ReadonlySet<Language>): boolean {
+/** Number of frequent words of these languages; 0 where they do not show that a part is in one of them. */
+function plainWords(part: string, allowed: ReadonlySet<Language>): number {
   const words = part.toLowerCase().split(/[^\p{L}]+/u);
   let [right, wrong] = [0, 0];
   for (const word of words) {
-    const language = wordsIn.get(word) ?? null;
-    if (language === null) continue;
-    if (allowed.has(language)) right += 1;
+    const languages = wordsIn.get(word) ?? [];
+    if (languages.length === 0) continue;
+    if (languages.some((language) => allowed.has(language))) right += 1;
     else wrong += 1;
   }
-  return right >= frequentMin && right >= frequentShare * words.length && right > 4 * wrong;
+  return right >= frequentMin && right >= frequentShare * words.length && right > 4 * wrong ? right : 0;
 }
 
 /** Letters, signs of scripts without spaces, and all characters but white space. */
@@ -172,13 +187,17 @@ function countsOf(part: string): { letters: number; signs: number; chars: number
 
 /** Letters that none of the other languages has. */
 const ukrainian = /[їєґ]/i;
+const scandinavian = /[æø]/i;
+const danishOrNorwegian: ReadonlySet<Language> = new Set(['da', 'no']);
 /** Signs of everyday Chinese that Japanese does not have. */
 const chinese = /[們们這这請请吗嗎你她還还沒没为說对时过个]/;
 
 function isOther(part: string, taken: ReadonlySet<string>, allowed: ReadonlySet<Language>): boolean {
   const { letters, signs, chars } = countsOf(part);
   if (letters < lettersMin && signs < signsMin) return false;
-  if (letters < lettersShare * chars || isPlainly(part, allowed)) return false;
+  if (letters < lettersShare * chars || plainWords(part, allowed) > 0) return false;
+  if (scandinavian.test(part) && (taken.has('dan') || taken.has('nob'))) return false;
+  if (/[æøå]/i.test(part) && plainWords(part, danishOrNorwegian) > 0) return true;
   const found = francAll(part, { only, minLength: 1 });
   const [best] = found;
   if (best === undefined || best[0] === 'und' || taken.has(best[0])) return false;
