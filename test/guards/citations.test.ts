@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
+import { startService } from './start-service.ts';
 
 /* Sources of an answer come among the pieces of its text, also in the midst of a value that a guard looks for. */
 
 const mine = 'jo.doe@example.org';
 const made = 'made.up@example.net';
 
-/** Pieces of an answer, and the place before which a source comes. */
+/** Place of an answer before which a source comes. */
 let cutAt = 0;
+/** Behind that source the answer waits until it is released. */
+let released: Promise<unknown> = Promise.resolve();
 const upstream = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
@@ -39,20 +43,29 @@ const upstream = createServer(async (request, response) => {
     send({ ...head, choices: [{ index: 0, delta: { content } }] });
     const annotations = [{ type: 'url_citation', url_citation: { ...source, start_index: 0, end_index: 3 } }];
     if (at === 0) send({ ...head, choices: [{ index: 0, delta: { annotations } }] });
+    if (at === 0) await released;
   }
   send({ ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
   response.end('data: [DONE]\n\n');
 });
 const origin = await listening({ after: after as never }, upstream);
+const service = await startService(after);
+const secret = 'whsec_c2VjcmV0LW9mLWEtZ3VhcmQtd2hpY2gtc2lnbnM=';
 const gateway = await startGateway({ after } as TestContext, {
   providers: {
     openai: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k' },
     cohere: { type: 'cohere', base_url: origin, api_key: 'k' },
   },
-  guards: { masks: { check: 'personal-data', kinds: ['email'], action: 'mask' } },
-  models: Object.fromEntries(
-    ['openai', 'cohere'].map((provider) => [provider, { targets: [{ provider, model: 'm' }], guards: ['masks'] }]),
-  ),
+  guards: {
+    masks: { check: 'personal-data', kinds: ['email'], action: 'mask' },
+    asks: { check: 'webhook', url: service.url, secret, action: 'block', on: ['output'], deadline: '20s' },
+  },
+  models: {
+    ...Object.fromEntries(
+      ['openai', 'cohere'].map((provider) => [provider, { targets: [{ provider, model: 'm' }], guards: ['masks'] }]),
+    ),
+    asked: { targets: ['openai/m'], guards: ['asks'] },
+  },
 });
 
 for (const model of ['openai', 'cohere']) {
@@ -75,3 +88,15 @@ for (const model of ['openai', 'cohere']) {
     }
   });
 }
+
+test('a source in the midst of a sentence does not part it for a service', async () => {
+  service.play = () => ({ verdict: 'pass' });
+  cutAt = 8;
+  released = pause(300);
+  const messages = [{ role: 'user', content: 'Whom do I ask?' }];
+  const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'asked', stream: true, messages } });
+  const raw = await response.text();
+  const texts = service.calls.flatMap(({ body }) => JSON.parse(body).texts.map(({ text }: { text: string }) => text));
+  assert.deepEqual(texts[0], `Ask ${mine} or ${made} today.`, raw);
+  assert.ok(raw.includes('https://a.example/'), raw);
+});

@@ -91,7 +91,8 @@ function look(
 ): void {
   const at = choices.get(event.choice) ?? { index: 0, chars: 0, type: null, open: '', complete: 0 };
   choices.set(event.choice, at);
-  if (event.type === 'tool-call-delta' || event.type === 'logprobs') return;
+  // A source may come in the midst of a word.
+  if (event.type === 'tool-call-delta' || event.type === 'logprobs' || event.type === 'citation') return;
   if (!isText(event)) {
     // What a finish or another part ends is complete. A call goes on.
     Object.assign(at, { index: event.type === 'tool-call-start' ? index : index + 1, chars: 0, type: null, open: '' });
