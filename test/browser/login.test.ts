@@ -79,6 +79,17 @@ suite('logging in', { skip }, () => {
     assert.equal(await page.getByText('x-culvert-csrf').count(), 0);
   });
 
+  test('a page of a key that was opened before another login reads with the new session', async (t) => {
+    const key = gateway.keys['lumen/reader'];
+    const page = await openPage(t, gateway, '/account', { login: { key } });
+    await page.getByRole('heading', { name: 'reader' }).waitFor();
+    const anew = await page.context().request.post(`${gateway.url}/dashboard/session`, { data: { key } });
+    assert.equal(anew.status(), 200);
+    await page.getByRole('link', { name: 'Models' }).first().click();
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    await page.locator('tbody tr').first().waitFor();
+  });
+
   test('an answer that is not from Culvert is said to be one', async (t) => {
     const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
     await page.route('**/admin/v1/cluster*', (route) =>

@@ -95,7 +95,8 @@ export async function send(method: string, path: string, options: CallOptions = 
   // The server lists each refused request: a page that reads again every few seconds would fill its list.
   if (hasEnded && !path.startsWith('/dashboard/')) throw new SessionEnded();
   const headers = new Headers(options.headers);
-  if (csrfToken !== null && method !== 'GET') headers.set(csrfHeader, csrfToken);
+  // A page may still know the token of the session before.
+  if (csrfToken !== null && (method !== 'GET' || headers.has(csrfHeader))) headers.set(csrfHeader, csrfToken);
   const raw = typeof body === 'string' || body instanceof FormData;
   if (body !== undefined && !raw && !headers.has('content-type')) headers.set('content-type', 'application/json');
   const sent = body === undefined ? null : raw ? (body as string | FormData) : JSON.stringify(body);
