@@ -13,6 +13,8 @@ const made = 'made.up@example.net';
 
 /** Place of an answer before which a source comes. */
 let cutAt = 0;
+/** Words that rest on it. */
+let cited = 'Ask';
 /** Behind that source the answer waits until it is released. */
 let released: Promise<unknown> = Promise.resolve();
 const upstream = createServer(async (request, response) => {
@@ -21,6 +23,7 @@ const upstream = createServer(async (request, response) => {
   if (request.method !== 'POST') return void response.writeHead(404).end();
   const text = `Ask ${/<EMAIL_\d>/.exec(body)?.[0] ?? mine} or ${made} today.`;
   const pieces = [text.slice(0, cutAt), text.slice(cutAt)];
+  const from = text.indexOf(cited);
   response.setHeader('content-type', 'text/event-stream');
   const send = (data: object) => response.write(`data: ${JSON.stringify(data)}\n\n`);
   const isCohere = request.url?.endsWith('/chat') === true;
@@ -38,10 +41,19 @@ const upstream = createServer(async (request, response) => {
     send({ type: 'message-end', delta: { finish_reason: 'COMPLETE', usage: { billed_units: tokens, tokens } } });
     return void response.end();
   }
+  if (!body.includes('"stream":true')) {
+    const url_citation = { ...source, start_index: from, end_index: from + cited.length };
+    const message = { role: 'assistant', content: text, annotations: [{ type: 'url_citation', url_citation }] };
+    response.setHeader('content-type', 'application/json');
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    return void response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices }));
+  }
   const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
   for (const [at, content] of pieces.entries()) {
     send({ ...head, choices: [{ index: 0, delta: { content } }] });
-    const annotations = [{ type: 'url_citation', url_citation: { ...source, start_index: 0, end_index: 3 } }];
+    const annotations = [
+      { type: 'url_citation', url_citation: { ...source, start_index: from, end_index: from + cited.length } },
+    ];
     if (at === 0) send({ ...head, choices: [{ index: 0, delta: { annotations } }] });
     if (at === 0) await released;
   }
@@ -86,6 +98,25 @@ for (const model of ['openai', 'cohere']) {
         raw,
       );
     }
+  });
+}
+
+for (const [path, form] of [
+  ['/v1/chat/completions', 'messages'],
+  ['/v1/responses', 'input'],
+  ['/v2/chat', 'messages'],
+] as const) {
+  test(`the place of a source is that of its words, behind a value that was given back: ${path}`, async () => {
+    const asks = `Write to ${mine}`;
+    const question = form === 'input' ? { input: asks } : { messages: [{ role: 'user', content: asks }] };
+    cutAt = 40;
+    cited = 'today';
+    const raw = await (await gateway.fetch(path, { json: { model: 'openai', ...question } })).text();
+    cited = 'Ask';
+    const at = `Ask ${mine} or <EMAIL_2> today.`.indexOf('today');
+    const names = path === '/v2/chat' ? ['start', 'end'] : ['start_index', 'end_index'];
+    assert.ok(raw.includes(`"${names[0]}":${at},"${names[1]}":${at + 5}`), raw);
+    if (path === '/v2/chat') assert.ok(raw.includes('"text":"today"'), raw);
   });
 }
 

@@ -10,6 +10,7 @@ import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import { filteredJson } from './filtered-text.ts';
+import { movedCitation, type PassedText } from './moved-citation.ts';
 import { given, throughFilter } from './through-filter.ts';
 
 export type TimedAnswer = Pick<Answer, 'noteFirst' | 'trial'>;
@@ -27,7 +28,7 @@ export function filteredPart(
   thoughts: OpenThoughts = new Map(),
 ): NeutralEvent[] {
   const passed: NeutralEvent[] = [];
-  const filter = new TextEvents(texts, thoughts);
+  const filter = new TextEvents(texts, thoughts, 'part');
   for (const event of events) filter.take(event, passed);
   filter.close(null, passed);
   return passed;
@@ -37,12 +38,14 @@ export function filteredPart(
 type TextEvent = Extract<NeutralEvent, { type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' }>;
 const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
 
+type CitationEvent = Extract<NeutralEvent, { type: 'citation' }>;
+
 interface OpenText {
   type: TextEvent['type'];
   choice: number;
   filter: TextFilter | null;
   /** Sources that came while it was open: they go on behind it. */
-  sources: NeutralEvent[];
+  sources: CitationEvent[];
 }
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
@@ -139,10 +142,15 @@ class TextEvents {
   /** Choices whose sound has begun. */
   readonly #sounding = new Set<number>();
   readonly #thoughts: OpenThoughts;
+  readonly #isPart: boolean;
+  /** Texts of choices, for the places of their sources. */
+  readonly #said = new Map<number, PassedText>();
 
-  constructor(texts: AnswerTexts, thoughts: OpenThoughts = new Map()) {
+  /** `part`: places of sources are in the whole, which is not here. */
+  constructor(texts: AnswerTexts, thoughts: OpenThoughts = new Map(), of: 'answer' | 'part' = 'answer') {
     this.#texts = texts;
     this.#thoughts = thoughts;
+    this.#isPart = of === 'part';
   }
 
   take(event: NeutralEvent, passed: NeutralEvent[]): void {
@@ -152,7 +160,7 @@ class TextEvents {
       case 'refusal-delta':
         return this.#takeText(event, passed);
       case 'citation':
-        return void (this.#openFilterOf(event.choice)?.sources ?? passed).push(this.#whole(event));
+        return this.#takeSource(event, passed);
       case 'tool-call-delta': {
         const { choice, call, argumentsJson } = event;
         const key = `${choice} ${call}`;
@@ -192,7 +200,27 @@ class TextEvents {
     }
     const text = open.filter === null ? event.text : given(open.filter.push(event.text));
     if (type === 'reasoning-delta') this.#seen(open, event.text, text);
+    this.#say(open, event.text, text);
     if (text !== '' || event.text === '') passed.push({ ...event, text });
+  }
+
+  #takeSource(event: CitationEvent, passed: NeutralEvent[]): void {
+    const source = this.#whole(event);
+    const open = this.#openFilterOf(event.choice);
+    if (open === undefined) passed.push(this.#placed(source));
+    else open.sources.push(source);
+  }
+
+  /** Its place is in the text as it came, which words of a mask make longer or shorter. */
+  #placed(source: CitationEvent): CitationEvent {
+    const said = this.#said.get(source.choice);
+    return said === undefined ? source : { ...source, citation: movedCitation(source.citation, said) };
+  }
+
+  #say({ type, choice }: Pick<OpenText, 'type' | 'choice'>, came: string, passed: string): void {
+    if (type !== 'text-delta' || this.#isPart) return;
+    const said = this.#said.get(choice) ?? { came: '', passed: '' };
+    this.#said.set(choice, { came: said.came + came, passed: said.passed + passed });
   }
 
   /** A source may come in the midst of a word, which a filter must see whole. */
@@ -224,7 +252,8 @@ class TextEvents {
       const text = open.filter === null ? '' : given(open.filter.end());
       if (open.type === 'reasoning-delta') this.#seen(open, '', text);
       if (text !== '') passed.push({ type: open.type, choice: open.choice, text });
-      passed.push(...open.sources);
+      this.#say(open, '', text);
+      passed.push(...open.sources.map((source) => this.#placed(source)));
     }
     for (const [key, { json, ...call }] of this.#calls) {
       if (choice !== null && call.choice !== choice) continue;
