@@ -16,9 +16,10 @@ import { batchMethodOf, beginGoogleBatch, type GoogleBatchesParts } from './goog
 import { type CacheParts, withStoredCache } from './google/cached-contents.ts';
 import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/resource-names.ts';
+import { vertexBases } from './vertex.ts';
 
 /**
- * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`, also below `/v1`: Google's format over any
+ * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent`, also below `/v1` and at Vertex AI's paths: Google's format over any
  * provider, streamed as events (`alt=sse`) or as one array. They count and cost as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
  * request for embeddings does. `:countTokens` is free, and so is `GET /v1beta/models`, with `/{model}` or without.
  */
@@ -33,9 +34,10 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
     (exchange, body) => bodyToCount(services, exchange, body),
   );
   const answersByMedia = mediaHandler(services);
-  const conversations = googleVersions.map((version) => {
+  const bases = [...googleVersions.map((version) => `/${version}`), ...vertexBases('google')];
+  const conversations = bases.map((base) => {
     const conversation = conversationRoute(services, {
-      path: `/${version}/models/*`,
+      path: `${base}/models/*`,
       summary: "A conversation in Google's format, its tokens, or embeddings, by the method behind the model",
       endpoint: 'chat',
       dialect: gemini,

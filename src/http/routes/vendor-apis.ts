@@ -10,6 +10,7 @@ import { geminiRoutes } from './gemini.ts';
 import type { GoogleBatchesParts } from './google/batches.ts';
 import { cachedContentsRoutes } from './google/cached-contents.ts';
 import { ollamaRoutes } from './ollama.ts';
+import { vertexRoutes } from './vertex.ts';
 
 /** Parts for callers that sign their requests. */
 export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'server'>;
@@ -25,6 +26,7 @@ export function vendorApiRoutes(
   return [
     ...geminiRoutes({ services, ...batches }),
     ...cachedContentsRoutes({ services, ...batches }),
+    ...vertexRoutes(services),
     ...ollamaRoutes(services),
     ...aiGatewayRoutes(services),
     modelInfoRoute(services),

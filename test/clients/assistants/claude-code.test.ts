@@ -51,6 +51,30 @@ for (const format of ['openai', 'anthropic'] as const) {
   });
 }
 
+test('Claude Code in its mode for Vertex AI calls a tool, goes on with its result, and counts', { skip }, async (t) => {
+  const { gateway, upstream } = await overUpstream(t, 'anthropic');
+  const env = {
+    CLAUDE_CODE_USE_VERTEX: '1',
+    CLAUDE_CODE_SKIP_VERTEX_AUTH: '1',
+    ANTHROPIC_VERTEX_BASE_URL: `${gateway.url}/v1`,
+    ANTHROPIC_VERTEX_PROJECT_ID: 'culvert',
+    CLOUD_ML_REGION: 'global',
+    ANTHROPIC_CUSTOM_HEADERS: `Authorization: Bearer ${testKey}`,
+  };
+  const claude = assistant(t, 'claude');
+  const { code, stdout, said } = await claude.run(['-p', 'call Bash', '--allowedTools', 'Bash', ...events], env);
+  assert.equal(code, 0, said);
+  assert.match(stdout, /"type":"tool_use"[^\n]*"name":"Bash"/);
+  assert.match(stdout, /"type":"tool_result"[\s\S]*"type":"text","text":"Mock answer/);
+  const context = await claude.run(['-p', '/context'], env);
+  assert.equal(context.code, 0, context.said);
+  const paths = upstream.requests().map(({ path }) => path);
+  assert.ok(
+    paths.some((path) => path.startsWith('/v1/messages/count_tokens')),
+    paths.join('\n'),
+  );
+});
+
 /** Claude of a cloud over the scriptable upstream: the provider's settings, and its model. */
 const clouds = {
   async bedrock(t: Lifetime, upstream: Upstream) {

@@ -28,7 +28,7 @@ export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Inv
   if (scan.tooWide) return invalid(null, 'The body has too many values. Send it in parts.');
   const has = (name: string) => memberValue(raw, scan.members, name) !== null;
   if (has('anthropic_version')) {
-    const body = withPathMembers(without(raw, scan, ['anthropic_version', 'anthropic_beta']), model, stream);
+    const body = withPathMembers(without(raw, scan, vendorMembers), model, stream);
     return invoked('anthropic-messages', body, betasIn(raw, scan));
   }
   if (has('messages') && (novaMembers.some(has) || hasNovaParts(raw, scan))) {
@@ -47,6 +47,9 @@ export function readInvokeBody(raw: Buffer, model: string, stream: boolean): Inv
   const message = `This body is none that is taken here. Send one of Anthropic's ('anthropic_version' and 'messages'), Amazon Nova's ('messages' and 'inferenceConfig') or OpenAI's ('messages')${stream ? '' : ", texts to embed ('inputText', 'texts' or 'singleEmbeddingParams'), or Cohere's 'query' and 'documents'"}. Converse takes a conversation for every model.`;
   return invalid(null, message);
 }
+
+/** Members of Anthropic's bodies that clouds want there or have in the path. */
+const vendorMembers = ['anthropic_version', 'anthropic_beta', 'model', 'stream'];
 
 /** Members that OpenAI's bodies never have. All of them are optional. */
 const novaMembers = ['schemaVersion', 'inferenceConfig', 'toolConfig', 'system'];
@@ -82,6 +85,12 @@ function betasIn(raw: Buffer, scan: JsonScan): string | null {
   } catch {
     return null;
   }
+}
+
+/** A body without top-level members of these names; itself, where it is too wide to look through. */
+export function withoutMembers(raw: Buffer, names: readonly string[]): Buffer {
+  const scan = scanJson(raw, jsonDepthMax, widthMax);
+  return scan.tooWide || scan.afterBrace < 0 ? raw : without(raw, scan, names);
 }
 
 /** The object without top-level members of these names, its values as they came. */

@@ -42,7 +42,10 @@ async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
   const others: Record<string, Json> = {};
   for (const route of routes()) {
     if (route.path.startsWith('/admin/')) continue;
-    const path = route.path.replace(/:(\w+)/g, '{$1}').replace('*', '{id}');
+    const path = route.path
+      .replace(/(?<!:):(\w+)/g, '{$1}')
+      .replace('::', ':')
+      .replace('*', '{id}');
     others[path] = { ...others[path], [route.method.toLowerCase()]: await described(route, path) };
   }
   const schemes = components.securitySchemes as Json;
