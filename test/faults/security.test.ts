@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { vertexBases } from '../../src/http/routes/vertex.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { scannedPayloads } from './sql-payloads.ts';
@@ -177,6 +178,7 @@ const refusedOtherwise: ReadonlyMap<string, number> = new Map([
 const freePosts = [
   ...['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/v1/requests/:id/feedback'],
   ...['/mcp', '/mcp/:server', '/api/show', '/model/:modelId/count-tokens', '/v4/ai/video-model/status'],
+  ...vertexBases('anthropic').map((base) => `${base}/models/count-tokens::rawPredict`),
 ];
 
 test('S3 every route has auth and quota, and a name where it takes a body, unless it is on a list of at most five lines', async () => {
