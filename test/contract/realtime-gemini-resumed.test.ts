@@ -148,11 +148,13 @@ test('a connection that breaks ends the response that runs, and not the session'
   assert.equal(statusOf(await caller.turn('Still there?')), 'completed');
   second.mayResume('handle-5');
   const from = caller.events.length;
-  second.send({ serverContent: { modelTurn: { parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'AAAA' } }] } } });
+  const modelTurn = { parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'AAAA' } }] };
+  second.send({ serverContent: { modelTurn }, usageMetadata: { promptTokenCount: 50, responseTokenCount: 7 } });
   await caller.heard('response.output_audio.delta', from);
   second.socket.terminate();
   const { response } = (await caller.heard('response.done', from)) as unknown as { response: JsonObject };
   assert.equal(response.status, 'failed');
+  assert.equal((response.usage as JsonObject).total_tokens, 57, 'what was counted until then is paid for');
   assert.match(JSON.stringify(response.status_details), /connection to the provider broke/);
   assert.equal(statusOf(await caller.turn('Once more')), 'completed');
   caller.realtime.close();
