@@ -144,7 +144,7 @@ class TextEvents {
   readonly #thoughts: OpenThoughts;
   readonly #isPart: boolean;
   /** Texts of choices, for the places of their sources. */
-  readonly #said = new Map<number, PassedText>();
+  readonly #choiceTexts = new Map<number, PassedText>();
 
   /** `part`: places of sources are in the whole, which is not here. */
   constructor(texts: AnswerTexts, thoughts: OpenThoughts = new Map(), of: 'answer' | 'part' = 'answer') {
@@ -200,7 +200,7 @@ class TextEvents {
     }
     const text = open.filter === null ? event.text : given(open.filter.push(event.text));
     if (type === 'reasoning-delta') this.#seen(open, event.text, text);
-    this.#say(open, event.text, text);
+    this.#noteText(open, event.text, text);
     if (text !== '' || event.text === '') passed.push({ ...event, text });
   }
 
@@ -213,14 +213,14 @@ class TextEvents {
 
   /** Its place is in the text as it came, which words of a mask make longer or shorter. */
   #placed(source: CitationEvent): CitationEvent {
-    const said = this.#said.get(source.choice);
-    return said === undefined ? source : { ...source, citation: movedCitation(source.citation, said) };
+    const known = this.#choiceTexts.get(source.choice);
+    return known === undefined ? source : { ...source, citation: movedCitation(source.citation, known) };
   }
 
-  #say({ type, choice }: Pick<OpenText, 'type' | 'choice'>, came: string, passed: string): void {
+  #noteText({ type, choice }: Pick<OpenText, 'type' | 'choice'>, came: string, passed: string): void {
     if (type !== 'text-delta' || this.#isPart) return;
-    const said = this.#said.get(choice) ?? { came: '', passed: '' };
-    this.#said.set(choice, { came: said.came + came, passed: said.passed + passed });
+    const known = this.#choiceTexts.get(choice) ?? { came: '', passed: '' };
+    this.#choiceTexts.set(choice, { came: known.came + came, passed: known.passed + passed });
   }
 
   /** A source may come in the midst of a word, which a filter must see whole. */
@@ -252,7 +252,7 @@ class TextEvents {
       const text = open.filter === null ? '' : given(open.filter.end());
       if (open.type === 'reasoning-delta') this.#seen(open, '', text);
       if (text !== '') passed.push({ type: open.type, choice: open.choice, text });
-      this.#say(open, '', text);
+      this.#noteText(open, '', text);
       passed.push(...open.sources.map((source) => this.#placed(source)));
     }
     for (const [key, { json, ...call }] of this.#calls) {
