@@ -10,6 +10,8 @@ import { models, openThreeProviders } from './three-providers.ts';
 
 const dated = 'claude-sonnet-4-5@20250929';
 const { upstream, gateway, lastBody } = await openThreeProviders({
+  embed: { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
+  'gemini-embed': { type: 'embedding', targets: ['openai/text-embedding-3-small'] },
   [dated]: { targets: ['claude/claude-sonnet-4-5-20250929'] },
 });
 const schema = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] };
@@ -62,6 +64,30 @@ for (const [form, google] of Object.entries({ express, 'a project': ofProject })
     });
   }
 }
+
+test("Google's SDK reads vectors, which it asks by two methods, and an instance without text is refused", async () => {
+  const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 8 };
+  const { embeddings = [] } = await express.models.embedContent({ model: 'embed', contents: ['a', 'b'], config });
+  assert.deepEqual(
+    embeddings.map(({ values, statistics }) => [values?.length, (statistics?.tokenCount ?? 0) > 0]),
+    [
+      [8, true],
+      [8, true],
+    ],
+  );
+  assert.deepEqual([lastBody().input, lastBody().dimensions], [['a', 'b'], 8]);
+  const one = await ofProject.models.embedContent({ model: 'gemini-embed', contents: 'a', config });
+  assert.deepEqual(one.embeddings?.[0]?.values, embeddings[0]?.values);
+  const path = '/v1/publishers/google/models/embed:predict';
+  for (const [instances, said] of [
+    [[{ content: 'a' }, { content: 1 }], /'instances\[1\]\.content': got 1; send a text/],
+    [[], /'instances'.* an array of 1/],
+  ] as const) {
+    const answer = await gateway.fetch(path, { json: { instances } });
+    assert.equal(answer.status, 400);
+    assert.match(((await answer.json()) as { error: { message: string } }).error.message, said);
+  }
+});
 
 test("Google's SDK reads a wrong key and an unknown model as Google's errors", async () => {
   const request = { model: 'chat', contents: 'hello there' };

@@ -35,9 +35,11 @@ const scimToken = 'a-bearer-token-of-the-directory-in-tests';
 const restsOf = ({ path, method }: Pick<Route, 'path' | 'method'>): readonly string[] =>
   path.startsWith('/scim/')
     ? [method === 'POST' ? 'Users' : 'Users/x']
-    : path.includes('/models/')
-      ? ['generateContent', 'countTokens', 'embedContent', 'batchEmbedContents'].map((method) => `chat:${method}`)
-      : ['x'];
+    : path.includes('/anthropic/models/')
+      ? ['chat:rawPredict', 'chat:streamRawPredict']
+      : path.includes('/models/')
+        ? ['generateContent', 'countTokens', 'embedContent', 'batchEmbedContents'].map((method) => `chat:${method}`)
+        : ['x'];
 
 /** Every place of the route table that takes a body; those of the admin API by its own table. */
 async function placesOf(t: TestContext, config: Record<string, unknown>): Promise<Place[]> {
@@ -67,7 +69,10 @@ async function placesOf(t: TestContext, config: Record<string, unknown>): Promis
 }
 
 function placeAt({ method, path, body }: Pick<Route, 'path' | 'body'> & { method: string }, key: string, rest = 'x') {
-  const whole = path.replaceAll(/:\w+|\{\w+\}/g, 'x').replace('*', rest);
+  const whole = path
+    .replaceAll(/(?<!:):\w+|\{\w+\}/g, 'x')
+    .replace('::', ':')
+    .replace('*', rest);
   return { method, path: whole, key, isForm: body?.form !== undefined };
 }
 

@@ -13,13 +13,14 @@ export const vectorTypes = ['float', 'int8', 'uint8', 'binary', 'ubinary', 'base
 export type VectorType = (typeof vectorTypes)[number];
 
 /**
- * OpenAI's answer, Google's to `embedContent` and `batchEmbedContents`, Ollama's to `/api/embed` and `/api/embeddings`,
+ * OpenAI's answer, Google's to `embedContent`, `batchEmbedContents` and Vertex AI's `predict`, Ollama's to `/api/embed` and `/api/embeddings`,
  * Cohere's to `/v2/embed`, to Bedrock's InvokeModel those of Cohere, of Amazon Titan and of Amazon Nova, or that to the AI SDK.
  */
 export type AnswerForm =
   | 'openai'
   | 'gemini-one'
   | 'gemini-batch'
+  | 'vertex'
   | 'ollama'
   | 'ollama-one'
   | 'cohere'

@@ -26,7 +26,7 @@ import { vertexBases } from './vertex.ts';
 export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
   const { services } = parts;
   const embed = bodyHandler(services, embeddingsEndpoint(services, 'gemini-embeddings'), (exchange, body) =>
-    withPathModel(body, embeddingModelOf(exchange)!),
+    withPathModel(body, embeddingModelOf(services, exchange)!),
   );
   const count = countingHandler(
     services,
@@ -50,10 +50,10 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
         if (!(await expandsCache(parts, exchange))) return;
         if (isStream(exchange) && formOf(exchange) === 'json') exchange.wire = arrayWire();
         if (modelCountedOf(exchange) !== null) return count(exchange);
+        if (embeddingModelOf(services, exchange) !== null) return embed(exchange);
         if (await answersByMedia(exchange)) return;
         const batched = batchMethodOf(exchange.params['*'] ?? '');
-        if (batched !== null) return beginGoogleBatch(parts, exchange, batched);
-        return (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange);
+        return batched === null ? conversation.handle(exchange) : beginGoogleBatch(parts, exchange, batched);
       },
     };
   });
@@ -104,9 +104,13 @@ async function bodyToCount({ bodies }: Services, exchange: Exchange, body: Buffe
   return withPathMembers(Buffer.from(JSON.stringify(request)), model, false);
 }
 
-/** Null for any other request. */
-function embeddingModelOf(exchange: Exchange): string | null {
-  return /^(.+):(?:embedContent|batchEmbedContents)$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
+/** Model of a request for embeddings, of which Vertex AI's has a method of those for pictures; null for any other request. */
+function embeddingModelOf({ snapshots }: Services, exchange: Exchange): string | null {
+  const path = exchange.params['*'] ?? '';
+  const [, model = null, method] = /^(.+):(embedContent|batchEmbedContents|predict)$/s.exec(path) ?? [];
+  if (model === null || method !== 'predict') return model;
+  const alias = snapshots.current.models.resolve(model, callerOf(exchange));
+  return isFailure(alias) || alias.listedAs !== 'embedding' ? null : model;
 }
 
 function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {

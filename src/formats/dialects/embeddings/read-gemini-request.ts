@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import { asFailure, complain, integerIn, optional, stringOf, within } from '../../neutral/value-checks.ts';
 import { pathModel } from '../gemini/path-members.ts';
@@ -10,22 +10,24 @@ const rules = { taskType: stringOf(1, 64), outputDimensionality: integerIn(1, di
 const known = new Set([pathModel, 'model', 'requests', 'content', ...Object.keys(rules)]);
 
 /**
- * The body of Google's `embedContent`, or of `batchEmbedContents` where it holds `requests`, as `withPathModel` gives it.
+ * The body of Google's `embedContent`, of `batchEmbedContents` where it holds `requests`, or of Vertex AI's `predict` where it holds
+ * `instances`, as `withPathModel` gives it.
  */
 export function readGeminiRequest(raw: JsonObject): EmbeddingRequest | Failure {
-  const body = asInReference(raw);
-  const batch = body.requests !== undefined;
-  const requests = batch ? body.requests : [body];
-  if (!Array.isArray(requests) || requests.length === 0) {
-    return asFailure(complain('requests', requests as JsonValue, `an array of 1 to ${inputsMax} requests`));
+  const { embedContentConfig, ...body } = asInReference(raw);
+  const list = ['requests', 'instances'].find((name) => body[name] !== undefined);
+  const given = list === undefined ? [{ ...body, ...objectIn(embedContentConfig) }] : body[list];
+  if (!Array.isArray(given) || given.length === 0) {
+    return asFailure(complain(list ?? 'requests', given as JsonValue, `an array of 1 to ${inputsMax} requests`));
   }
-  if (requests.length > inputsMax) {
-    return invalid('requests', `'requests' has ${requests.length} members. Send at most ${inputsMax}.`);
+  if (given.length > inputsMax) {
+    return invalid(list ?? null, `'${list}' has ${given.length} members. Send at most ${inputsMax}.`);
   }
+  const requests = list === 'instances' ? given.map((one) => requestOf(one, objectIn(body.parameters))) : given;
   const texts: string[] = [];
   const [first] = requests;
   for (const [i, request] of requests.entries()) {
-    const path = batch ? `requests[${i}]` : '';
+    const path = list === undefined ? '' : `${list}[${i}]`;
     const read = readContent(request, path);
     if (isFailure(read)) return read;
     texts.push(read);
@@ -43,7 +45,7 @@ export function readGeminiRequest(raw: JsonObject): EmbeddingRequest | Failure {
     inputTypeWord: null,
     purpose: 'query',
     encoding: 'float',
-    answerForm: batch ? 'gemini-batch' : 'gemini-one',
+    answerForm: list === undefined ? 'gemini-one' : list === 'requests' ? 'gemini-batch' : 'vertex',
     user: null,
     extra: Object.fromEntries(
       Object.entries(first as JsonObject).filter(
@@ -51,6 +53,12 @@ export function readGeminiRequest(raw: JsonObject): EmbeddingRequest | Failure {
       ),
     ),
   };
+}
+
+/** An instance of Vertex AI's `predict`, with the parameters of all, as a request of `batchEmbedContents`. */
+function requestOf(instance: JsonValue, parameters: JsonObject): JsonValue {
+  if (!isObject(instance) || typeof instance.content !== 'string') return instance;
+  return { ...parameters, ...instance, content: { parts: [{ text: instance.content }] } };
 }
 
 /** The text of a request's content, its parts joined. */
@@ -62,6 +70,7 @@ function readContent(request: JsonValue, path: string): string | Failure {
     if (complaint !== null) return asFailure(path === '' ? complaint : within(path, complaint));
   }
   const { content } = request;
+  if (path.startsWith('instances') && !isObject(content)) return asFailure(complain(at('content'), content, 'a text'));
   const parts = isObject(content) ? content.parts : undefined;
   if (!Array.isArray(parts)) {
     return asFailure(complain(at('content'), content, "an object with 'parts' that hold text"));

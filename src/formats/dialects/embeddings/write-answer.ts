@@ -36,6 +36,13 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
     const embeddings = rowsOf(rows, size).map((row) => `{"values":[${row.join(',')}]}`);
     return `{"embeddings":[${embeddings.join(',')}],"usageMetadata":{"promptTokenCount":${inputTokens}}}`;
   },
+  vertex({ rows, size, inputTokens }) {
+    const vectors = rowsOf(rows, size);
+    // Clients need a count of each text, and only that of all is known: each has its share.
+    const statistics = `{"token_count":${Math.round(inputTokens / vectors.length)},"truncated":false}`;
+    const predictions = vectors.map((row) => `{"embeddings":{"values":[${row.join(',')}],"statistics":${statistics}}}`);
+    return `{"predictions":[${predictions.join(',')}]}`;
+  },
   ollama({ model, rows, size, inputTokens }) {
     const embeddings = rowsOf(rows, size).map((row) => `[${row.join(',')}]`);
     return `{"model":${JSON.stringify(model)},"embeddings":[${embeddings.join(',')}],"prompt_eval_count":${inputTokens}}`;
