@@ -14,14 +14,14 @@ const ofFoundry = /^\/models(\/(?:chat\/completions|(?:images\/)?embeddings))$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, LiteLLM's paths of vendors, and what OpenRouter and Google have before. */
-const ofVendor = /^\/(?:openai|anthropic|gemini|cursor|api|v1beta\/openai)(\/v1(?:beta)?)?(\/.+)$/;
+const ofVendor = /^\/(?:openai|anthropic|gemini|vertex_ai|cursor|api|v1beta\/openai)(\/v1(?:beta1?)?)?(\/.+)$/;
 /** A base URL and the slash behind it. Only there may slashes be too many: elsewhere nothing between two is an empty name. */
-const ofBase = /^(?:\/+(?:openai|anthropic|gemini|cursor|api|v\d(?:beta)?))*\/+/;
+const ofBase = /^(?:\/+(?:openai|anthropic|gemini|cursor|api|v\d(?:beta1?)?))*\/+/;
 /** Endpoints that ask a model, with a slash behind them: LiteLLM and vLLM lead those who write one to the endpoint. */
 const endedBySlash =
   /\/(?:completions|messages|responses|embeddings|rerank|moderations|speech|trans(?:crip|la)tions|generations|edits)(\/+)$/;
 /** A base URL with a version, to which clients add theirs. */
-const versionAgain = /\/v\d(?:beta)?(?=\/v\d(?:beta)?\/)/g;
+const versionAgain = /\/v\d(?:beta)?(?=\/v\d(?:beta1?)?\/)/g;
 /** They also write the whole address of a file in place of its name, unless it begins with https. */
 const ofFileAddress = /^(\/v1(?:beta)?\/files\/)http:\/\/.+\/files\/([0-9a-z]+:download)$/;
 const versioned = /^\/v\d/;

@@ -142,6 +142,24 @@ test('Anthropic gets the body without what Vertex AI alone wants in it, and beta
   assert.deepEqual(lastBody(), { model: 'claude-sonnet-4-5-20250929', messages: hello });
 });
 
+test('base URLs with a version more or less, and those of LiteLLM, lead to the same', async () => {
+  const claudes = 'projects/p/locations/global/publishers/anthropic/models/claude:rawPredict';
+  const googles = 'publishers/google/models/claude:generateContent';
+  const contents = [{ role: 'user', parts: [{ text: 'hello there' }] }];
+  const body = { anthropic_version: 'vertex-2023-10-16', max_tokens: 99, messages: hello };
+  for (const [path, json] of [
+    [`/${claudes}`, body],
+    [`/vertex_ai/${claudes}`, body],
+    [`/vertex_ai/v1/${claudes}`, body],
+    [`/vertex_ai/v1beta1/${googles}`, { contents }],
+    [`/v1/v1beta1/${googles}`, { contents }],
+  ] as const) {
+    const answer = await gateway.fetch(path, { json });
+    assert.equal(answer.status, 200, path);
+    assert.match(await answer.text(), /hello there/);
+  }
+});
+
 test("Anthropic's SDK reads a wrong key, an unknown model and a wrong body as Anthropic's errors", async () => {
   const request = { model: 'chat', max_tokens: 99, messages: hello };
   await assert.rejects(claudeWith('sk-cv-nobody').messages.create(request), Anthropic.AuthenticationError);
