@@ -186,6 +186,19 @@ test('calls that wait together share one commit, and a bad one spoils no other',
   assert.equal(await store.count('alice', 'docs', null), 19);
 });
 
+test('a change of vectors of another size is refused, and leaves them as they were', async (t) => {
+  const { store } = temporaryStore(t);
+  await store.create(alice, spec('docs'));
+  await store.write('alice', 'docs', [upsert([1, [1, 0]], [2, [0, 1]])]);
+  const wrong = { kind: 'update-vectors', ids: [1, 2], vectors: Float32Array.of(0, 1, 0, 1, 0, 1) } as const;
+  await assert.rejects(
+    store.write('alice', 'docs', [wrong]),
+    fails('invalid-request', /expected 2 numbers a vector, got 3/),
+  );
+  const [hits] = await store.query('alice', 'docs', [near([1, 0])]);
+  assert.equal(hits![0]!.id, 1);
+});
+
 test('a file of another layout is refused with what to do, to callers and in the log', async (t) => {
   const made = temporaryStore(t);
   await made.store.create(alice, spec('docs'));
