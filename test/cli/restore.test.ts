@@ -114,7 +114,8 @@ test('a backup of a data folder takes responses, files and batches into PostgreS
   await first.stop();
 
   const postgres = await startPostgres(t);
-  const database = postgres.newDatabase();
+  // As `createdb` makes one.
+  const database = postgres.emptyDatabase();
   const moved = config('moved', { database, secret: 'configured-for-all-replicas-0001' });
   assert.equal((await runCommand(['restore', 'b.gz', ...moved], { cwd })).code, 0);
   const earlier_secrets = [readFileSync(join(cwd, 'moved', 'secret'), 'utf8').trim()];
