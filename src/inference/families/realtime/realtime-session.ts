@@ -194,7 +194,7 @@ class Session implements LongWork {
     const { meter, turns } = this.#parts;
     const { writtenDown } = turns;
     if (meter === null || writtenDown === null) return;
-    if (!frame.includes(`"${writtenDown}"`) && !frame.includes('"session.')) return;
+    if (!mayBe(frame, writtenDown) && !frame.includes('"session.')) return;
     const event = eventIn(frame);
     if (event?.type === 'session.created' || event?.type === 'session.updated')
       this.#transcriber = transcriberIn(event.session) ?? this.#transcriber;
