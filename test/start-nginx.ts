@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
@@ -99,13 +99,20 @@ async function run(
   // Workers may read this folder, whose owner starts nginx.
   const user = process.getuid?.() === 0 ? 'user root;\n' : '';
   writeFileSync(file, user + text);
-  const nginx = spawn('nginx', ['-c', file, '-p', folder], { stdio: 'ignore' });
+  // Errors that nginx finds before it has read where its log is.
+  const firstLog = join(folder, 'nginx-stderr.log');
+  const firstErrors = openSync(firstLog, 'w');
+  const nginx = spawn('nginx', ['-c', file, '-p', folder], { stdio: ['ignore', 'ignore', firstErrors] });
+  closeSync(firstErrors);
   t.after(async () => {
     const ended = once(nginx, 'exit');
     if (nginx.exitCode === null && nginx.kill('SIGTERM')) await ended;
   });
   for (let tries = 0; !(await accepts(port)); tries++) {
-    if (tries > 200 || nginx.exitCode !== null) throw new Error(`nginx does not serve: ${readFileSync(log, 'utf8')}`);
+    if (tries > 600 || nginx.exitCode !== null) {
+      const errors = [firstLog, log].filter(existsSync).map((path) => readFileSync(path, 'utf8'));
+      throw new Error(`nginx does not serve (exit ${nginx.exitCode}): ${errors.join('\n')}`);
+    }
     await after(50);
   }
 }
