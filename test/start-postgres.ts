@@ -36,7 +36,7 @@ const programMs = 120_000;
 const owner = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {};
 
 /** Pools of stores that tests open themselves. A busy machine may take longer to connect than the product waits. */
-export const patientPools: PoolSizes = { ...poolSizes, connectTimeoutMs: 30_000 };
+export const patientPools: PoolSizes = { ...poolSizes, patienceMs: 30_000 };
 
 export interface StartedPostgres {
   /** Address of a database without tables at first. */

@@ -68,8 +68,8 @@ export interface PoolSizes {
   closes: number;
   keys: number;
   rest: number;
-  /** Ms after which a try to connect is given up. Tests wait longer: a busy machine starts many servers at once. */
-  connectTimeoutMs?: number;
+  /** Ms that connections and statements may take beyond their limits. Tests set it: a busy machine starts many servers at once. */
+  patienceMs?: number;
 }
 
 /** Eight connections a replica, opened on demand: a server of 100 connections carries twelve replicas. */
@@ -81,7 +81,7 @@ const closeStatementTimeoutMs = 5_000;
 const restStatementTimeoutMs = 10_000;
 /** Beyond the server's own limit: only a server that no longer answers at all comes to this. */
 const silenceMs = 750;
-const usualConnectTimeoutMs = 1_000;
+const connectTimeoutMs = 1_000;
 const idleTimeoutMs = 60_000;
 /**
  * To compile a sum of many parts takes PostgreSQL ten times as long as to run it. By 50,000 users the usual 4 MB of memory
@@ -106,11 +106,12 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
       super({ ...options, connectionString: withoutPgbouncer(hosts?.url() ?? urlNow()) });
     }
   }
+  const patienceMs = sizes.patienceMs ?? 0;
   const shared: PoolConfig = {
     Client,
     application_name: 'culvert',
     keepAlive: true,
-    connectionTimeoutMillis: sizes.connectTimeoutMs ?? usualConnectTimeoutMs,
+    connectionTimeoutMillis: connectTimeoutMs + patienceMs,
     idleTimeoutMillis: idleTimeoutMs,
     types: { getTypeParser: (oid, format) => (oid === int8Oid ? safeInteger : pg.types.getTypeParser(oid, format)) },
   };
@@ -119,7 +120,8 @@ export async function connect(storeUrl: string | (() => string), sizes: PoolSize
   const onAnswer = () => {
     for (const listener of listeners) listener();
   };
-  const pool = (max: number, statementTimeoutMs: number, onConnect?: (client: ClientBase) => Promise<unknown>) => {
+  const pool = (max: number, usualTimeoutMs: number, onConnect?: (client: ClientBase) => Promise<unknown>) => {
+    const statementTimeoutMs = usualTimeoutMs + patienceMs;
     const made = new pg.Pool({
       ...shared,
       max,
