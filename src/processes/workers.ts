@@ -5,9 +5,7 @@ import { setTimeout as rest } from 'node:timers/promises';
 import type { Config } from '../config/schema.ts';
 import { createShortTexts } from '../kernel/sharing/short-texts.ts';
 import type { Link } from '../kernel/threads/link.ts';
-import { withinMs } from '../kernel/within-ms.ts';
 import type { Log } from '../observe/log.ts';
-import { type SeriesValues, sumOfCounts } from '../observe/metrics.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { bootOf } from './boot-names.ts';
 import { HeldByWorkers } from './held-by-workers.ts';
@@ -18,6 +16,7 @@ import { Pulse } from './pulse.ts';
 import { withTakenAtStart } from './reloads.ts';
 import { Spares } from './spares.ts';
 import { askAll, bodiesAt, cancelAt, framesAt, Hearing, isLook } from './wait-for-reports.ts';
+import { WorkerFigures } from './worker-figures.ts';
 import {
   type Given,
   heldPort,
@@ -55,8 +54,6 @@ export interface BooksOfWorkers {
 /** So many deaths of one worker within `deathsWithinMs` are a loop, and it is not started again. */
 const deathsMax = 5;
 const deathsWithinMs = 60_000;
-/** How long a scrape waits for the figures of a worker. */
-const measureMaxMs = 2_000;
 /** A change by an operator waits for the other workers for so long. Those that are late look within a second. */
 const lookMaxMs = 1_000;
 /** How long a reload waits for each worker. */
@@ -70,8 +67,6 @@ interface Place {
   deathsMs: number[];
   /** Workers that it has had, the present one included. */
   generation: number;
-  /** Figures of its worker, at the last scrape that it answered. */
-  measured: SeriesValues | null;
   state:
     | { at: 'starting' | 'serving'; worker: Worker; link: Link<WorkerOffers> }
     | { at: 'given up' }
@@ -91,14 +86,13 @@ export class Workers {
   readonly #hints = new HintRelay();
   /** The least level of log messages of MCP by tenant. */
   readonly #logLevels = createShortTexts();
-  readonly #hearing = new Hearing(() => this.#serving().map(({ link }) => link));
-  readonly #held = new HeldByWorkers(() => this.#serving().map(({ link }) => link));
+  readonly #hearing = new Hearing(() => this.#servingLinks());
+  readonly #held = new HeldByWorkers(() => this.#servingLinks());
   /** Others take over what the dead had leased: also those that serve later, when several have died in one place. */
   readonly #deaths = createKnownDeaths();
+  readonly #figures = new WorkerFigures();
   readonly #spares: Spares;
   readonly #failedStart = Promise.withResolvers<never>();
-  /** Counts of workers that are gone: a sum that fell would read as a restart of the server. */
-  #countsOfEnded: Promise<SeriesValues> = Promise.resolve([]);
   #phase: 'starting' | 'serving' | 'stopping' = 'starting';
   #address = '';
 
@@ -109,7 +103,6 @@ export class Workers {
       number: index + 1,
       deathsMs: [],
       generation: 0,
-      measured: null,
       state: { at: 'ended' },
     }));
     this.#spares = new Spares(parts);
@@ -163,6 +156,10 @@ export class Workers {
 
   #serving() {
     return this.#running().filter(({ at }) => at === 'serving');
+  }
+
+  #servingLinks() {
+    return this.#serving().map(({ link }) => link);
   }
 
   #others(number: number) {
@@ -239,6 +236,7 @@ export class Workers {
     worker.once('exit', (code, signal) => {
       this.#pulse.end(boot);
       link.closed(`worker ${place.number} ended`);
+      this.#figures.end(link);
       this.#ended(place, signal ?? code);
       this.notifyStanding();
     });
@@ -300,7 +298,7 @@ export class Workers {
         if (this.#phase === 'starting') this.#failedStart.reject(new StartRefused(message));
       },
       reload,
-      measured: () => this.#measured(),
+      measured: () => this.#figures.scrape(this.#servingLinks()),
       hint: (hints) => {
         this.#hints.take(hints);
         for (const other of this.#others(number)) other.notify('takeHints', hints);
@@ -310,11 +308,7 @@ export class Workers {
       stored: (changes) => {
         for (const other of this.#others(number)) other.notify('storedElsewhere', changes);
       },
-      cancelCall: (name) =>
-        void cancelAt(
-          this.#serving().map(({ link: one }) => one),
-          name,
-        ),
+      cancelCall: (name) => void cancelAt(this.#servingLinks(), name),
       keepLogLevel: this.#logLevels.keep,
       findLogLevel: this.#logLevels.find,
       processes: () => this.#pulse.seen(),
@@ -351,29 +345,6 @@ export class Workers {
     }
   }
 
-  /** A worker that is too slow counts as it did at the scrape before. */
-  async #measured(): Promise<SeriesValues[]> {
-    const answers = this.#places.map(async (place) => {
-      const { state } = place;
-      if (state.at !== 'serving') return;
-      const measured = await state.link.ask('measure');
-      if (place.state === state) place.measured = measured;
-    });
-    const all = Promise.allSettled(answers);
-    await withinMs(measureMaxMs, all, null);
-    return [
-      await this.#countsOfEnded,
-      ...this.#places.flatMap(({ measured }) => (measured === null ? [] : [measured])),
-    ];
-  }
-
-  #keepCounts(place: Place): void {
-    const { measured } = place;
-    if (measured === null) return;
-    place.measured = null;
-    this.#countsOfEnded = this.#countsOfEnded.then((before) => sumOfCounts([before, measured]));
-  }
-
   #ended(place: Place, how: string | number): void {
     const { number } = place;
     const { log, onAllEnded } = this.#parts;
@@ -381,7 +352,6 @@ export class Workers {
     if (this.#phase === 'stopping') return;
     if (this.#phase === 'starting')
       return this.#failedStart.reject(new StartRefused(`Worker ${number} ended (${how}) during the start.`));
-    this.#keepCounts(place);
     const nowMs = performance.now();
     place.deathsMs = [...place.deathsMs.filter((ms) => ms > nowMs - deathsWithinMs), nowMs];
     if (place.deathsMs.length < deathsMax) {
