@@ -64,6 +64,18 @@ test('leases of headroom', { skip: redisMissing }, async (t) => {
     await until('given back', async () => (await usedOf(counters, who, 'units', '5h')) === held * unit);
   });
 
+  await t.test('a lease that Redis grants while its replica stops is given back', async () => {
+    const who = newAsker();
+    const stopping = await open(port);
+    await mustHold(stopping, who, unit);
+    const limits = [limitOf(who, 'units', '5h', 1e9)];
+    const requests = Array.from({ length: 60 }, (_, at) => ({ requestId: `req_at_once_${at}`, ...who, limits }));
+    const held = requests.map((request) => stopping.hold({ ...request, costMilli: unit }));
+    assert.ok(held.every((one) => one instanceof Promise));
+    await Promise.all([...held, stopping.close()]);
+    assert.equal(await usedOf(counters, who, 'units', '5h'), 61 * unit);
+  });
+
   await t.test('a request that Redis answers too late is settled once', async () => {
     const who = newAsker();
     const limits = [limitOf(who, 'units', '5h', 1e9)];

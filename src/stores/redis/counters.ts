@@ -316,9 +316,9 @@ export class RedisCounters implements port.Counters {
     this.#closeHints();
     this.#slots.close();
     this.#unlimited.close();
-    this.#headroom.close();
     // Behind all that was given back, and the ends of requests whose beginnings are on their way.
-    const last = this.#takes.settled().then(() => this.#turns.ask('running', { keys: [], args: [] }, []));
+    const before = Promise.all([this.#headroom.close(), this.#takes.settled()]);
+    const last = before.then(() => this.#turns.ask('running', { keys: [], args: [] }, []));
     await withinMs(closeMaxMs, last, null);
     this.#leases.close();
     this.#returned.close();

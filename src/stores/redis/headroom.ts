@@ -82,6 +82,7 @@ export class Headroom {
   readonly #spending = new WeakMap<readonly Scope[], Spending>();
   /** With a lease. */
   readonly #live = new Set<Line>();
+  readonly #renewals = new Set<Promise<void>>();
   #owed: { line: Line; lease: Lease }[] = [];
   #stopTidying: (() => void) | null = null;
   #isClosed = false;
@@ -101,7 +102,7 @@ export class Headroom {
     demand.add(atMs, milli);
     const isShort = lease === null || lease.milli * 4 < demand.milli || atMs + demandMs / 4 > lease.untilMs;
     if (isShort && !line.isAsking && demand.isBusy() && demand.milli > 0 && atMs >= line.notBeforeMs && this.#ready())
-      void this.#renew(line, scopes === undefined ? undefined : this.#spending.get(scopes));
+      this.#begin(this.#renew(line, scopes === undefined ? undefined : this.#spending.get(scopes)));
     if (lease === null || lease.milli < milli || lease.requests < 1 || atMs >= lease.untilMs || !this.#ready())
       return null;
     lease.milli -= milli;
@@ -121,11 +122,17 @@ export class Headroom {
     spending.usdNano.add(atMs, usdNano);
   }
 
-  /** Gives everything back. */
-  close(): void {
+  /** Gives everything back. Resolves when leases that were on their way are given back, too. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopTidying?.();
     for (const line of this.#live) void this.#end(line);
+    await Promise.all(this.#renewals);
+  }
+
+  #begin(renewal: Promise<void>): void {
+    this.#renewals.add(renewal);
+    void renewal.finally(() => this.#renewals.delete(renewal));
   }
 
   #lineOf(kind: LeaseKind, account: string, plan: ScopedPlan): Line {
