@@ -257,6 +257,8 @@ test("a certificate counts next to a key that nobody knows, since SDKs send one:
   await assert.rejects(models(gateway.url, 'sk-cv-wrong-key-0002'), { status: 401 });
   replyTo = () => ({ status: 200, body: { account: 'gone' } });
   await assert.rejects(models(gateway.url, 'of-gone-1'), { status: 403 });
+  replyTo = () => ({ status: 500 });
+  await assert.rejects(models(gateway.url, 'nobody-can-tell'), { status: 503 });
   const { webhook, ...callers } = config.callers;
   const alone = await startGateway(t, { ...config, callers });
   assert.ok((await models(alone.url)).length > 0);

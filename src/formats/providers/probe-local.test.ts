@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { genuineServers, nearMisses } from '../../../test/fixtures/local-servers.ts';
 import { providerTypes } from './catalog.ts';
 import type { LocalServerType } from './local-fingerprint.ts';
@@ -190,6 +191,15 @@ test('the probe reaches loopback only, and gives up at its bounds', async () => 
   assert.equal((await probeGet(`http://127.0.0.1:${port}/`, bounds))?.body.length, 64);
   assert.equal(await probeGet(`http://127.0.0.1:${port}/big`, bounds), null);
   assert.equal(probeBodyBytesMax, 65_536);
+});
+
+test('an answer that breaks off is known at once, not at the bound', async () => {
+  const { port } = await serve((_, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('{"version":"0.13.0"');
+    setImmediate(() => response.destroy());
+  });
+  const answer = probeGet(`http://127.0.0.1:${port}/`, { timeoutMs: 2 * patientMs, bodyBytesMax: 64 });
+  assert.equal(await Promise.race([answer, sleep(patientMs, 'late', { ref: false })]), null);
 });
 
 test('every address is asked before any has answered', async () => {
