@@ -291,7 +291,13 @@ test("thoughts in Responses have a status, which the AI SDK's provider for xAI d
 });
 
 test("Groq's and OpenRouter's SDKs, and the AI SDK's providers for them, get thoughts and usage where these have them", async () => {
-  for (const agent of ['Groq/JS 1.6.0', 'ai-sdk-groq/4.0.84 node.js/26', 'ai-sdk/groq/3.0.71 runtime/node.js/26']) {
+  const groqs = [
+    'Groq/JS 1.6.0',
+    'AsyncGroq/Python 1.7.0',
+    'ai-sdk-groq/4.0.84 node.js/26',
+    'ai-sdk/groq/3.0.71 node/26',
+  ];
+  for (const agent of groqs) {
     for (const model of ['openai', 'deepseek', 'anthropic']) {
       const response = await gateway.fetch('/v1/chat/completions', {
         json: { model, stream: true, messages: [question], reasoning_effort: 'low' },

@@ -172,11 +172,11 @@ export interface AnswerHead {
   createdS: number;
   includeUsage: boolean;
   /**
-   * Vendor whose client reads the answer. Mistral's and xAI's want each call of a function in one piece. Two request no usage
-   * and read it where that vendor has it: Mistral's with the finish reason, Groq's in `x_groq`. To Groq's and
-   * OpenRouter's, thoughts are `reasoning`.
+   * Vendor whose client reads the answer. Mistral's, xAI's and Cerebras's want each call of a function in one piece. Three
+   * request no usage and read it where that vendor has it: Mistral's and Cerebras's with the finish reason, Groq's in
+   * `x_groq`. To Groq's, Cerebras's and OpenRouter's, thoughts are `reasoning`.
    */
-  clientOf?: 'mistral' | 'groq' | 'openrouter' | 'xai' | undefined;
+  clientOf?: 'mistral' | 'groq' | 'cerebras' | 'openrouter' | 'xai' | undefined;
   /** Ms since the request came, for formats that tell durations; absent: nobody knows. */
   elapsedMs?: () => number;
   /** The request's `CallerRequest.echo`. */

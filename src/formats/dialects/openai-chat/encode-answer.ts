@@ -49,6 +49,10 @@ const uncountedEnds = {
   delta: ',"logprobs":null,"finish_reason":null}],"usage":null}\n\n',
 };
 
+/** Vendors whose clients read a call in one piece, and those whose clients read usage in the chunk of the finish reason. */
+const wantsWholeCalls: ReadonlySet<string> = new Set(['mistral', 'xai', 'cerebras']);
+const countsAtFinish: ReadonlySet<string> = new Set(['mistral', 'groq', 'cerebras']);
+
 class ChunkEncoder implements StreamEncoder {
   lost: Set<string> | undefined = undefined;
   readonly #head: AnswerHead;
@@ -151,7 +155,7 @@ class ChunkEncoder implements StreamEncoder {
     }
     const call = { index, id, ...tool, ...extraContentOf(event) };
     const { clientOf } = this.#head;
-    if ((clientOf === 'mistral' || clientOf === 'xai') && tool.function !== undefined) {
+    if (clientOf !== undefined && wantsWholeCalls.has(clientOf) && tool.function !== undefined) {
       this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
       return '';
     }
@@ -223,7 +227,9 @@ class ChunkEncoder implements StreamEncoder {
     if (this.#opening === '') {
       const { id, model, createdS } = this.#start ?? { id: null, model: null, createdS: null };
       const head = this.#head;
-      this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},"choices":`;
+      // Cerebras's SDK for Python reads no chunk without it.
+      const print = head.clientOf === 'cerebras' ? '"system_fingerprint":"",' : '';
+      this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},${print}"choices":`;
     }
     const opening = `${this.#opening}[{"index":${choice},"delta":`;
     const sent: SentChoice = {
@@ -265,9 +271,10 @@ class ChunkEncoder implements StreamEncoder {
     const end = `,"logprobs":null,"finish_reason":"${word}"${inChoice}}]${beside}`;
     sent.finished = true;
     const { clientOf } = this.#head;
-    if (clientOf !== 'mistral' && clientOf !== 'groq') return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
+    if (clientOf === undefined || !countsAtFinish.has(clientOf))
+      return frames + this.#emit(choice, '{}', end + this.#ends.chunk);
     const before = this.#unended;
-    this.#unended = this.#emit(choice, clientOf === 'groq' ? '{}' : '{"content":""}', end);
+    this.#unended = this.#emit(choice, clientOf === 'mistral' ? '{"content":""}' : '{}', end);
     return before === '' ? frames : `${before}}\n\n${frames}`;
   }
 
@@ -310,7 +317,9 @@ export const finishReasons = {
 
 /** The member that its client reads thoughts in. */
 export function thoughtName({ clientOf }: AnswerHead): 'reasoning' | 'reasoning_content' {
-  return clientOf === 'groq' || clientOf === 'openrouter' ? 'reasoning' : 'reasoning_content';
+  return clientOf === 'groq' || clientOf === 'cerebras' || clientOf === 'openrouter'
+    ? 'reasoning'
+    : 'reasoning_content';
 }
 
 /** Whether its caller offered tools as `functions`, and reads calls in that form alone. */

@@ -91,7 +91,8 @@ export function chatEndpoint(
  */
 const vendorsClients = [
   ['mistral', /^mistral-client-|^ai-sdk[-/]mistral\/|^python-httpx\/\S* no-store$/],
-  ['groq', /^Groq\/|^ai-sdk[-/]groq\//],
+  ['groq', /^(Async)?Groq\/|^ai-sdk[-/]groq\//],
+  ['cerebras', /^(Async)?Cerebras\//],
   ['openrouter', /^speakeasy-sdk\/.*\bopenrouter\b|\bai-sdk[-/]openrouter\//],
   ['xai', /^ai-sdk[-/]xai\//],
 ] as const;
