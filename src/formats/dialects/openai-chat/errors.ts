@@ -25,11 +25,15 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
       doc_url: errorUrlOf(failure, context.publicUrl),
       ...quotaMembers(facts),
     },
+    // Voyage's SDK for Python and classes for Jina read errors there alone. They name no more than their HTTP library.
+    ...(isFrom(context, /^python-requests\/|\baiohttp\//) && { detail: facts.message }),
   };
 }
 
+const isFrom = ({ userAgent = '' }: ErrorContext, client: RegExp) => client.test(userAgent);
+
 /** OpenRouter's SDKs, which read a number in `code` alone and a chunk in each frame; else the error is lost. */
-export const isOpenRouters = ({ userAgent = '' }: ErrorContext) => /^speakeasy-sdk\/.*\bopenrouter\b/.test(userAgent);
+export const isOpenRouters = (context: ErrorContext) => isFrom(context, /^speakeasy-sdk\/.*\bopenrouter\b/);
 
 /** OpenAI's word for a prompt that does not fit: clients shorten it, or say so. */
 export const tooLongCode = 'context_length_exceeded';
@@ -53,7 +57,9 @@ export function errorFrame(failure: Failure, context: ErrorContext): string {
     ...{ id, object: 'chat.completion.chunk', created: Math.floor(nowMs / 1_000) },
     ...{ model: '', choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] },
   };
-  return `data: ${JSON.stringify({ ...chunk, ...errorBody(failure, context) })}\n\n`;
+  // Perplexity's SDKs take an error without this name for a chunk, and the stream for a whole answer.
+  const name = isFrom(context, /^(Async)?Perplexity\//) ? 'event: error\n' : '';
+  return `${name}data: ${JSON.stringify({ ...chunk, ...errorBody(failure, context) })}\n\n`;
 }
 
 const messageCharsMax = 2_000;
