@@ -6,6 +6,8 @@ export class HeldText {
   text = '';
   /** Where in `text` begins what is not decided. */
   from = 0;
+  /** Places in `text` where parts end that have not gone on, in their order. */
+  partEnds: number[] = [];
   /** Half a character. */
   #half = '';
   /** Units of the whole text before `text`. */
@@ -20,6 +22,10 @@ export class HeldText {
     const end = last >= 0xd800 && last < 0xdc00 ? text.length - 1 : text.length;
     this.#half = text.slice(end);
     this.#add(text.slice(0, end));
+  }
+
+  endPart(): void {
+    this.partEnds.push(this.text.length);
   }
 
   /** No piece follows. */
@@ -43,6 +49,7 @@ export class HeldText {
     const released = Math.min(start, at);
     this.#releasedUnits = this.placeOf(released);
     this.#cuts = this.#cuts.filter((cut) => cut.at > released).map((cut) => ({ ...cut, at: cut.at - released }));
+    this.partEnds = this.partEnds.map((end) => end - released);
     this.text = this.text.slice(released);
     this.from -= released;
   }

@@ -12,6 +12,7 @@ export class GuardedText implements TextFilter {
   /** Null: nothing but white space has come. */
   #isJson: boolean | null = null;
   #hides = false;
+  #partEnds: number[] = [];
 
   constructor(rule: AnswerRule) {
     this.#rule = rule;
@@ -23,8 +24,21 @@ export class GuardedText implements TextFilter {
     if (this.#isJson === null && text.trim() !== '') this.#isJson = mayBeJson(text);
     const { check, book, passes } = this.#rule;
     const open = check === null ? held.text.length : openAt(check, held.text, held.from, held.seen);
+    const noted = held.partEnds.length;
     const decided = this.#upTo(book.isEmpty ? open : beforeWord(held.text, held.from, open));
-    return passes === 'all' && typeof decided === 'string' ? text : decided;
+    if (passes !== 'all' || typeof decided !== 'string') return decided;
+    // All before the piece has gone on.
+    this.#partEnds = Array.from({ length: noted }, () => 0);
+    held.partEnds = [];
+    return text;
+  }
+
+  endPart(): void {
+    this.#held.endPart();
+  }
+
+  partEnds(): readonly number[] {
+    return this.#partEnds;
   }
 
   unread(parts: number): Failure | null {
@@ -52,9 +66,21 @@ export class GuardedText implements TextFilter {
 
   #upTo(before: number): string | Failure {
     const { check, book, take } = this.#rule;
-    const { text, from, seen } = this.#held;
+    const held = this.#held;
+    const { text, from, seen } = held;
     let passed = '';
     let at = from;
+    this.#partEnds = [];
+    const pass = (to: number, as = (part: string) => book.restored(part)) => {
+      for (let end = held.partEnds[0]; end !== undefined && end <= to; end = held.partEnds[0]) {
+        held.partEnds.shift();
+        passed += as(text.slice(at, end));
+        at = Math.max(at, end);
+        this.#partEnds.push(passed.length);
+      }
+      passed += as(text.slice(at, to));
+      at = Math.max(at, to);
+    };
     if (check !== null) {
       for (const finding of findingsIn(check, text, from, before, seen)) {
         const { start } = finding;
@@ -68,15 +94,17 @@ export class GuardedText implements TextFilter {
         const taken = take(finding, value);
         if (typeof taken !== 'string') return taken;
         this.#hides ||= taken !== value;
-        passed += book.restored(text.slice(at, start)) + (taken === value ? value : quote + taken + quote);
-        at = end;
+        pass(start);
+        if (taken === value) pass(end, (part) => part);
+        else {
+          // The word is in the first of the parts that the value is in.
+          passed += quote + taken + quote;
+          at = end;
+        }
       }
     }
-    if (before > at) {
-      passed += book.restored(text.slice(at, before));
-      at = before;
-    }
-    this.#held.passTo(at);
+    pass(Math.max(at, before));
+    held.passTo(at);
     return passed;
   }
 }

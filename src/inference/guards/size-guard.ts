@@ -84,7 +84,11 @@ export class RunningSizeGuard extends RunningGuard {
     if (!this.reads(kind)) return null;
     const sum = this.#answers.get(choice) ?? { chars: 0, bytes: 0 };
     this.#answers.set(choice, sum);
+    // A part ends before the next text, since that holds nothing back.
+    let noted: number[] = [];
+    let ends: readonly number[] = [];
     const push = (text: string) => {
+      [ends, noted] = [noted, []];
       sum.chars += text.length;
       sum.bytes += Buffer.byteLength(text);
       const sizes = { chars: sum.chars, tokens: estimatedTokens(sum.bytes) };
@@ -95,7 +99,11 @@ export class RunningSizeGuard extends RunningGuard {
       const isEnd = this.enforces && this.guard.config.action === 'block';
       return isEnd ? this.#refusal('the answer', size, sizes[size]) : text;
     };
-    return { push, end: () => '', hides: () => false };
+    const end = () => {
+      ends = [];
+      return '';
+    };
+    return { push, end, hides: () => false, endPart: () => void noted.push(0), partEnds: () => ends };
   }
 
   #refusal(what: string, kind: SizeKind, size: number): Failure {

@@ -152,6 +152,10 @@ export interface TextFilter {
   hides?(): boolean;
   /** Parts of the answer that are no text, and that nobody can read: the failure that ends it, or null. Absent: null. */
   unread?(parts: number): Failure | null;
+  /** Notes that a part of the text ends here and another one goes on. Absent: a text ends with its part. */
+  endPart?(): void;
+  /** Places, in what `push` or `end` gave last, where parts end. */
+  partEnds?(): readonly number[];
   /** Begins the same for a text whose parts stay apart, instead of `push`. Absent: each of them is a text. */
   parts?(): TextParts | undefined;
 }

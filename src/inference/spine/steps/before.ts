@@ -255,9 +255,29 @@ function answerTextsOf(running: readonly RunningStep[]): AnswerTexts | undefined
 }
 
 function inTurn(first: TextFilter, second: TextFilter): TextFilter {
-  const through = (text: string | Failure) => (typeof text === 'string' ? second.push(text) : text);
+  const bothEnd = first.endPart !== undefined && second.endPart !== undefined;
+  let partEnds: number[] = [];
+  const noteEnds = (before: string) => {
+    for (const end of second.partEnds?.() ?? []) partEnds.push(before.length + end);
+  };
+  const through = (text: string | Failure) => {
+    partEnds = [];
+    if (isFailure(text)) return text;
+    let passed = '';
+    let from = 0;
+    for (const end of [...(first.partEnds?.() ?? []), null]) {
+      const piece = second.push(text.slice(from, end ?? text.length));
+      if (isFailure(piece)) return piece;
+      noteEnds(passed);
+      passed += piece;
+      if (end !== null) second.endPart?.();
+      from = end ?? text.length;
+    }
+    return passed;
+  };
   return {
     push: (text) => through(first.push(text)),
+    ...(bothEnd && { endPart: () => first.endPart?.(), partEnds: () => partEnds }),
     isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,
     hides: () => (first.hides?.() ?? true) || (second.hides?.() ?? true),
     unread: (parts) => firstFailure([first.unread?.(parts) ?? null, second.unread?.(parts) ?? null]),
@@ -265,6 +285,7 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
     end() {
       const rest = through(first.end());
       const last = typeof rest === 'string' ? second.end() : '';
+      if (typeof rest === 'string') noteEnds(rest);
       return typeof rest === 'string' && typeof last === 'string' ? rest + last : last || rest;
     },
   };

@@ -30,7 +30,7 @@ export function filteredPart(
   const passed: NeutralEvent[] = [];
   const filter = new TextEvents(texts, thoughts, 'part');
   for (const event of events) filter.take(event, passed);
-  filter.close(null, passed);
+  filter.end(passed);
   return passed;
 }
 
@@ -38,14 +38,19 @@ export function filteredPart(
 type TextEvent = Extract<NeutralEvent, { type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' }>;
 const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
 
+/** Type and choice of such events. */
+type TextOf = Pick<TextEvent, 'type' | 'choice'> & { ours?: true };
+
 type CitationEvent = Extract<NeutralEvent, { type: 'citation' }>;
 
 interface OpenText {
   type: TextEvent['type'];
   choice: number;
   filter: TextFilter | null;
-  /** Sources that came while it was open: they go on behind it. */
+  /** Sources of its last part, which go on behind it. */
   sources: CitationEvent[];
+  /** Its parts before, each with its sources and where it ends in the choice's text. */
+  parts: { sources: CitationEvent[]; end: number }[];
 }
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
@@ -161,6 +166,13 @@ class TextEvents {
         return this.#takeText(event, passed);
       case 'citation':
         return this.#takeSource(event, passed);
+      case 'finish':
+        this.#close(event.choice, passed);
+        this.#closeCalls(event.choice, passed, 'all');
+        passed.push(event);
+        return;
+      case 'part-end':
+        return this.#endPart(event, passed);
       case 'tool-call-delta': {
         const { choice, call, argumentsJson } = event;
         const key = `${choice} ${call}`;
@@ -176,16 +188,16 @@ class TextEvents {
         return;
       case 'end':
       case 'failed':
-        this.close(null, passed);
+        this.end(passed);
         passed.push(event);
         return;
       case 'reasoning-signature':
-        this.close(event.choice, passed);
+        this.#close(event.choice, passed);
         passed.push(this.#proof(event));
         return;
       default:
-        this.close(event.choice, passed);
-        passed.push(event.type === 'finish' || event.type === 'part-end' ? event : this.#whole(event));
+        this.#close(event.choice, passed);
+        passed.push(this.#whole(event));
     }
   }
 
@@ -194,14 +206,50 @@ class TextEvents {
     const key = `${type} ${choice}`;
     let open = this.#open.get(key);
     if (open === undefined) {
-      this.close(choice, passed);
-      open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }), sources: [] };
+      this.#close(choice, passed);
+      open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }), sources: [], parts: [] };
       this.#open.set(key, open);
     }
     const text = open.filter === null ? event.text : given(open.filter.push(event.text));
     if (type === 'reasoning-delta') this.#seen(open, event.text, text);
-    this.#noteText(open, event.text, text);
-    if (text !== '' || event.text === '') passed.push({ ...event, text });
+    this.#noteText(open, event.text, '');
+    this.#passText(open, event, text, passed);
+    if (event.text === '') passed.push(event);
+  }
+
+  /** A value may go on in the next part, so the end waits until all before it has gone on. */
+  #endPart(event: Extract<NeutralEvent, { type: 'part-end' }>, passed: NeutralEvent[]): void {
+    const { choice } = event;
+    const open = this.#openFilterOf(choice);
+    if (open?.filter?.endPart === undefined) {
+      this.#close(choice, passed);
+      passed.push(event);
+      return;
+    }
+    open.filter.endPart();
+    open.parts.push({ sources: open.sources, end: this.#choiceTexts.get(choice)?.came.length ?? 0 });
+    open.sources = [];
+    const text = given(open.filter.push(''));
+    if (open.type === 'reasoning-delta') this.#seen(open, '', text);
+    this.#passText(open, open, text, passed);
+  }
+
+  /** Passes on a text, and the parts that end in it. */
+  #passText(open: OpenText, { type, choice, ours }: TextOf, text: string, passed: NeutralEvent[]): void {
+    let from = 0;
+    const pass = (to: number) => {
+      const piece = text.slice(from, to);
+      if (piece !== '') passed.push({ type, choice, text: piece, ...(ours && { ours }) });
+      this.#noteText(open, '', piece);
+      from = to;
+    };
+    for (const end of open.filter?.partEnds?.() ?? []) {
+      pass(end);
+      const part = open.parts.shift();
+      passed.push(...(part?.sources ?? []).map((source) => this.#placed(source, part?.end)));
+      passed.push({ type: 'part-end', choice });
+    }
+    pass(text.length);
   }
 
   #takeSource(event: CitationEvent, passed: NeutralEvent[]): void {
@@ -212,9 +260,11 @@ class TextEvents {
   }
 
   /** Its place is in the text as it came, which words of a mask make longer or shorter. */
-  #placed(source: CitationEvent): CitationEvent {
+  #placed(source: CitationEvent, end?: number): CitationEvent {
     const known = this.#choiceTexts.get(source.choice);
-    return known === undefined ? source : { ...source, citation: movedCitation(source.citation, known) };
+    if (known === undefined) return source;
+    const came = known.came.slice(0, end);
+    return { ...source, citation: movedCitation(source.citation, { ...known, came }) };
   }
 
   #noteText({ type, choice }: Pick<OpenText, 'type' | 'choice'>, came: string, passed: string): void {
@@ -244,19 +294,30 @@ class TextEvents {
     return proof === null ? { type: 'part-end', choice } : { ...event, signature: proof };
   }
 
-  /** Ends the texts and calls of a choice; null: of all. */
-  close(choice: number | null, passed: NeutralEvent[]): void {
+  /** Ends all texts and calls. */
+  end(passed: NeutralEvent[]): void {
+    this.#close(null, passed);
+    this.#closeCalls(null, passed, 'all');
+  }
+
+  /** Ends the texts and the complete calls of a choice; null: of all. */
+  #close(choice: number | null, passed: NeutralEvent[]): void {
     for (const [key, open] of this.#open) {
       if (choice !== null && open.choice !== choice) continue;
       this.#open.delete(key);
       const text = open.filter === null ? '' : given(open.filter.end());
       if (open.type === 'reasoning-delta') this.#seen(open, '', text);
-      if (text !== '') passed.push({ type: open.type, choice: open.choice, text });
-      this.#noteText(open, '', text);
+      this.#passText(open, open, text, passed);
       passed.push(...open.sources.map((source) => this.#placed(source)));
     }
+    this.#closeCalls(choice, passed, 'complete');
+  }
+
+  /** Providers may send the arguments of several calls by turns: a call that is incomplete goes on behind the next one. */
+  #closeCalls(choice: number | null, passed: NeutralEvent[], which: 'complete' | 'all'): void {
     for (const [key, { json, ...call }] of this.#calls) {
       if (choice !== null && call.choice !== choice) continue;
+      if (which === 'complete' && jsonIn(json) === null) continue;
       this.#calls.delete(key);
       passed.push({ type: 'tool-call-delta', ...call, argumentsJson: this.#arguments(json, call.choice) });
     }

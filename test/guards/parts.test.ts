@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
+import { startGateway } from '../start-gateway.ts';
+import { textsOf } from '../steps/texts-of.ts';
+import { questions } from './start-model.ts';
+
+/* A value hides in no boundary: of two parts of one text, or of calls whose arguments come by turns. */
+
+type Send = (event: Record<string, unknown>) => void;
+
+/** Parts of the next answer, each with a source where it names one. */
+let parts: { text: string; source?: string }[] = [];
+/** Pieces of the arguments of two calls, which come by turns; empty: the answer is a text. */
+let calls: readonly (readonly [call: number, piece: string])[] = [];
+
+function sendMessages(send: Send): void {
+  send({ type: 'message_start', message: { id: 'm', role: 'assistant', model: 'm', usage: { input_tokens: 1 } } });
+  for (const [index, { text, source }] of parts.entries()) {
+    send({ type: 'content_block_start', index, content_block: { type: 'text', text: '' } });
+    for (const [piece] of text.matchAll(/.{1,5}/gs)) {
+      send({ type: 'content_block_delta', index, delta: { type: 'text_delta', text: piece } });
+    }
+    const citation = { type: 'web_search_result_location', url: source, title: 'A', cited_text: 'A.' };
+    if (source !== undefined)
+      send({ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation } });
+    send({ type: 'content_block_stop', index });
+  }
+  send({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } });
+  send({ type: 'message_stop' });
+}
+
+function sendResponse(send: Send): void {
+  const response = { id: 'r', object: 'response', created_at: 1, model: 'm', status: 'in_progress', output: [] };
+  send({ type: 'response.created', response });
+  const item = { type: 'message', id: 'i', role: 'assistant', content: [] };
+  const at = { item_id: 'i', output_index: 0 };
+  send({ type: 'response.output_item.added', output_index: 0, item });
+  for (const [content_index, { text }] of parts.entries()) {
+    const part = { type: 'output_text', text: '', annotations: [] };
+    send({ type: 'response.content_part.added', ...at, content_index, part });
+    for (const [delta] of text.matchAll(/.{1,5}/gs)) {
+      send({ type: 'response.output_text.delta', ...at, content_index, delta });
+    }
+    send({ type: 'response.content_part.done', ...at, content_index, part: { ...part, text } });
+  }
+  const content = parts.map(({ text }) => ({ type: 'output_text', text, annotations: [] }));
+  const output = [{ ...item, content, status: 'completed' }];
+  send({ type: 'response.output_item.done', output_index: 0, item: output[0] });
+  const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
+  send({ type: 'response.completed', response: { ...response, status: 'completed', output, usage } });
+}
+
+function sendCalls(send: Send): void {
+  const chunk = (delta: object, finish_reason: string | null = null) =>
+    send({ id: 'c', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason }] });
+  const begun = new Set<number>();
+  for (const [index, piece] of calls) {
+    const head = begun.has(index) ? {} : { id: `call_${index}`, type: 'function' };
+    const name = begun.has(index) ? {} : { name: 'send' };
+    begun.add(index);
+    chunk({ tool_calls: [{ index, ...head, function: { ...name, arguments: piece } }] });
+  }
+  chunk({}, 'tool_calls');
+}
+
+const upstream = createServer(async (request, response) => {
+  for await (const _ of request);
+  if (request.method !== 'POST') return void response.writeHead(404).end();
+  response.setHeader('content-type', 'text/event-stream');
+  const send: Send = (event) =>
+    response.write(`${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`);
+  if (request.url?.endsWith('/messages') === true) sendMessages(send);
+  else if (request.url?.endsWith('/responses') === true) sendResponse(send);
+  else sendCalls(send);
+  response.end(request.url?.endsWith('/completions') === true ? 'data: [DONE]\n\n' : '');
+});
+const origin = await listening({ after: after as never }, upstream);
+const emails = { check: 'personal-data', kinds: ['email'], on: ['output'] };
+const gateway = await startGateway({ after } as TestContext, {
+  providers: {
+    anthropic: { type: 'anthropic', base_url: origin, api_key: 'k' },
+    responses: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k', dialects: ['openai-responses'] },
+    chat: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k' },
+  },
+  guards: {
+    masks: { ...emails, action: 'mask' },
+    blocks: { ...emails, action: 'block' },
+    flags: { ...emails, action: 'flag' },
+    short: { check: 'sizes', limits: { chars: 10_000 }, action: 'block' },
+  },
+  models: Object.fromEntries(
+    ['anthropic', 'responses', 'chat'].flatMap((provider) =>
+      ['masks', 'blocks', 'flags'].map((guard) => [
+        `${provider}-${guard}`,
+        { targets: [`${provider}/m`], guards: [guard, 'short'] },
+      ]),
+    ),
+  ),
+});
+
+async function ask(model: string, format: string, stream: boolean) {
+  const [path, json] = questions[format]!(model, 'Hello', stream);
+  const response = await gateway.fetch(path, { json });
+  const raw = await response.text();
+  return { raw, status: response.status, text: textsOf(raw, stream), guard: response.headers.get('x-culvert-guard') };
+}
+
+for (const provider of ['anthropic', 'responses']) {
+  for (const format of ['chat', 'messages', 'responses', 'gemini']) {
+    for (const stream of [false, true]) {
+      const of = `${provider} to ${format}, ${stream ? 'streamed' : 'whole'}`;
+      test(`a value across two parts of an answer is masked and blocked: ${of}`, async () => {
+        parts = [{ text: 'Please ask jo.doe@exam' }, { text: 'ple.org today.' }];
+        const masked = await ask(`${provider}-masks`, format, stream);
+        assert.equal(masked.status, 200, masked.raw);
+        assert.match(masked.raw, /<EMAIL_1>/);
+        assert.doesNotMatch(masked.raw, /jo\.do|exam|ple\.o/);
+        assert.match(masked.text, / today\./);
+        const blocked = await ask(`${provider}-blocks`, format, stream);
+        assert.doesNotMatch(blocked.raw, /jo\.do|exam|ple\.o/);
+        const flagged = await ask(`${provider}-flags`, format, stream);
+        assert.equal(flagged.status, 200, flagged.raw);
+        if (!stream) assert.match(flagged.guard ?? '', /flags=flagged:1/);
+      });
+    }
+  }
+}
+
+test('the parts of an answer stay apart, each with its sources, and a value across them has its word in the first', async () => {
+  parts = [
+    { text: 'As they say, ' },
+    { text: 'the sky is blue', source: 'https://a.example/' },
+    { text: ' and jo.doe@exam' },
+    { text: 'ple.org knows', source: 'https://b.example/' },
+    { text: '.' },
+  ];
+  const { raw } = await ask('anthropic-masks', 'messages', false);
+  const content = JSON.parse(raw).content as { text: string; citations?: { url: string }[] }[];
+  assert.deepEqual(
+    content.map(({ text, citations }) => [text, ...(citations ?? []).map(({ url }) => url)]),
+    [
+      ['As they say, '],
+      ['the sky is blue', 'https://a.example/'],
+      [' and <EMAIL_1>'],
+      [' knows', 'https://b.example/'],
+      ['.'],
+    ],
+  );
+  const streamed = await ask('anthropic-masks', 'messages', true);
+  const blocks: [text: string, ...sources: string[]][] = [];
+  for (const [, data = ''] of streamed.raw.matchAll(/^data: (.*)$/gm)) {
+    const event = JSON.parse(data);
+    if (event.type === 'content_block_start') blocks[event.index] = [''];
+    const block = blocks[event.index];
+    if (event.delta?.type === 'text_delta') block![0] += event.delta.text;
+    if (event.delta?.type === 'citations_delta') block!.push(event.delta.citation.url);
+  }
+  assert.deepEqual(
+    blocks,
+    content.map(({ text, citations }) => [text, ...(citations ?? []).map(({ url }) => url)]),
+  );
+});
+
+for (const format of ['chat', 'messages', 'responses', 'gemini']) {
+  for (const stream of [false, true]) {
+    test(`a value in calls whose arguments come by turns is masked and blocked: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
+      calls = [
+        [0, '{"to":"jo.doe@ex'],
+        [1, '{"to":"ann.lee@'],
+        [0, 'ample.org"}'],
+        [1, 'example.net","n":1}'],
+      ];
+      const masked = await ask('chat-masks', format, stream);
+      assert.equal(masked.status, 200, masked.raw);
+      assert.doesNotMatch(masked.raw, /jo\.do|ann\.lee|ampl/);
+      for (const word of ['<EMAIL_1>', '<EMAIL_2>']) assert.ok(masked.text.includes(word), masked.text);
+      const blocked = await ask('chat-blocks', format, stream);
+      assert.doesNotMatch(blocked.raw, /jo\.do|ann\.lee|ampl/);
+    });
+  }
+}
