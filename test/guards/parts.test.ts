@@ -5,6 +5,7 @@ import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
 import { questions } from './start-model.ts';
+import { startService } from './start-service.ts';
 
 /* A value hides in no boundary: of two parts of one text, or of calls whose arguments come by turns. */
 
@@ -77,6 +78,17 @@ const upstream = createServer(async (request, response) => {
   response.end(request.url?.endsWith('/completions') === true ? 'data: [DONE]\n\n' : '');
 });
 const origin = await listening({ after: after as never }, upstream);
+const service = await startService(after);
+service.play = ({ body }) => {
+  const { texts } = JSON.parse(body) as { texts: { text: string }[] };
+  const findings = texts.flatMap(({ text }, at) =>
+    Array.from(text.matchAll(/\w+\.\w+@\w+\.(?:org|net)/g), ({ 0: value, index: start }) => ({
+      ...{ kind: 'email', text: at, start, end: start + value.length },
+    })),
+  );
+  return findings.length === 0 ? { verdict: 'pass' } : { verdict: 'mask', findings };
+};
+const secret = 'whsec_c2VjcmV0LW9mLWEtZ3VhcmQtd2hpY2gtc2lnbnM=';
 const emails = { check: 'personal-data', kinds: ['email'], on: ['output'] };
 const gateway = await startGateway({ after } as TestContext, {
   providers: {
@@ -88,11 +100,12 @@ const gateway = await startGateway({ after } as TestContext, {
     masks: { ...emails, action: 'mask' },
     blocks: { ...emails, action: 'block' },
     flags: { ...emails, action: 'flag' },
+    asks: { check: 'webhook', url: service.url, secret, action: 'mask', on: ['output'], deadline: '20s' },
     short: { check: 'sizes', limits: { chars: 10_000 }, action: 'block' },
   },
   models: Object.fromEntries(
     ['anthropic', 'responses', 'chat'].flatMap((provider) =>
-      ['masks', 'blocks', 'flags'].map((guard) => [
+      ['masks', 'blocks', 'flags', 'asks'].map((guard) => [
         `${provider}-${guard}`,
         { targets: [`${provider}/m`], guards: [guard, 'short'] },
       ]),
@@ -118,6 +131,8 @@ for (const provider of ['anthropic', 'responses']) {
         assert.match(masked.raw, /<EMAIL_1>/);
         assert.doesNotMatch(masked.raw, /jo\.do|exam|ple\.o/);
         assert.match(masked.text, / today\./);
+        const asked = await ask(`${provider}-asks`, format, stream);
+        assert.doesNotMatch(asked.raw, /jo\.do|exam|ple\.o/);
         const blocked = await ask(`${provider}-blocks`, format, stream);
         assert.doesNotMatch(blocked.raw, /jo\.do|exam|ple\.o/);
         const flagged = await ask(`${provider}-flags`, format, stream);
@@ -176,6 +191,8 @@ for (const format of ['chat', 'messages', 'responses', 'gemini']) {
       assert.equal(masked.status, 200, masked.raw);
       assert.doesNotMatch(masked.raw, /jo\.do|ann\.lee|ampl/);
       for (const word of ['<EMAIL_1>', '<EMAIL_2>']) assert.ok(masked.text.includes(word), masked.text);
+      const asked = await ask('chat-asks', format, stream);
+      assert.doesNotMatch(asked.raw, /jo\.do|ann\.lee|ampl/);
       const blocked = await ask('chat-blocks', format, stream);
       assert.doesNotMatch(blocked.raw, /jo\.do|ann\.lee|ampl/);
     });

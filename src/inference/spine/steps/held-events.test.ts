@@ -24,6 +24,38 @@ test('sentences are complete, however their text is cut', () => {
   );
 });
 
+test('a text goes on in its next part, up to the end of a sentence', () => {
+  const held = new HeldEvents();
+  for (const event of [piece('Ask jo@exam'), { type: 'part-end', choice: 0 } as const]) held.add(event);
+  assert.deepEqual(held.takeComplete('first'), []);
+  held.add(piece('ple.org today. Or'));
+  assert.equal(textOf(held.takeComplete('first')), 'Ask jo@example.org today. ');
+  assert.equal(textOf(held.takeAll()), 'Or');
+});
+
+test('calls whose arguments come by turns are complete together', () => {
+  const held = new HeldEvents();
+  const start = (call: number): NeutralEvent => ({
+    type: 'tool-call-start',
+    choice: 0,
+    call,
+    id: `${call}`,
+    name: 'f',
+  });
+  const add = (call: number, argumentsJson: string) =>
+    held.add({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
+  held.add(start(0));
+  add(0, '{"to":"jo@exam');
+  held.add(start(1));
+  add(1, '{"to":"ann@exam');
+  assert.deepEqual(held.takeComplete('first'), []);
+  add(0, 'ple.org"}');
+  add(1, 'ple.net"}');
+  assert.deepEqual(held.takeComplete('first'), []);
+  held.add(start(2));
+  assert.equal(held.takeComplete('first').length, 6);
+});
+
 test('each event is looked at once, however many wait for the end of a sentence', () => {
   const held = new HeldEvents();
   let reads = 0;

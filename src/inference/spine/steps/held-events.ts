@@ -1,3 +1,4 @@
+import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 
 /** A sentence's end, with the white space behind it. */
@@ -21,6 +22,8 @@ interface Choice {
   open: string;
   /** Characters before the place. */
   complete: number;
+  /** Arguments by call. */
+  calls: Map<number, CompleteJson>;
 }
 
 /** Events that wait for a verdict. Each is looked at once, however many wait. */
@@ -89,12 +92,20 @@ function look(
   event: NeutralEvent & { choice: number },
   charsMin: number,
 ): void {
-  const at = choices.get(event.choice) ?? { index: 0, chars: 0, type: null, open: '', complete: 0 };
+  const at = choices.get(event.choice) ?? { index: 0, chars: 0, type: null, open: '', complete: 0, calls: new Map() };
   choices.set(event.choice, at);
-  // A source may come in the midst of a word.
-  if (event.type === 'tool-call-delta' || event.type === 'logprobs' || event.type === 'citation') return;
+  if (event.type === 'tool-call-delta') {
+    const { call, argumentsJson } = event;
+    const known = at.calls.get(call) ?? createCompleteJson();
+    at.calls.set(call, known);
+    return known.add(argumentsJson);
+  }
+  // A source may come in the midst of a word, and a text goes on in its next part.
+  if (event.type === 'logprobs' || event.type === 'citation' || event.type === 'part-end') return;
+  // The arguments of several calls may come by turns.
+  if (event.type !== 'finish' && [...at.calls.values()].some(({ complete }) => !complete)) return;
   if (!isText(event)) {
-    // What a finish or another part ends is complete. A call goes on.
+    // What a finish or a part without a text ends is complete. A call goes on.
     Object.assign(at, { index: event.type === 'tool-call-start' ? index : index + 1, chars: 0, type: null, open: '' });
     return;
   }
