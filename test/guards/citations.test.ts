@@ -13,6 +13,8 @@ const made = 'made.up@example.net';
 
 /** Place of an answer before which a source comes. */
 let cutAt = 0;
+/** The answer; '': the usual one. */
+let said = '';
 /** Words that rest on it. */
 let cited = 'Ask';
 /** Behind that source the answer waits until it is released. */
@@ -21,7 +23,7 @@ const upstream = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
   if (request.method !== 'POST') return void response.writeHead(404).end();
-  const text = `Ask ${/<EMAIL_\d>/.exec(body)?.[0] ?? mine} or ${made} today.`;
+  const text = said || `Ask ${/<EMAIL_\d>/.exec(body)?.[0] ?? mine} or ${made} today.`;
   const pieces = [text.slice(0, cutAt), text.slice(cutAt)];
   const from = text.indexOf(cited);
   response.setHeader('content-type', 'text/event-stream');
@@ -40,6 +42,18 @@ const upstream = createServer(async (request, response) => {
     const tokens = { input_tokens: 3, output_tokens: 2 };
     send({ type: 'message-end', delta: { finish_reason: 'COMPLETE', usage: { billed_units: tokens, tokens } } });
     return void response.end();
+  }
+  if (request.url?.includes(':generateContent') === true) {
+    const segment = { startIndex: Buffer.byteLength(text.slice(0, from)), text: cited };
+    const place = { ...segment, endIndex: segment.startIndex + Buffer.byteLength(cited) };
+    const groundingMetadata = {
+      groundingChunks: [{ web: { uri: source.url, title: 'A' } }],
+      groundingSupports: [{ segment: place, groundingChunkIndices: [0] }],
+    };
+    const content = { role: 'model', parts: [{ text }] };
+    const candidates = [{ index: 0, content, finishReason: 'STOP', groundingMetadata }];
+    response.setHeader('content-type', 'application/json');
+    return void response.end(JSON.stringify({ candidates, responseId: 'r', modelVersion: 'm' }));
   }
   if (!body.includes('"stream":true')) {
     const url_citation = { ...source, start_index: from, end_index: from + cited.length };
@@ -66,17 +80,23 @@ const secret = 'whsec_c2VjcmV0LW9mLWEtZ3VhcmQtd2hpY2gtc2lnbnM=';
 const gateway = await startGateway({ after } as TestContext, {
   providers: {
     openai: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k' },
+    gemini: { type: 'gemini', base_url: `${origin}/v1beta`, api_key: 'k' },
     cohere: { type: 'cohere', base_url: origin, api_key: 'k' },
   },
   guards: {
     masks: { check: 'personal-data', kinds: ['email'], action: 'mask' },
     asks: { check: 'webhook', url: service.url, secret, action: 'block', on: ['output'], deadline: '20s' },
+    changes: { check: 'webhook', url: service.url, secret, action: 'mask', on: ['output'], deadline: '20s' },
   },
   models: {
     ...Object.fromEntries(
-      ['openai', 'cohere'].map((provider) => [provider, { targets: [{ provider, model: 'm' }], guards: ['masks'] }]),
+      ['openai', 'cohere', 'gemini'].map((provider) => [
+        provider,
+        { targets: [{ provider, model: 'm' }], guards: ['masks'] },
+      ]),
     ),
     asked: { targets: ['openai/m'], guards: ['asks'] },
+    changed: { targets: ['openai/m'], guards: ['changes'] },
   },
 });
 
@@ -120,6 +140,20 @@ for (const [path, form] of [
   });
 }
 
+test("Google's place of a source is that of its words, behind a value that a guard took out", async () => {
+  const contents = [{ role: 'user', parts: [{ text: 'Whom do I ask?' }] }];
+  const supportOf = async (words: string) => {
+    [cited, said] = [words, `Grüße an ${made}: ask today.`];
+    const raw = await (await gateway.fetch('/v1beta/models/gemini:generateContent', { json: { contents } })).text();
+    [cited, said] = ['Ask', ''];
+    const [candidate] = JSON.parse(raw).candidates;
+    assert.equal(candidate.content.parts[0].text, 'Grüße an <EMAIL_1>: ask today.', raw);
+    return candidate.groundingMetadata.groundingSupports[0].segment;
+  };
+  assert.deepEqual(await supportOf('today'), { text: 'today', startIndex: 26, endIndex: 31 });
+  assert.deepEqual(Object.keys(await supportOf(`an ${made}`)), ['text']);
+});
+
 test('a source in the midst of a sentence does not part it for a service', async () => {
   service.play = () => ({ verdict: 'pass' });
   cutAt = 8;
@@ -131,3 +165,27 @@ test('a source in the midst of a sentence does not part it for a service', async
   assert.deepEqual(texts[0], `Ask ${mine} or ${made} today.`, raw);
   assert.ok(raw.includes('https://a.example/'), raw);
 });
+
+/** Takes the address out of each text that has it. */
+const takesMade: typeof service.play = ({ body }) => {
+  const { texts } = JSON.parse(body) as { texts: { text: string }[] };
+  const findings = texts.flatMap(({ text: said }, text) => {
+    const start = said.indexOf(made);
+    return start < 0 ? [] : [{ kind: 'email', text, start, end: start + made.length }];
+  });
+  return { verdict: findings.length === 0 ? 'pass' : 'mask', findings };
+};
+
+for (const stream of [false, true]) {
+  test(`the place of a source is that of its words, behind what a service took out: ${stream ? 'streamed' : 'whole'}`, async () => {
+    service.play = takesMade;
+    [cutAt, cited, said, released] = [340, 'today', `Ask ${made}. ${'It rains. '.repeat(30)}Ask today. `, pause(0)];
+    const messages = [{ role: 'user', content: 'Whom do I ask?' }];
+    const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'changed', stream, messages } });
+    const raw = await response.text();
+    [cited, said] = ['Ask', ''];
+    assert.ok(raw.includes('<email_1>') || raw.includes('<EMAIL_1>'), raw);
+    const at = `Ask <EMAIL_1>. ${'It rains. '.repeat(30)}Ask today. `.indexOf('today');
+    assert.ok(raw.includes(`"start_index":${at},"end_index":${at + 5}`), raw);
+  });
+}

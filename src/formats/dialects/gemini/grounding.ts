@@ -34,6 +34,33 @@ export function readCitations(metadata: JsonObject, text: string): Citation[] {
   });
 }
 
+/** `groundingMetadata` or `citationMetadata` over a text that was changed: `move` gives a place in the new one, or null. */
+export function movedMetadata(
+  block: JsonObject,
+  text: string,
+  changed: string,
+  move: (span: Span) => Span | null,
+): JsonObject {
+  const bytes = Buffer.from(text);
+  const moved = (place: JsonObject): JsonObject => {
+    const span = spanOf(place, text, bytes);
+    const to = span === null ? null : move(span);
+    const { startIndex, endIndex, ...rest } = place;
+    return to === null ? rest : { ...place, ...placeOf(to, changed) };
+  };
+  const { groundingMetadata, citationMetadata } = block;
+  if (isObject(groundingMetadata)) {
+    const groundingSupports = objectsIn(groundingMetadata.groundingSupports).map(({ segment, ...support }) => ({
+      ...support,
+      ...(isObject(segment) && { segment: moved(segment) }),
+    }));
+    return { ...block, groundingMetadata: { ...groundingMetadata, groundingSupports } };
+  }
+  if (!isObject(citationMetadata)) return block;
+  const lists = Object.entries(citationMetadata).map(([name, list]) => [name, objectsIn(list).map(moved)]);
+  return { ...block, citationMetadata: Object.fromEntries(lists) };
+}
+
 /** The metadata itself becomes a part of this dialect. */
 const vendorPart = { vendor, block: {} };
 
@@ -92,8 +119,11 @@ export class Grounding {
   }
 }
 
-function segmentOf({ start, end }: Span, text: string): JsonObject {
+function segmentOf(span: Span, text: string): JsonObject {
+  return { ...placeOf(span, text), text: text.slice(span.start, span.end) };
+}
+
+function placeOf({ start, end }: Span, text: string): { startIndex: number; endIndex: number } {
   const startIndex = Buffer.byteLength(text.slice(0, start));
-  const words = text.slice(start, end);
-  return { startIndex, endIndex: startIndex + Buffer.byteLength(words), text: words };
+  return { startIndex, endIndex: startIndex + Buffer.byteLength(text.slice(start, end)) };
 }

@@ -10,28 +10,36 @@ import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
 import { filteredJson } from './filtered-text.ts';
-import { movedCitation, type PassedText } from './moved-citation.ts';
+import { movedCitation, movedPart, type PassedText } from './moved-citation.ts';
 import { given, throughFilter } from './through-filter.ts';
 
 export type TimedAnswer = Pick<Answer, 'noteFirst' | 'trial'>;
 
-/** Thoughts whose proof has not come, by choice. */
-export type OpenThoughts = Map<number, SeenThought>;
+/** Parts of an answer that went before, by choice. */
+export interface PartsBefore {
+  /** Thoughts whose proof has not come. */
+  thoughts: Map<number, SeenThought>;
+  /** Texts, for the places of their sources. */
+  texts: Map<number, PassedText>;
+}
 
-/**
- * The events of a part of an answer, whose texts end with it, through the filters. `thoughts`: those that began in the
- * parts before. Throws a FailureError.
- */
+/** The events of a part of an answer, whose texts end with it, through the filters. Throws a FailureError. */
 export function filteredPart(
   events: readonly NeutralEvent[],
   texts: AnswerTexts,
-  thoughts: OpenThoughts = new Map(),
+  before?: PartsBefore,
 ): NeutralEvent[] {
   const passed: NeutralEvent[] = [];
-  const filter = new TextEvents(texts, thoughts, 'part');
+  const filter = new TextEvents(texts, before);
   for (const event of events) filter.take(event, passed);
   filter.end(passed);
   return passed;
+}
+
+/** Adds a piece of a text as it came, and as it went on. */
+export function noteText(texts: PartsBefore['texts'], choice: number, came: string, passed: string): void {
+  const known = texts.get(choice) ?? { came: '', passed: '' };
+  texts.set(choice, { came: known.came + came, passed: known.passed + passed });
 }
 
 /** Texts of events that may come in pieces. */
@@ -146,16 +154,13 @@ class TextEvents {
   readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
   /** Choices whose sound has begun. */
   readonly #sounding = new Set<number>();
-  readonly #thoughts: OpenThoughts;
-  readonly #isPart: boolean;
-  /** Texts of choices, for the places of their sources. */
-  readonly #choiceTexts = new Map<number, PassedText>();
+  readonly #thoughts: PartsBefore['thoughts'];
+  readonly #choiceTexts: PartsBefore['texts'];
 
-  /** `part`: places of sources are in the whole, which is not here. */
-  constructor(texts: AnswerTexts, thoughts: OpenThoughts = new Map(), of: 'answer' | 'part' = 'answer') {
+  constructor(texts: AnswerTexts, before: PartsBefore = { thoughts: new Map(), texts: new Map() }) {
     this.#texts = texts;
-    this.#thoughts = thoughts;
-    this.#isPart = of === 'part';
+    this.#thoughts = before.thoughts;
+    this.#choiceTexts = before.texts;
   }
 
   take(event: NeutralEvent, passed: NeutralEvent[]): void {
@@ -194,6 +199,10 @@ class TextEvents {
       case 'reasoning-signature':
         this.#close(event.choice, passed);
         passed.push(this.#proof(event));
+        return;
+      case 'vendor-part':
+        this.#close(event.choice, passed);
+        passed.push(this.#whole(movedPart(event, this.#choiceTexts.get(event.choice))));
         return;
       default:
         this.#close(event.choice, passed);
@@ -268,9 +277,7 @@ class TextEvents {
   }
 
   #noteText({ type, choice }: Pick<OpenText, 'type' | 'choice'>, came: string, passed: string): void {
-    if (type !== 'text-delta' || this.#isPart) return;
-    const known = this.#choiceTexts.get(choice) ?? { came: '', passed: '' };
-    this.#choiceTexts.set(choice, { came: known.came + came, passed: known.passed + passed });
+    if (type === 'text-delta') noteText(this.#choiceTexts, choice, came, passed);
   }
 
   /** A source may come in the midst of a word, which a filter must see whole. */

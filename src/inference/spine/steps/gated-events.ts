@@ -6,7 +6,14 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
 import { answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
-import { cutEvents, filteredPart, gatewayFault, type OpenThoughts, type TimedAnswer } from './filtered-events.ts';
+import {
+  cutEvents,
+  filteredPart,
+  gatewayFault,
+  noteText,
+  type PartsBefore,
+  type TimedAnswer,
+} from './filtered-events.ts';
 import { HeldEvents } from './held-events.ts';
 
 /**
@@ -20,8 +27,8 @@ export class GatedEvents implements AttemptSink {
   readonly #gate: AnswerGate;
   readonly #form: 'stream' | 'whole';
   readonly #choices = new Set<number>();
-  /** Thoughts that the judge changed, and whose proof has not come. */
-  readonly #thoughts: OpenThoughts = new Map();
+  readonly #before: PartsBefore = { thoughts: new Map(), texts: new Map() };
+  #isChanged = false;
   #source: AttemptSource | null = null;
   readonly #held = new HeldEvents();
   #state: 'waits' | 'open' | 'began' | 'over' = 'waits';
@@ -96,7 +103,8 @@ export class GatedEvents implements AttemptSink {
       const part = isWhole ? withEmptyTexts(next) : next;
       const texts = judge === null ? [] : textsOf(part);
       const isBlank = isWhole ? texts.length === 0 : texts.every(({ text }) => text.trim() === '');
-      if (judge === null || isBlank) this.#pass(this.#withProofs(next, texts));
+      if (judge === null) this.#pass(next);
+      else if (isBlank) this.#pass(this.#unchanged(next, texts));
       else this.#asking = judge(texts).then((judged) => this.#judged(part, texts, judged, upTo));
     }
   }
@@ -111,15 +119,21 @@ export class GatedEvents implements AttemptSink {
     if (this.#state === 'over') return;
     if (isFailure(judged)) return this.#refuse(judged);
     const isChanged = texts.some(({ text }, index) => text !== judged[index]);
-    this.#pass(isChanged ? filteredPart(part, replacing(judged), this.#thoughts) : this.#withProofs(part, texts));
+    this.#isChanged ||= isChanged;
+    this.#pass(isChanged ? filteredPart(part, replacing(judged), this.#before) : this.#unchanged(part, texts));
     this.#go(upTo);
   }
 
-  /** Events that the judge leaves as they are, without the proof over a thought whose beginning it changed. */
-  #withProofs(events: readonly NeutralEvent[], texts: readonly JudgedText[]): readonly NeutralEvent[] {
-    if (this.#thoughts.size === 0) return events;
-    const same = texts.map(({ text }) => text);
-    return filteredPart(events, replacing(same), this.#thoughts);
+  /** Events whose texts the judge leaves as they are. Proofs and places are as what it changed before wants it. */
+  #unchanged(events: readonly NeutralEvent[], texts: readonly JudgedText[]): readonly NeutralEvent[] {
+    if (this.#isChanged) {
+      const same = texts.map(({ text }) => text);
+      return filteredPart(events, replacing(same), this.#before);
+    }
+    for (const event of events) {
+      if (event.type === 'text-delta') noteText(this.#before.texts, event.choice, event.text, event.text);
+    }
+    return events;
   }
 
   #pass(events: readonly NeutralEvent[]): void {

@@ -1,4 +1,7 @@
+import { movedMetadata } from '../../../formats/dialects/gemini/grounding.ts';
+import { vendor as gemini } from '../../../formats/dialects/gemini/wire.ts';
 import type { Citation, Span } from '../../../formats/neutral/citation.ts';
+import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 
 /** In a longer text nobody looks for the words of each source. */
@@ -11,11 +14,10 @@ export interface PassedText {
 }
 
 /** The citation with the place of its words in the text as it went on; without one where they are not there. */
-export function movedCitation(citation: Citation, { came, passed }: PassedText): Citation {
+export function movedCitation(citation: Citation, text: PassedText): Citation {
   const { span, vendorPart, ...rest } = citation;
-  if (span === undefined || came === passed) return citation;
-  const words = came.slice(span.start, span.end);
-  const moved = words === '' || came.length > searchedMax ? null : placeOf(words, span.start, came, passed);
+  if (span === undefined || text.came === text.passed) return citation;
+  const moved = movedSpan(span, text);
   if (moved === null) return rest;
   const by = moved.start - span.start;
   return {
@@ -23,6 +25,21 @@ export function movedCitation(citation: Citation, { came, passed }: PassedText):
     span: moved,
     ...(vendorPart !== undefined && { vendorPart: { ...vendorPart, block: movedBlock(vendorPart.block, by) } }),
   };
+}
+
+type VendorPart = Extract<NeutralEvent, { type: 'vendor-part' }>;
+
+/** The same of Google's sources, which come together in one part behind their text. Undefined: there was none. */
+export function movedPart(part: VendorPart, text: PassedText | undefined): VendorPart {
+  if (part.vendor !== gemini || text === undefined || text.came === text.passed) return part;
+  const { came, passed } = text;
+  return { ...part, block: movedMetadata(part.block, came, passed, (span) => movedSpan(span, text)) };
+}
+
+/** The place in the text as it went on; null: its words are not there. */
+export function movedSpan({ start, end }: Span, { came, passed }: PassedText): Span | null {
+  const words = came.slice(start, end);
+  return words === '' || came.length > searchedMax ? null : placeOf(words, start, came, passed);
 }
 
 /** Null: the words are there more or less often than they were, and nobody can tell which ones they are. */
