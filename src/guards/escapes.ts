@@ -1,4 +1,4 @@
-/* Characters of ASCII that are escaped as in URLs (`%40`), HTML (`&#64;`, `&commat;`), JSON or JavaScript (`\\u0040`). */
+/* Characters of ASCII that are escaped as in URLs (`%40`), HTML (`&#64;`, `&commat;`), JSON or JavaScript (`\\u0040`), up to four times. */
 
 /** An escape of one character. */
 export interface Escape {
@@ -25,18 +25,18 @@ const named: Readonly<Record<string, string>> = {
 
 const escaped = new RegExp(
   [
-    '%[2-7][0-9a-fA-F]',
-    '&#(?:0{0,6}\\d{2,3}|[xX]0{0,6}[2-7][0-9a-fA-F])(?:;|(?![0-9a-fA-F]))',
-    `&(?:${Object.keys(named).join('|')});`,
-    '\\\\(?:u00|x)[2-7][0-9a-fA-F]',
-    '\\\\u\\{0{0,4}[2-7][0-9a-fA-F]\\}',
+    '%(?:25){0,3}[2-7][0-9a-fA-F]',
+    '&(?:amp;){0,3}#(?:0{0,6}\\d{2,3}(?:;|(?!\\d))|[xX]0{0,6}[2-7][0-9a-fA-F](?:;|(?![0-9a-fA-F])))',
+    `&(?:amp;){0,3}(?:${Object.keys(named).join('|')});`,
+    '\\\\{1,4}(?:u00|x)[2-7][0-9a-fA-F]',
+    '\\\\{1,4}u\\{0{0,4}[2-7][0-9a-fA-F]\\}',
   ].join('|'),
   'g',
 );
 /** The beginning of one at the end of a text. */
 const begun =
-  /(?:%[2-7]?|&(?:[a-z]{0,6}|#[0-9a-fA-FxX]{0,9})|\\(?:u(?:\{?0{0,4}[2-7]?)?|x[2-7]?)?|\\u\{0{0,4}[2-7][0-9a-fA-F])$/;
-const longest = 12;
+  /(?:%(?:25){0,3}[2-7]?|&(?:amp;){0,3}(?:[a-z]{0,6}|#[0-9a-fA-FxX]{0,9})|\\{1,4}(?:u(?:\{?0{0,4}[2-7]?)?|x[2-7]?)?|\\{1,4}u\{0{0,4}[2-7][0-9a-fA-F])$/;
+const longest = 24;
 
 /** A quick look: escapes may be in the text, or begin at its end. */
 export function hasEscapes(text: string): boolean {
@@ -61,9 +61,9 @@ export function openEscape(text: string): number {
 
 /** Null: it is none of printable ASCII. */
 function plainOf(written: string): string | null {
-  const word = named[written.slice(1, -1)];
+  const word = named[/(\w+);$/.exec(written)?.[1] ?? ''];
   if (word !== undefined && written[0] === '&') return word;
-  const decimal = /^&#(\d+);?$/.exec(written)?.[1];
+  const decimal = /^&.*#(\d+);?$/.exec(written)?.[1];
   const code =
     decimal !== undefined ? Number(decimal) : Number.parseInt(/([2-7][0-9a-fA-F])[;}]?$/.exec(written)?.[1] ?? '', 16);
   return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : null;

@@ -47,6 +47,9 @@ const encodings: Record<string, (value: string) => string> = {
 const escapes: Record<string, (char: string) => string> = {
   'an address': (char) => `%${char.charCodeAt(0).toString(16)}`,
   HTML: (char) => `&#${char.charCodeAt(0)};`,
+  'an address in an address': (char) => `%2525${char.charCodeAt(0).toString(16)}`,
+  'HTML in HTML': (char) => `&amp;#${char.charCodeAt(0)};`,
+  'JSON in JSON': (char) => `\\\\u00${char.charCodeAt(0).toString(16)}`,
   'HTML in hexadecimal': (char) => `&#x${char.charCodeAt(0).toString(16).toUpperCase()};`,
   JSON: (char) => `\\u00${char.charCodeAt(0).toString(16)}`,
   JavaScript: (char) => `\\x${char.charCodeAt(0).toString(16)}`,
@@ -83,6 +86,10 @@ for (const [name, write] of Object.entries(escapes)) {
     assert.deepEqual(await found(check, `100${at} of R&D \\user %zz &unknown; &#9; ${at}`), []);
   });
 }
+
+test('an escape of HTML ends with its digits, as browsers read it', async () => {
+  assert.deepEqual(await found(check, 'to jo&#64example.org end'), ['jo&#64example.org']);
+});
 
 test('a link within an address of an allowed host is no link of another one', async () => {
   const allowed = links(linkKinds, ['example.com']);
