@@ -15,6 +15,24 @@ const different: Record<string, readonly (readonly [string, string])[]> = {
     ['Add twenty apples', 'Add thirty apples'],
     ['Take ٣ pills', 'Take ٤ pills'],
   ],
+  'signs of numbers': [
+    ['What is (2+3)*4?', 'What is 2+(3*4)?'],
+    ['What is 5!?', 'What is 5?'],
+    ['How much is 2⁵?', 'How much is 25?'],
+    ['What is 10² plus 1?', 'What is 102 plus 1?'],
+    ['What is log₂8?', 'What is log28?'],
+    ['Is 1½ enough?', 'Is 11⁄2 enough?'],
+    ['How long is 6" in cm?', "How long is 6' in cm?"],
+    ['Does it open at 5 am?', 'Does it open at 5?'],
+  ],
+  'who does it': [
+    ['Which companies does Google own?', 'Which companies own Google?'],
+    ['Which teams did beat Ajax?', 'Which teams did Ajax beat?'],
+    ['Which countries do Americans like?', 'Which countries like Americans?'],
+    ["What if I've paid late?", "What if I'm paid late?"],
+    ['Is the shop open on Sunday?', 'The shop is open on Sunday.'],
+    ['How do I do a split?', 'How do I split?'],
+  ],
   negations: [
     ['Is it safe to eat?', 'Is it not safe to eat?'],
     ['Can I open it?', "Can't I open it?"],
@@ -32,6 +50,13 @@ const different: Record<string, readonly (readonly [string, string])[]> = {
     ['What does Apple sell?', 'What does apple sell?'],
     ['Что такое Волга?', 'Что такое Лена?'],
     ['東京の天気は', '大阪の天気は'],
+    ['Is hepatitis A curable?', 'Is hepatitis curable?'],
+    ['Where can I see The Who?', 'Where can I see Who?'],
+    ['Is a DO a doctor?', 'Is a doctor?'],
+    [
+      'Who lives in 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}?',
+      'Who lives in 🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}?',
+    ],
   ],
   dates: [
     ['Events on 2024-01-05', 'Events on 2024-05-01'],

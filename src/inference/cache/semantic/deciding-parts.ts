@@ -5,7 +5,10 @@ import { type AskingLanguage, hiddenLanguages, questionIn } from './asking-phras
 export interface DecidingParts {
   /** Numbers, names, codes, quotations and signs, in their order: another order is another question. */
   ordered: readonly string[];
-  /** All other words but common ones, in their order too: negations, units, languages, and whatever nobody knows. */
+  /**
+   * All other words but common ones, in their order too: negations, units, languages, and whatever nobody knows. ''
+   * is the place of one of `ordered`: "Which firms Google owns" are others than "Which firms own Google".
+   */
   words: readonly string[];
 }
 
@@ -41,16 +44,32 @@ interface Taken {
 function takeText(text: string, taken: Taken, languages?: AskingLanguage[][]): void {
   for (const [piece] of text.matchAll(pieces)) {
     if (piece === '\n') taken.isStart = true;
-    else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) taken.ordered.push(`=${piece}`);
-    else if (/:\/\/|.@.|\\/.test(piece)) taken.ordered.push(`=${piece.replace(/(?<![.,;:!?)])[.,;:!?)]+$/, '')}`);
+    else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) takeExact(`=${piece}`, taken);
+    else if (/:\/\/|.@.|\\/.test(piece)) takeExact(`=${piece.replace(/(?<![.,;:!?)])[.,;:!?)]+$/, '')}`, taken);
     else
-      for (const [token] of piece.matchAll(tokens)) {
-        if (languages !== undefined && common.has(token.toLowerCase())) languages.push(['en']);
-        else if (/^[\p{L}\p{M}\d]/u.test(token)) takeToken(token, taken);
-        else if (!/^[.:!?…。]/.test(token)) taken.ordered.push(token);
-        taken.isStart = /^[.:!?…。]/.test(token);
+      for (const { 0: token, index } of piece.matchAll(tokens)) {
+        // "5!" is 120, and no cry.
+        const isEnd = /^[.:!?…。]/.test(token) && !(token === '!' && /[\d)]/.test(piece.charAt(index - 1)));
+        if (languages !== undefined && isCommon(token, taken)) {
+          languages.push(['en']);
+          // "Is it open" asks, and "it is open" says so.
+          if (taken.isStart && /^(?:is|are)$/i.test(token)) taken.words.push('?');
+        } else if (/^[\p{L}\p{M}\d]/u.test(token)) takeToken(token, taken);
+        else if (!isEnd) takeExact(token, taken);
+        taken.isStart = isEnd;
       }
   }
+}
+
+function takeExact(piece: string, { ordered, words }: Taken): void {
+  ordered.push(piece);
+  words.push('');
+}
+
+/** A capital within a sentence shows a name, as in "hepatitis A" and "The Who". */
+function isCommon(token: string, { isStart }: Taken): boolean {
+  const word = token.toLowerCase();
+  return common.has(word) && (token === word || (isStart && !/^\p{Lu}{2}/u.test(token)));
 }
 
 /** Equal where both members are, in bytes; it does not tell the text. */
@@ -61,19 +80,30 @@ export function decidingDigest(text: string): string {
 
 /** In one spelling: widths, quotation marks, digits of all scripts, short forms. */
 function plain(text: string): string {
-  return text
-    .normalize('NFKC')
-    .replaceAll(/\p{Cf}/gu, '')
-    .replaceAll(/[‘’ʼ′]/g, "'")
-    .replaceAll(/[“”„‟«»]/g, '"')
-    .replaceAll(/\p{Nd}/gu, (digit) => String(digitOf(digit)))
-    .replaceAll(/\b(ca)nnot\b/gi, '$1n not')
-    .replaceAll(/\b(ca|wo|sha)n't\b/gi, (_, verb: string) => `${fullVerbs[verb.toLowerCase()]} not`)
-    .replaceAll(/(?<=\p{L})n't\b/giu, ' not')
-    .replaceAll(/(?<=\p{L})'(?:m|re|s|ve)\b/giu, '')
-    .replaceAll(/(?<=\p{L})'ll\b/giu, ' will')
-    .replaceAll(/\ba (?=few\b|little\b)/gi, 'a-');
+  return (
+    text
+      .replaceAll(raised, ' ^$&')
+      .replaceAll(lowered, ' _$&')
+      .replaceAll(/(?<=\d)[¼-¾⅐-⅞]/g, ' $&')
+      .normalize('NFKC')
+      // But for tags, which tell flags apart.
+      .replaceAll(/[\p{Cf}--[\u{e0020}-\u{e007f}]]/gv, '')
+      .replaceAll(/[‘’ʼ′]/g, "'")
+      .replaceAll(/[“”„‟«»]/g, '"')
+      .replaceAll(/\p{Nd}/gu, (digit) => String(digitOf(digit)))
+      .replaceAll(/\b(ca)nnot\b/gi, '$1n not')
+      .replaceAll(/\b(ca|wo|sha)n't\b/gi, (_, verb: string) => `${fullVerbs[verb.toLowerCase()]} not`)
+      .replaceAll(/(?<=\p{L})n't\b/giu, ' not')
+      .replaceAll(/(?<=\p{L})'(?:re|s)\b/giu, '')
+      .replaceAll(/(?<=\p{L})'m\b/giu, ' am')
+      .replaceAll(/(?<=\p{L})'ve\b/giu, ' have')
+      .replaceAll(/(?<=\p{L})'ll\b/giu, ' will')
+      .replaceAll(/\ba (?=few\b|little\b)/gi, 'a-')
+  );
 }
+
+/** Digits and signs of powers and of indices, which would be digits of the number before them. */
+const [raised, lowered] = [/[²³¹⁰-⁹⁺-⁾]+/g, /[₀-₉₊-₎]+/g];
 
 /** "How do I" and "how to" ask the same. */
 function shortened(text: string, languages: AskingLanguage[][]): string {
@@ -96,27 +126,29 @@ function digitOf(digit: string): number {
 /** Quotations and code, which are compared as they are; ends of lines; and what is between spaces. */
 const pieces = /"[^"\n]{1,400}"|`[^`\n]{1,400}`|(?<![^\s])'[^'\n]{2,400}'(?![^\s.,;:!?)])|\n|[^\s]+/g;
 
-/** Words, numbers and codes; ends of sentences, after which a capital shows no name; and what is neither a letter nor a usual mark, such as `+` or an emoji. */
+/**
+ * Words, numbers and codes; signs of feet, inches and factorials; ends of sentences, after which a capital shows no name; and what
+ * is neither a letter nor a usual mark, such as `+`, a bracket or an emoji.
+ */
 const tokens =
-  /[\p{L}\p{M}\d]+(?:(?:[._/:-]|(?<=\d),(?=\d))[\p{L}\p{M}\d]+)*|[.:!?…。]+|[^\p{L}\p{M}\d.,;:!?…。、()'"¿¡]/gu;
+  /[\p{L}\p{M}\d]+(?:(?:[._/:-]|(?<=\d),(?=\d))[\p{L}\p{M}\d]+)*|(?<=[\d)])['"!]|[.:!?…。]+|[^\p{L}\p{M}\d.,;:!?…。、'"¿¡]/gu;
 
 function takeToken(token: string, taken: Taken): void {
-  const { ordered, words } = taken;
   const [, number, unit = ''] = token.match(/^(\d+(?:[.,]\d+)*)(\p{L}{0,3})$/u) ?? [];
   if (number !== undefined) {
-    ordered.push(`#${number}`);
-    if (unit !== '') words.push(unit);
+    takeExact(`#${number}`, taken);
+    if (unit !== '') taken.words.push(unit);
   } else if (/^[\p{L}\p{M}]+$/u.test(token)) takeWord(token, taken);
-  else ordered.push(`=${token}`);
+  else takeExact(`=${token}`, taken);
 }
 
-function takeWord(written: string, { ordered, words, isStart }: Taken): void {
+function takeWord(written: string, taken: Taken): void {
   const word = written.toLowerCase();
   const number = numberWords.get(word);
-  if (number !== undefined) ordered.push(`#${number}`);
-  else if (/^\p{Lu}{2,}$/u.test(written) || (!isStart && /^\p{Lu}/u.test(written) && word !== 'i')) {
-    ordered.push(`@${written}`);
-  } else words.push(word);
+  if (number !== undefined) takeExact(`#${number}`, taken);
+  else if (/^\p{Lu}{2,}$/u.test(written) || (!taken.isStart && /^\p{Lu}/u.test(written) && word !== 'i')) {
+    takeExact(`@${written}`, taken);
+  } else taken.words.push(word);
 }
 
 const numberWords: ReadonlyMap<string, number> = new Map([
@@ -130,6 +162,6 @@ const numberWords: ReadonlyMap<string, number> = new Map([
 
 /**
  * Words that decide nothing. Those that do are left out however usual they are: `not`, `or`, `all`, `how`, `what`,
- * `who`, `from`, `to`, `before`, `more`, `can`, `was`, `he`, `you`, `my`, `I`.
+ * `who`, `from`, `to`, `before`, `more`, `can`, `do`, `was`, `he`, `you`, `my`, `I`.
  */
-const common: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'am', 'is', 'are', 'do', 'does', 'really']);
+const common: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'is', 'are', 'really']);
