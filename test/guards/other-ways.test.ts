@@ -95,6 +95,20 @@ for (const [way, asked] of Object.entries(ways)) {
   }
 }
 
+test('an answer to a question of an MCP server is read, however the fields of its form are named', async () => {
+  const headers = { authorization: `Bearer ${keyOf('block', 'input')}` };
+  for (const field of ['name', 'id', 'comment']) {
+    const inputResponses = { asks: { action: 'accept', content: { [field]: `a ${word}` } } };
+    const json = {
+      ...{ tool: `one__${word}`, arguments: { name: 'a trout' } },
+      ...{ clientCapabilities: { elicitation: {} }, inputResponses },
+    };
+    const response = await gateway.fetch('/v1/mcp/call', { json, headers });
+    assert.equal(response.headers.get('x-culvert-guard'), 'block-input=blocked:1; scanned=100%', field);
+    assert.equal(response.status, 400);
+  }
+});
+
 test('payloads of points have their verdict', async () => {
   for (const name of names) {
     const ask = async (path: string, on: string, json: object, method = 'PUT') => {

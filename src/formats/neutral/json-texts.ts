@@ -181,9 +181,11 @@ function isCall(holder: JsonObject | null): boolean {
   return typeof holder?.type === 'string' && /tool[_-]use|tool[_-]call|mcp_call/.test(holder.type);
 }
 
-/** Objects whose members the caller names: properties of a schema, results of a tool in JSON, and documents. */
+/** Objects whose members others name: properties of a schema, answers to a form, results of a tool in JSON, and documents. */
 function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind, holder: JsonObject | null): boolean {
   if (kind === 'tool-definition') return schemaNames.has(name) || (typeof value === 'object' && schemaValues.has(name));
+  // A form that a person filled in for an MCP server, which names its fields.
+  if (name === 'content' && holder?.action === 'accept') return isObject(value);
   if (kind !== 'tool-result' && kind !== 'document') return false;
   return name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && endsIn(/json$/, holder?.type));
 }
