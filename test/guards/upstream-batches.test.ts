@@ -188,7 +188,7 @@ test('a line finds a kept answer and fills the cache, and its own answer is char
   await workersKnow();
   const again = { model: 'cached', messages: [{ role: 'user', content: 'Another one' }] };
   const hit = await gateway.fetch('/v1/chat/completions', { json: again });
-  assert.equal(hit.headers.get('x-culvert-cache'), 'hit; age=0');
+  assert.match(hit.headers.get('x-culvert-cache') ?? '', /^hit; age=\d+$/);
 });
 
 test('a line at a provider has no shadow', async () => {
