@@ -80,8 +80,10 @@ for (const driver of drivers) {
     assert.equal(await rows.attach([file('d')], null, { ...bounds, filesMax: 2 }), 'store-full');
     assert.equal(await rows.attach([file('d')], null, { ...bounds, waitingMax: 2 }), 'too-many-waiting');
     const [leased] = await rows.lease('w', 100, 200, 1);
-    const end = { status: 'completed', bytes: 7, facts: bytes('read') } as const;
+    const end = { status: 'completed', bytes: 7, facts: bytes('read'), seen: bytes('facts') } as const;
     assert.equal(await rows.finishFile({ id: leased!.id, worker: 'other' }, end), false);
+    const late = { ...end, seen: bytes('of another') };
+    assert.equal(await rows.finishFile({ id: leased!.id, worker: 'w' }, late), false);
     assert.equal(await rows.finishFile({ id: leased!.id, worker: 'w' }, end), true);
     assert.equal(await rows.renew({ id: leased!.id, worker: 'w' }, 300), false);
     const counts = (await rows.counts('store', ['vs_1', 'vs_none'])).get('vs_1')!;
@@ -89,7 +91,8 @@ for (const driver of drivers) {
     await rows.cancelBatch('vsfb_1', 9);
     assert.equal((await rows.findBatch('vs_1', 'vsfb_1'))!.cancelledMs, 9);
     assert.equal(await rows.findBatch('vs_2', 'vsfb_1'), null);
-    await rows.changeFile({ id: 'c', facts: bytes('new') });
+    assert.equal(await rows.changeFile({ id: 'c', facts: bytes('new') }, bytes('facts')), true);
+    assert.equal(await rows.changeFile({ id: 'c', facts: bytes('late') }, bytes('facts')), false);
     assert.equal(Buffer.from((await rows.findFile('vs_1', 'file-of-a'))!.facts).toString(), 'new');
     const removed = { id: 'c', store: 'vs_1', file: 'file-of-a' };
     assert.equal(await rows.findPlace('vs_1', 'file-of-a'), 'c');

@@ -26,15 +26,19 @@ export interface VectorStoreRows extends JobStore<StoreFileRow> {
   attach(files: readonly NewStoreFile[], batch: StoreBatchRow | null, bounds: AttachBounds): Promise<'attached' | Full>;
   findFile(store: string, file: string): Promise<StoreFileRow | null>;
   listFiles(of: FilesOf, page: RowPage): Promise<StoreFileRow[]>;
-  changeFile(row: Pick<StoreFileRow, 'id' | 'facts'>): Promise<void>;
+  /** False: its facts are no longer those that were `seen`, or it is gone. Nothing was written. */
+  changeFile(row: Pick<StoreFileRow, 'id' | 'facts'>, seen: Uint8Array): Promise<boolean>;
   /** Its place stays known to `findPlace` until `forgetPlaces`. */
   removeFile(row: Pick<StoreFileRow, 'id' | 'store' | 'file'>, nowMs: number): Promise<void>;
   /** Id in the store of a file that is there or was removed of late, behind or before which a list goes on. */
   findPlace(store: string, file: string): Promise<string | null>;
   /** Forgets the places of files that were removed before then. */
   forgetPlaces(beforeMs: number): Promise<void>;
-  /** False when the lease is lost: nothing was written. */
-  finishFile(lease: Lease, end: { status: 'completed' | 'failed'; bytes: number; facts: Uint8Array }): Promise<boolean>;
+  /** False when the lease is lost or its facts are no longer those that were `seen`: nothing was written. */
+  finishFile(
+    lease: Lease,
+    end: Pick<StoreFileRow, 'bytes' | 'facts'> & { status: 'completed' | 'failed'; seen: Uint8Array },
+  ): Promise<boolean>;
   /** Numbers of files by status, for each of these stores or batches. */
   counts(kind: 'store' | 'batch', ids: readonly string[]): Promise<ReadonlyMap<string, StoreCounts>>;
 

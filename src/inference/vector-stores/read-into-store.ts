@@ -40,33 +40,53 @@ export async function readIntoStore(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<void> {
-  const { rows, passages, sealer } = parts;
+  const { passages } = parts;
   if (file.caller !== undefined) parts.ring.recall(file.caller);
   const principal = parts.ring.principalOf(file.keyId);
   const read: Read = isFailure(principal)
     ? { code: 'server_error', message: 'The key that added the file may not be used any more.' }
     : await readWhole(parts, file, { principal, requestId: file.id }, signal);
-  const row = await rows.findFile(file.store, file.file);
-  const now = row?.id === file.id && row.status === 'in_progress' ? openFile(sealer, row) : null;
+  let now = await stillOpen(parts, file);
   if (read === 'left' && now !== null) return;
-  const isRead = read !== 'left' && 'bytes' in read;
-  const store = { id: file.store, tenant: file.tenant, requestId: file.id };
-  if (now !== null && !isRead) await passages.removeAttachments(store, [file.id]);
+  while (now !== null && read !== 'left') {
+    if (await finish(parts, file, { now, read, lease })) return;
+    // A change of its attributes came before: it ends with those. Otherwise the lease is lost.
+    const { seen } = now;
+    now = await stillOpen(parts, file);
+    if (now !== null && Buffer.compare(now.seen, seen) === 0) now = null;
+  }
+  // It was removed, or its batch was cancelled: nobody may find it.
+  await passages.removeAttachments(storeOf(file), [file.id]);
+}
+
+const storeOf = ({ id, store, tenant }: StoreFile) => ({ id: store, tenant, requestId: id });
+
+/** The file as its row has it; null: it was removed, replaced or cancelled. */
+async function stillOpen({ rows, sealer }: ReadingParts, { id, store, file }: StoreFile): Promise<StoreFile | null> {
+  const row = await rows.findFile(store, file);
+  return row?.id === id && row.status === 'in_progress' ? openFile(sealer, row) : null;
+}
+
+/** Ends it as it is `now`. False: that has changed meanwhile, or the lease is lost. */
+async function finish(
+  { rows, passages, sealer }: ReadingParts,
+  file: StoreFile,
+  { now, read, lease }: { now: StoreFile; read: Exclude<Read, 'left'>; lease: Lease },
+): Promise<boolean> {
+  const store = storeOf(file);
+  const isRead = 'bytes' in read;
+  if (!isRead) await passages.removeAttachments(store, [file.id]);
   // Its attributes may have changed meanwhile. A process that dies here leaves the file to another one as it was.
-  if (now !== null && isRead && !isDeepStrictEqual(now.attributes, file.attributes))
+  if (isRead && !isDeepStrictEqual(now.attributes, file.attributes))
     await passages.setAttributes(store, file.id, now.attributes);
   // Those of an earlier attachment stay until here: one that fails or is cancelled takes nothing away.
-  if (now !== null && isRead) await passages.removeFile(store, file.file, file.id);
-  const isOurs =
-    now !== null &&
-    read !== 'left' &&
-    (await rows.finishFile(lease, {
-      status: isRead ? 'completed' : 'failed',
-      bytes: isRead ? read.bytes : 0,
-      facts: sealFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
-    }));
-  // It was removed, or its batch was cancelled: nobody may find it.
-  if (!isOurs) await passages.removeAttachments(store, [file.id]);
+  if (isRead) await passages.removeFile(store, file.file, file.id);
+  return rows.finishFile(lease, {
+    status: isRead ? 'completed' : 'failed',
+    bytes: isRead ? read.bytes : 0,
+    facts: sealFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
+    seen: now.seen,
+  });
 }
 
 async function readWhole(

@@ -43,7 +43,10 @@ export interface FileFacts {
   caller?: CallerNote;
 }
 
-export interface StoreFile extends Omit<StoreFileRow, 'facts'>, FileFacts {}
+export interface StoreFile extends Omit<StoreFileRow, 'facts'>, FileFacts {
+  /** Its facts as the row has them. A change that another came before is made again. */
+  seen: Uint8Array;
+}
 
 export function sealFacts(sealer: Sealer, { id, tenant }: Owned, facts: StoreFacts | FileFacts): Buffer {
   return sealer.seal(Buffer.from(JSON.stringify(facts)), factsContext({ id, tenant }));
@@ -60,7 +63,7 @@ export function openStore(sealer: Sealer, row: StoreRow, counts: StoreCounts, no
 /** Throws for a row that another secret sealed. */
 export function openFile(sealer: Sealer, row: StoreFileRow): StoreFile {
   const { facts, ...rest } = row;
-  return { ...rest, ...opened<FileFacts>(sealer, row, facts) };
+  return { ...rest, ...opened<FileFacts>(sealer, row, facts), seen: facts };
 }
 
 export function fileFactsOf({ name, attributes, chunking, error, caller }: FileFacts): FileFacts {

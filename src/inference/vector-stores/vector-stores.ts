@@ -165,13 +165,19 @@ function fileChangesOf(
     },
     async changeAttributes(caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) {
       const { tenant } = caller.principal;
-      const found = await file(tenant, storeId, id);
-      const facts = sealFacts(sealer, found, { ...fileFactsOf(found), attributes });
-      await rows.changeFile({ id: found.id, facts });
-      // Its reader looks again when it is read.
-      if (found.status === 'completed')
-        await passages.setAttributes({ id: storeId, tenant, requestId: caller.requestId }, found.id, attributes);
-      return file(tenant, storeId, id);
+      let isChanged = false;
+      while (!isChanged) {
+        const found = await file(tenant, storeId, id);
+        const facts = sealFacts(sealer, found, { ...fileFactsOf(found), attributes });
+        isChanged = await rows.changeFile({ id: found.id, facts }, found.seen);
+      }
+      // Its reader may have ended meanwhile. One that has not looks again at its end.
+      const changed = await file(tenant, storeId, id);
+      if (changed.status === 'completed') {
+        const store = { id: storeId, tenant, requestId: caller.requestId };
+        await passages.setAttributes(store, changed.id, changed.attributes);
+      }
+      return changed;
     },
     async removeFile(caller: StoreCaller, storeId: string, id: string) {
       await remove(caller, await file(caller.principal.tenant, storeId, id));

@@ -137,13 +137,13 @@ function filesIn({ prefix, rows, transaction, oneOf, lock, run, first }: SqlTabl
       const sql = `SELECT ${fileColumns} FROM ${file} WHERE store = $1${inBatch}${as}`;
       return (await pageOf(rows, sql, values, page)).map(fileOf);
     },
-    async changeFile({ id, facts }) {
-      await run(`UPDATE ${file} SET facts = $2 WHERE id = $1`, [id, facts]);
+    async changeFile({ id, facts }, seen) {
+      return (await run(`UPDATE ${file} SET facts = $2 WHERE id = $1 AND facts = $3`, [id, facts, seen])) === 1;
     },
-    async finishFile({ id, worker }, { status, bytes, facts }) {
+    async finishFile({ id, worker }, { status, bytes, facts, seen }) {
       const sql = `UPDATE ${file} SET status = $3, bytes = $4, facts = $5, worker = NULL
-        WHERE id = $1 AND worker = $2 AND status = 'in_progress'`;
-      return (await run(sql, [id, worker, status, bytes, facts])) === 1;
+        WHERE id = $1 AND worker = $2 AND status = 'in_progress' AND facts = $6`;
+      return (await run(sql, [id, worker, status, bytes, facts, seen])) === 1;
     },
     async counts(kind, ids) {
       const sql = `SELECT ${kind} AS owner, status, count(*) AS files, sum(bytes) AS bytes FROM ${file}
