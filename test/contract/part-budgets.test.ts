@@ -75,6 +75,14 @@ test('an end user in a header has the budget, and one of the body counts where t
   assert.equal(body.data[0].user, user);
 });
 
+test('a safety identifier names the end user where the body has no other name', async () => {
+  // OpenAI's clients send it in the place of `user`.
+  assert.equal(await status({ safety_identifier: 'hash-1' }), 200);
+  const error = await refusedFor('budget:user:month', send({ safety_identifier: 'hash-1' }));
+  assert.match(error.message, /budget of the user 'hash-1'/);
+  assert.equal(await status({ safety_identifier: 'hash-1', user: 'vip' }), 200);
+});
+
 test('a tag and all models of a name share their budgets, whoever asks', async () => {
   const tag = 'team-a';
   assert.equal(await status({ user: 'vip' }, { tag }), 200);

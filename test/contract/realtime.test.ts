@@ -108,6 +108,7 @@ interface Row {
   class: string;
   units: number;
   tag: string | null;
+  user: string | null;
   usage: { input_tokens: number; output_tokens: number; cached_input_tokens: number; source: string };
   cost_usd: number | null;
 }
@@ -139,7 +140,7 @@ test("a response is paid for whatever the caller's texts within its events are",
 });
 
 test('each response is a row of the ledger, with the usage that the provider told and its USD', async () => {
-  const caller = await open({ headers: { 'x-culvert-tag': 'kiosk' } });
+  const caller = await open({ headers: { 'x-culvert-tag': 'kiosk', 'x-culvert-user': 'ada' } });
   for (const turn of [0, 1]) {
     const from = caller.events.length;
     caller.send('response.create');
@@ -151,7 +152,8 @@ test('each response is a row of the ledger, with the usage that the provider tol
   assert.equal(first.id, caller.id);
   assert.equal(later.client_request_id, caller.id, 'those after the first are found by its id');
   for (const row of [first, later]) {
-    assert.deepEqual([row.endpoint, row.status, row.class, row.units, row.tag], ['realtime', 200, 'ok', 1, 'kiosk']);
+    assert.deepEqual([row.endpoint, row.status, row.class, row.units], ['realtime', 200, 'ok', 1]);
+    assert.deepEqual([row.tag, row.user], ['kiosk', 'ada']);
     assert.deepEqual([row.usage.input_tokens, row.usage.output_tokens], [132, 121]);
     assert.equal(row.usage.cached_input_tokens, 64);
     assert.equal(row.usage.source, 'upstream');

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
+import { testKey } from '../start-gateway.ts';
 import { openToolsWorld } from './world.ts';
 
-const { openai, upstream, sent, rows, engine } = await openToolsWorld({ after: after as TestContext['after'] });
+const { gateway, openai, upstream, sent, rows, engine } = await openToolsWorld({
+  after: after as TestContext['after'],
+});
 const paths = { chat: '/v1/chat/completions', claude: '/v1/messages', native: '/v1/responses' } as const;
 const tools = [{ type: 'web_search' as const, search_context_size: 'low' as const }];
 
@@ -73,6 +76,21 @@ for (const model of Object.keys(paths)) {
     assert.doesNotMatch(told, /web_search_call/);
   });
 }
+
+test('searches count for the end user whom the request or the header names', async () => {
+  const before = (await rows()).length;
+  await openai.responses.create({ model: 'chat', input: 'Please call web_search', tools, user: 'ada' });
+  const headers = { authorization: `Bearer ${testKey}`, 'x-culvert-user': 'ben' };
+  const found = await gateway.fetch('/v1/tools/search', { headers, json: { query: 'pandas' } });
+  assert.equal(found.status, 200);
+  const made = (await rows()).slice(before).map(({ endpoint, user }) => [endpoint, user]);
+  assert.deepEqual(made.toSorted(), [
+    ['responses', 'ada'],
+    ['responses', 'ada'],
+    ['search', 'ada'],
+    ['search', 'ben'],
+  ]);
+});
 
 test('every turn and every search is a row of its own, which names the request', async () => {
   const before = (await rows()).length;

@@ -66,10 +66,11 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   });
   job.client.onDrain(() => client?.drained());
   const { principal, requestId, tag } = planned.call;
+  const { user } = job;
   const runner = new ToolRunner({
     ports,
     requested,
-    owner: { principal, requestId, tag: tag ?? job.tag ?? null },
+    owner: { principal: user === null ? principal : { ...principal, user }, requestId, tag: tag ?? job.tag ?? null },
     marks: answer.marks,
     leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
     signal: leaving.signal,

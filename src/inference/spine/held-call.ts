@@ -132,7 +132,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         besideUsd: progress.besideUsd,
         savedUsd: progress.savedUsd ?? null,
         cacheUse: call.cacheUse,
-        user: ended.user,
+        user,
         tag: call.tag ?? ended.tag ?? null,
         session:
           call.preferences?.session ??
@@ -152,7 +152,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
     },
     release() {
       const progress = { ...newProgress(), status: 200 };
-      const ended = { user: null, stream: false, progress, client: { disconnected: false, committed: true } };
+      const ended = { stream: false, progress, client: { disconnected: false, committed: true } };
       held.settle(ended, undefined, 'no request');
     },
   };

@@ -134,7 +134,7 @@ export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence' | 'health' | 'retryBudget' | 'random'>;
 
 /** The parts of a job that settlement reads. */
-export type EndedJob = Pick<Job, 'user' | 'tag' | 'session' | 'variant' | 'stream'> & {
+export type EndedJob = Pick<Job, 'tag' | 'session' | 'variant' | 'stream'> & {
   progress: Omit<JobProgress, 'answeredBy'> & {
     answeredBy: { target: Pick<Target, 'id' | 'price' | 'priceShare'> } | null;
   };

@@ -3,6 +3,7 @@ import type { AgentCallRecord, McpCallRecord } from '../../routing/route.ts';
 import type { AliasCache } from '../models/alias.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
+import { endUserOf } from './end-user.ts';
 import { type Charge, type HeldCall, holdCall, newProgress } from './held-call.ts';
 import type { EndedJob, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
@@ -132,7 +133,7 @@ export async function runWork<I, R extends ReadRequest, P extends WorkPlan>(
   request: R,
   plan: P,
 ): Promise<Failure | null> {
-  const reserved = await holdCall(services, call, plan.charge);
+  const reserved = await holdCall(services, call, { ...plan.charge, user: endUserOf(call, null) });
   if (reserved.kind !== 'held') {
     const unbooked = plan.unbooked === true && reserved.kind === 'quota-unavailable' && reserved.cause === 'disk-full';
     if (!unbooked) return reserved;
@@ -197,10 +198,7 @@ function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCal
   progress.status = status;
   progress.class = failure?.kind ?? (mcp?.outcome === 'tool-error' ? 'tool-error' : 'ok');
   if (whole || worked) progress.usage ??= { inputTokens: 0, outputTokens: 0 };
-  held.settle(
-    { user: null, stream: false, progress, client: { disconnected: left, committed: whole }, mcp, agent },
-    doneMilli,
-  );
+  held.settle({ stream: false, progress, client: { disconnected: left, committed: whole }, mcp, agent }, doneMilli);
 }
 
 /** Aborts when the caller leaves. Replaces an earlier listener. */

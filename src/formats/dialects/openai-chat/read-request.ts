@@ -48,7 +48,10 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
     n: request.n ?? 1,
     seed: typeof request.seed === 'number' ? request.seed : null,
     needs: needsOf(request, raw.length),
-    user: request.user == null ? null : cleanUser(request.user),
+    user:
+      (request.user ?? body.safety_identifier) == null
+        ? null
+        : (cleanUser(request.user) ?? cleanUser(body.safety_identifier)),
     tag: request.metadata === undefined ? null : tagInMetadata(request.metadata),
     conversationStart: conversationStart(request.messages),
     // None of the members that `extrasOf` reads is there, in most.

@@ -57,7 +57,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     n: 1,
     seed: null,
     needs: needsOf(request, raw.length),
-    user: cleanUser(request.user),
+    user: cleanUser(request.user) ?? cleanUser(request.safety_identifier),
     tag: tagInMetadata(request.metadata),
     conversationStart: startOf(request),
     echo: echoOf(request),

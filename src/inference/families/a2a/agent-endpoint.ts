@@ -140,7 +140,7 @@ function streamed({ call, request, held }: Running): Promise<Done> {
       class: failure?.kind ?? 'ok',
     };
     const agent = recordOf(request, task, outcome, bytes);
-    resolve({ ...left, settled: { user: null, stream: true, progress, client, agent } });
+    resolve({ ...left, settled: { stream: true, progress, client, agent } });
   };
   const fail = (failure: Failure, outcome: string) => {
     sink.end({ failure, headers: started ? headers : held.reserved.headers });

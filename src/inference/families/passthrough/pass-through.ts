@@ -145,7 +145,7 @@ export function settledAs(
     class: end.failure?.kind ?? (whole ? 'ok' : 'upstream-refused'),
     answeredBy: whole ? { target: { id: target.id, price: null } } : null,
   };
-  return { user: null, stream: false, progress };
+  return { stream: false, progress };
 }
 
 /** The same one for every request of a key: what one credential made at a provider, another may not see. */

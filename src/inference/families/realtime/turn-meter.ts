@@ -7,6 +7,7 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { newRequestId } from '../../../kernel/ids.ts';
 import type { AttemptRecord, RouteAttempt } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
+import { endUserOf } from '../../spine/end-user.ts';
 import { type HeldCall, holdCall, newProgress } from '../../spine/held-call.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import type { RealtimeServices } from './services.ts';
@@ -46,6 +47,7 @@ export async function holdTurn(
       alias: id,
       tier,
       costMilli: costMilliOf(snapshots.current.config.costs, 'realtime', cost),
+      user: endUserOf(call, null),
     },
   );
   if (held.kind === 'held') held.claim.endpoint = 'realtime';
@@ -220,6 +222,6 @@ export class TurnMeter {
     const isFailed = end?.status === 'failed';
     progress.status = isFailed ? 502 : 200;
     if (isFailed) progress.class = 'upstreams-failed';
-    held.settle({ user: null, stream: true, progress, client: { disconnected: false, committed: true } });
+    held.settle({ stream: true, progress, client: { disconnected: false, committed: true } });
   }
 }
