@@ -73,11 +73,14 @@ const gateway = await startGateway(
       unknown: { type: 'vertex', ...place, google: { credentials_file: fileOf('bad.json', federation('another')) } },
       express: { type: 'vertex', base_url: upstream.url, api_key: 'express-key' },
       elsewhere: { type: 'vertex', ...place },
+      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'k' },
     },
     models: {
       gemini: { targets: ['vertex/gemini-2.5-flash'] },
       chat: { targets: ['vertex/claude-opus-4-8'] },
       dated: { targets: ['vertex/claude-sonnet-4-5@20250929'] },
+      'claude-haiku-*': { targets: ['claude/claude-haiku-*'] },
+      'claude-sonnet-*': { targets: ['vertex/claude-sonnet-*'] },
       llama: { targets: ['vertex/meta/llama-3.3-70b-instruct-maas'] },
       mistral: { targets: ['vertex/mistral-small-2503'] },
       tuned: { targets: ['vertex/endpoints/123'] },
@@ -118,6 +121,21 @@ test("Claude Code's request reaches a Claude of Vertex as it was, but for what V
   assert.ok(rest.context_management !== undefined);
   assert.deepEqual(body, { ...rest, anthropic_version: 'vertex-2023-10-16' });
   assert.equal(response.headers.get('x-culvert-dropped'), null);
+});
+
+test('a pattern names a dated Claude as its provider does, whichever name its caller has', async () => {
+  const bodyOf = () => sent().body as { model?: string };
+  const create = (model: string) => anthropic.messages.create({ model, max_tokens: 9, messages: hi });
+  for (const name of ['claude-haiku-4-5@20251001', 'claude-haiku-4-5-20251001']) {
+    await create(name);
+    assert.deepEqual([sent().path, bodyOf().model], ['/v1/messages', 'claude-haiku-4-5-20251001']);
+  }
+  await create('claude-haiku-4-6@default');
+  assert.equal(bodyOf().model, 'claude-haiku-4-6');
+  for (const name of ['claude-sonnet-4-5@20250929', 'claude-sonnet-4-5-20250929']) {
+    await create(name);
+    assert.equal(sent().path, `${parent}/publishers/anthropic/models/claude-sonnet-4-5@20250929:rawPredict`);
+  }
 });
 
 test('without its beta, which the header must have, context_management stays away from Vertex', async () => {

@@ -106,6 +106,8 @@ export interface Provider {
   errors: readonly ErrorRule[];
   /** Its words for a prompt that does not fit, with the tokens that were `sent` and the `most` it takes, if it tells them. */
   tooLong?: readonly RegExp[];
+  /** Its id of a model that callers name as another vendor does, through a pattern; absent: the same. */
+  idOf?: (model: string) => string;
   /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments, Google's methods). */
   chatPath?: (model: string, options: ChatPathOptions) => string;
   /** Path and query where tokens of a body are counted; null: nowhere. Absent: where the format's own vendor has it. */

@@ -9,6 +9,7 @@ import { knownEntry } from '../../kernel/known-entry.ts';
 import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../../routing/route.ts';
 import type { Target } from '../../routing/target.ts';
 import type { Alias, AliasCache, ModelTableParts } from './alias.ts';
+import type { ConfiguredProvider } from './connections.ts';
 import { embeddingEngineTarget, plainAlias, soundEngineTarget } from './engine-target.ts';
 import { targetOf } from './target-of.ts';
 
@@ -92,7 +93,7 @@ export function createAliasMaker(parts: AliasParts) {
       }
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];
-      const id = withStar(target.model, star);
+      const id = star === null ? target.model : idAt(provider, withStar(target.model, star));
       return [
         targetOf(
           provider,
@@ -131,6 +132,11 @@ export function createAliasMaker(parts: AliasParts) {
       listedDimensions: known.type === 'embedding' ? (known.dimensions ?? usualDimensions(known.id)) : null,
     };
   }
+}
+
+/** The provider's id of a model whose name callers chose. */
+function idAt({ connection: { provider } }: ConfiguredProvider, named: string): string {
+  return provider.idOf?.(named) ?? named;
 }
 
 /** A shadow fails alone: it has no fallbacks, no cache, no checks and no hedge. */

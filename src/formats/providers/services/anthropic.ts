@@ -36,6 +36,8 @@ export const anthropic: Provider = {
     bytesMax: 256_000_000,
     priceShare: 0.5,
   },
+  // Clients in their mode for Vertex AI write versions behind `@`.
+  idOf: (model) => model.replace(/^(claude-.+)@default$/, '$1').replace(/^(claude-.+)@(\d{8})$/, '$1-$2'),
   // Its own errors are the dialect's.
   errors: [],
   tooLong: [

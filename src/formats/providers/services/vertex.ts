@@ -66,6 +66,8 @@ export const vertex: Provider = {
     path: `${pathOfGoogle(model)}:fetchPredictOperation`,
     body: { operationName },
   })),
+  // Claude's versions are behind `@` here alone.
+  idOf: (model) => model.replace(/^((?:anthropic\/)?claude-.+)-(\d{8})$/, '$1@$2'),
   chatPath(model, options) {
     const { dialect, answer } = options;
     const predict = answer === 'stream' ? 'streamRawPredict' : 'rawPredict';
