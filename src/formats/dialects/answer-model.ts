@@ -20,7 +20,7 @@ const places: Readonly<Record<CallerDialectId, { member: string; under?: string;
   'bedrock-converse': { member: 'model' },
 };
 
-/** An event's data with the name; null: it holds none, or the same. `last`: no later event of the stream has one. */
+/** An event's data with the name, its numbers as they came; null: it holds none, or the same. `last`: no later event of the stream has one. */
 export function eventWithModel(data: string, { dialect, name }: AnswerModel): { data: string | null; last: boolean } {
   const { member, under, once } = places[dialect];
   if (!data.includes(`"${once ?? member}"`)) return { data: null, last: false };
@@ -29,8 +29,15 @@ export function eventWithModel(data: string, { dialect, name }: AnswerModel): { 
   const holder = under === undefined ? event : event[under];
   const last = once !== undefined;
   if (!isObject(holder) || typeof holder[member] !== 'string' || holder[member] === name) return { data: null, last };
+  if (under === undefined)
+    return { data: onOneLine(wholeWithModel(Buffer.from(data), event, { dialect, name })), last };
   holder[member] = name;
   return { data: JSON.stringify(event), last };
+}
+
+/** JSON whose line breaks, which are between its parts alone, would end the data of an event. */
+function onOneLine(json: Buffer): string {
+  return json.toString().replace(/[\r\n]+/g, ' ');
 }
 
 /** Nesting of any answer that we read. */
