@@ -48,12 +48,15 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
         for (const { group, split } of await parts.ledger.usage({ ...span, where, groupBy: 'key', splitBy: 'account' }))
           accounts.set(group, split ?? '');
         const lines: string[] = [];
-        const pairs = await parts.ledger.usage({ ...span, where, groupBy: 'provider', splitBy: 'model' });
-        for (const { group: provider, split } of pairs) {
+        // Each question reads the hours of one period alone.
+        const times = await parts.ledger.usage({ ...span, where, groupBy: period, splitBy: 'provider' });
+        for (const { group: time, split } of times) {
+          const provider = split ?? '';
           // No provider had it: refused here, or answered from the cache.
           if (provider === '') continue;
-          const one = { ...where, provider, alias: split ?? '' };
-          const rows = await parts.ledger.usage({ ...span, where: one, groupBy: period, splitBy: 'key' });
+          const within = { ...span, ...periodAt(time, span) };
+          const one = { ...where, provider };
+          const rows = await parts.ledger.usage({ ...within, where: one, groupBy: 'model', splitBy: 'key' });
           if (lines.length + rows.length > exportedRowsMax) {
             const most = `the range has more than ${exportedRowsMax} rows, the most of an export`;
             refuse(invalid('from', `from: ${most}. Export a shorter range, or period=day`));
@@ -61,7 +64,7 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
           const title = titleOf(parts, provider);
           for (const row of rows) {
             const owner = { account: accounts.get(row.split ?? '') ?? '', directory };
-            lines.push(csvLine(Object.values(chargeOf(row, { provider, title, model: one.alias, ...owner, ...span }))));
+            lines.push(csvLine(Object.values(chargeOf(row, { provider, title, ...owner, ...within }))));
           }
         }
         return csvLine(columns) + lines.join('');
@@ -70,12 +73,11 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
   ];
 }
 
-/** Facts of a row of sums. */
+/** Facts of the row of a model's sums for a key, in one period. */
 interface Charged {
   /** Name of the configuration, and the service's. */
   provider: string;
   title: string;
-  model: string;
   account: string;
   directory: Pick<Directory, 'key' | 'account'>;
   fromMs: number;
@@ -87,16 +89,22 @@ type Sums = Pick<UsageRow, 'group' | 'split' | 'costUsd' | 'inputTokens' | 'outp
 const noDirectory = { key: () => null, account: () => null };
 const columns = Object.keys(
   chargeOf(
-    { group: '2026-01-01', split: '', costUsd: 0, inputTokens: 0, outputTokens: 0, requests: 0, errors: 0 },
-    { provider: '', title: '', model: '', account: '', directory: noDirectory, fromMs: 0, toMs: 0 },
+    { group: '', split: '', costUsd: 0, inputTokens: 0, outputTokens: 0, requests: 0, errors: 0 },
+    { provider: '', title: '', account: '', directory: noDirectory, fromMs: 0, toMs: 0 },
   ),
 );
 
+/** A day or an hour, as far as it is within the range. */
+function periodAt(time: string, { fromMs, toMs }: Pick<Charged, 'fromMs' | 'toMs'>) {
+  const startMs = Date.parse(time);
+  const endMs = startMs + (time.includes('T') ? hourMs : 24 * hourMs);
+  return { fromMs: Math.max(startMs, fromMs), toMs: Math.min(endMs, toMs) };
+}
+
 /** A row of sums as a charge; its members are the columns, in their order. */
-function chargeOf(row: Sums, { provider, title, model, account, directory, fromMs, toMs }: Charged) {
-  const startMs = Date.parse(row.group);
-  const endMs = startMs + (row.group.includes('T') ? hourMs : 24 * hourMs);
-  const month = new Date(startMs);
+function chargeOf(row: Sums, { provider, title, account, directory, fromMs, toMs }: Charged) {
+  const { group: model } = row;
+  const month = new Date(fromMs);
   const monthAt = (further: number) => Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + further);
   const cost = decimal(row.costUsd);
   const tokens = row.inputTokens + row.outputTokens;
@@ -117,8 +125,8 @@ function chargeOf(row: Sums, { provider, title, model, account, directory, fromM
     ChargeClass: null,
     ChargeDescription: `${row.requests} requests for ${model} at ${provider}`,
     ChargeFrequency: 'Usage-Based',
-    ChargePeriodEnd: instant(Math.min(endMs, toMs)),
-    ChargePeriodStart: instant(Math.max(startMs, fromMs)),
+    ChargePeriodEnd: instant(toMs),
+    ChargePeriodStart: instant(fromMs),
     ConsumedQuantity: decimal(quantity),
     ConsumedUnit: unit,
     ContractedCost: cost,
