@@ -17,7 +17,9 @@ const keyAddressesReply = z.object({
         last_used_at: timeField.describe('To the minute.'),
       }),
     )
-    .describe(`The last ${keyPlacesMax} addresses, the one of the last request first.`),
+    .describe(
+      `The last ${keyPlacesMax} addresses, the one of the last request first. Other processes add theirs once a minute.`,
+    ),
 });
 
 export type KeyAddresses = z.output<typeof keyAddressesReply>;
