@@ -5,6 +5,7 @@ import { providerTypes } from '../../src/formats/providers/catalog.ts';
 import { createConnection } from '../../src/formats/providers/provider-connection.ts';
 import { lookAtProvider } from '../../src/inference/models/live-look.ts';
 import { createTransport } from '../../src/upstream/transport/send.ts';
+import type { Transport } from '../../src/upstream/transport/upstream-call.ts';
 import { listening } from '../listening.ts';
 
 const pathOfKey: Record<string, string> = { openrouter: '/v1/key', vercel: '/v1/credits', deepinfra: '/v1/me' };
@@ -31,6 +32,40 @@ for (const [type, path] of Object.entries(pathOfKey)) {
     assert.deepEqual(await verdictOf('wrong'), ['bad credential', `${type} answered 401 to its key: No such key.`]);
   });
 }
+
+test('huggingface: its own address has a key tested at the vendor’s other host, another address does not', async (t) => {
+  const origins = new Set<string>();
+  const server = createServer(({ url, headers }, response) => {
+    const isRight = url === '/v1/models' || headers.authorization === 'Bearer right';
+    response.statusCode = isRight ? 200 : 401;
+    const error = 'Invalid username or password.';
+    response.end(JSON.stringify(url === '/v1/models' ? { data: [{ id: 'vendor/model' }] } : isRight ? {} : { error }));
+  });
+  const [local, transport] = [await listening(t, server), createTransport()];
+  t.after(() => transport.destroy());
+  const toVendor: Transport = {
+    ...transport,
+    send(request, observer) {
+      origins.add(request.origin);
+      return transport.send({ ...request, origin: local }, observer);
+    },
+  };
+  const verdictOf = async (key: string, baseUrl: string | null) => {
+    const provider = providerTypes.get('huggingface')!;
+    const facts = { provider, baseUrl, secrets: [key], headers: {}, apiVersion: null };
+    const made = createConnection({ name: 'hf', ...facts });
+    assert.ok(made.ok);
+    const [look] = await lookAtProvider(toVendor, made.connection);
+    return [look?.verdict, look?.message];
+  };
+  assert.deepEqual(await verdictOf('right', null), ['ok', '']);
+  const wrong = 'hf answered 401 to its key: Invalid username or password.';
+  assert.deepEqual(await verdictOf('wrong', null), ['bad credential', wrong]);
+  assert.deepEqual([...origins].toSorted(), ['https://huggingface.co', 'https://router.huggingface.co']);
+  origins.clear();
+  assert.equal((await verdictOf('wrong', `${local}/v1`))[0], 'ok');
+  assert.deepEqual([...origins], [local]);
+});
 
 for (const type of ['nvidia', 'huggingface', 'chutes', 'sambanova']) {
   test(`${type}: no free call needs the key, and the test says so`, async (t) => {

@@ -230,9 +230,9 @@ export interface ProviderPaths {
   moreModels?: readonly string[];
   /**
    * Says who a key is. Where the list is for everybody, this alone tells a wrong one; null: no free call of such a service
-   * does.
+   * does. `origin`: the vendor has it at another host, which is asked for keys of its default address alone.
    */
-  key?: PathAt | null;
+  key?: PathAt | { readonly origin: string; readonly path: string } | null;
   /** From the origin, for a list that is not below the base URL; takes precedence over `models`. */
   originModels?: string;
 }

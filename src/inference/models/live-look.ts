@@ -1,7 +1,7 @@
 import { readError } from '../../formats/dialects/openai-chat/errors.ts';
 import type { CredentialHeaders } from '../../formats/providers/credential-headers.ts';
 import { type Discovery, discoverModels } from '../../formats/providers/discover.ts';
-import { encodeGet } from '../../formats/providers/encode.ts';
+import { encodeGet, type UpstreamAddress } from '../../formats/providers/encode.ts';
 import type { DiscoveredModel } from '../../formats/providers/provider.ts';
 import { type ProviderConnection, pathOf } from '../../formats/providers/provider-connection.ts';
 import { scrub } from '../../formats/providers/scrub.ts';
@@ -49,12 +49,21 @@ async function lookAt(
     provider: connection.name,
     credential,
     ...judged(refused ?? found, unreachable),
-    ...(found.ok && connection.provider.paths.key === null && { message: unproven }),
+    ...(found.ok && keyCallOf(connection, headers) === null && { message: unproven }),
     ms: Math.round(performance.now() - startedMs),
   };
 }
 
 const unproven = 'Everybody may read its list of models, so the key was not tested.';
+
+/** The call that says who a key is; null: no free call does. Undefined: its list does. */
+function keyCallOf(connection: ProviderConnection, headers: CredentialHeaders): UpstreamAddress | null | undefined {
+  const { basePath, isAtHome, provider } = connection;
+  const { key } = provider.paths;
+  if (key == null) return key;
+  if (typeof key === 'string' || 'fromOrigin' in key) return encodeGet(connection, pathOf(key, basePath), headers);
+  return isAtHome ? { ...encodeGet(connection, key.path, headers), origin: key.origin } : null;
+}
 
 /** The answer to this key of a provider whose list is public; null when it accepts it, or cannot be asked. */
 async function refusalOf(
@@ -62,10 +71,9 @@ async function refusalOf(
   connection: ProviderConnection,
   headers: CredentialHeaders,
 ): Promise<Discovery | null> {
-  const { name, basePath, provider } = connection;
-  const { key } = provider.paths;
-  if (key == null) return null;
-  const address = encodeGet(connection, pathOf(key, basePath), headers);
+  const { name } = connection;
+  const address = keyCallOf(connection, headers) ?? null;
+  if (address === null) return null;
   const answer = await getJson(transport, address, lookTimeoutMs).catch(() => null);
   if (answer?.status !== 401 && answer?.status !== 403) return null;
   const detail = readError(answer.body)?.message;

@@ -87,7 +87,8 @@ const facts: readonly OpenAiLikeFacts[] = [
       // Text Generation Inference.
       /`inputs`.{0,40}must (?:be <=|have less than) (?<most>\d+)(?: tokens)?\. Given: (?<sent>\d+)/i,
     ],
-    paths: { key: null },
+    // https://huggingface.co/docs/hub/api: the list of the router is for everybody.
+    paths: { key: { origin: 'https://huggingface.co', path: '/api/whoami-v2' } },
     quirks: { systemFirst: true, rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   },
   // https://developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility: the account is in the base URL,
