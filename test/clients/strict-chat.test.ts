@@ -20,6 +20,8 @@ const targets = {
   deepseek: 'deepseek/deepseek-chat',
   lmstudio: 'lmstudio/qwen3',
   openrouter: 'openrouter/qwen/qwen3-vl',
+  together: 'together/qwen/qwen3',
+  huggingface: 'huggingface/qwen/qwen3',
   anthropic: 'anthropic/claude-sonnet-4-5',
 };
 const gateway = await startGateway(
@@ -583,8 +585,10 @@ test('a schema beside JSON mode is the schema of the answer where services refus
   assert.deepEqual((await sent({ ...asked, model: 'openrouter' })).body.response_format, format);
   // Hugging Face's InferenceClient for Python turns a schema into TGI's form.
   const ofTgi = { ...asked, response_format: { type: 'json_object', value: schema } };
-  for (const model of ['openai', 'groq', 'mistral', 'lmstudio'])
+  for (const model of ['openai', 'groq', 'mistral', 'lmstudio', 'openrouter', 'together'])
     assert.deepEqual((await sent({ ...ofTgi, model })).body.response_format, inPlace, model);
+  const { response_format: kept } = (await sent({ ...ofTgi, model: 'huggingface' })).body;
+  assert.deepEqual(kept, ofTgi.response_format, 'TGI takes it');
   assert.match(JSON.stringify((await sent({ ...ofTgi, model: 'anthropic' })).body), /"schema":.*"city"/);
   for (const one of [asked, ofTgi]) {
     const { body, dropped } = await sent({ ...one, model: 'deepseek' });

@@ -39,6 +39,14 @@ export const schemaOfJsonMode = ofFormat(({ response_format: format }) => {
   return { members: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }, losses: [] };
 });
 
+/**
+ * For services that do not know TGI's form of a schema, `value` in JSON mode. Hugging Face's SDK for Python writes each
+ * `json_schema` so.
+ */
+export const schemaOfTgi = ofFormat((body) => {
+  return isObject(objectIn(body.response_format).value) ? schemaOfJsonMode(body) : null;
+});
+
 function ofFormat(fit: (body: JsonObject) => FittedMembers | null): FitMembers {
   return Object.assign(fit, { of: 'response_format' } as const);
 }

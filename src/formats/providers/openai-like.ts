@@ -3,6 +3,7 @@ import type { SpeechFacts } from '../media/speech/format.ts';
 import { unknownVoices } from '../media/speech/voices.ts';
 import type { TranscriptionFacts } from '../media/transcription/format.ts';
 import type { VideoFacts } from '../media/videos/format.ts';
+import { schemaOfTgi } from './answer-forms.ts';
 import { choiceWithoutSome } from './forced-calls.ts';
 import type { BatchFacts, Provider, ProviderPaths, ProviderQuirks, RealtimeFacts } from './provider.ts';
 
@@ -26,6 +27,9 @@ export const wordsOfMistral: readonly string[] = ['safe_prompt', 'prompt_mode', 
 
 /** Services that take a choice among some tools (`allowed_tools`), or may pass it on to one that does. */
 const takesSomeTools = 'openai azure-openai culvert litellm openrouter vercel'.split(' ');
+
+/** Services that may be TGI, or pass its form of a schema on to it. */
+const mayTakeTgi = 'openai culvert huggingface'.split(' ');
 
 type Always = 'id' | 'title' | 'baseUrl';
 
@@ -95,6 +99,10 @@ export const openAiRealtime: RealtimeFacts = {
 export function openAiLike(facts: OpenAiLikeFacts): Provider {
   const { envKey = null, local = false, auth = 'bearer', headers = {}, errors = [], paths, quirks, ...stated } = facts;
   const { fits = [] } = quirks ?? {};
+  const ofAll = [
+    ...(takesSomeTools.includes(stated.id) ? [] : [choiceWithoutSome]),
+    ...(mayTakeTgi.includes(stated.id) ? [] : [schemaOfTgi]),
+  ];
   return {
     dialect: 'openai-chat',
     baseSuffixes: ['/chat/completions', '/responses'],
@@ -107,7 +115,7 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     quirks: {
       ...openAiQuirks,
       ...quirks,
-      ...(!takesSomeTools.includes(stated.id) && { fits: [choiceWithoutSome, ...fits] }),
+      ...(ofAll.length > 0 && { fits: [...ofAll, ...fits] }),
     },
     errors,
   };
