@@ -12,6 +12,7 @@ import {
   fileFactsOf,
   openFile,
   type StoreFacts,
+  type StoreFile,
   sealFacts,
   type VectorStore,
 } from './store-facts.ts';
@@ -122,7 +123,7 @@ function fileChangesOf(
   { usable, file, batch }: StoreReads,
   leased: LeasedJobs<StoreFileRow>,
 ) {
-  const { rows, passages, sealer, clock } = parts;
+  const { rows, passages, clock } = parts;
   async function remove(
     { principal: { tenant }, requestId }: StoreCaller,
     { id, store, file }: Pick<StoreFileRow, 'id' | 'store' | 'file'>,
@@ -163,22 +164,8 @@ function fileChangesOf(
       if (cancelled.length > 0) await passages.removeAttachments({ id: storeId, tenant, requestId }, cancelled);
       return batch(tenant, storeId, id);
     },
-    async changeAttributes(caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) {
-      const { tenant } = caller.principal;
-      let isChanged = false;
-      while (!isChanged) {
-        const found = await file(tenant, storeId, id);
-        const facts = sealFacts(sealer, found, { ...fileFactsOf(found), attributes });
-        isChanged = await rows.changeFile({ id: found.id, facts }, found.seen);
-      }
-      // Its reader may have ended meanwhile. One that has not looks again at its end.
-      const changed = await file(tenant, storeId, id);
-      if (changed.status === 'completed') {
-        const store = { id: storeId, tenant, requestId: caller.requestId };
-        await passages.setAttributes(store, changed.id, changed.attributes);
-      }
-      return changed;
-    },
+    changeAttributes: (caller: StoreCaller, storeId: string, id: string, attributes: FileAttributes | null) =>
+      changeAttributes(parts, () => file(caller.principal.tenant, storeId, id), caller, attributes),
     async removeFile(caller: StoreCaller, storeId: string, id: string) {
       await remove(caller, await file(caller.principal.tenant, storeId, id));
     },
@@ -191,6 +178,26 @@ function fileChangesOf(
       }
     },
   };
+}
+
+/** The file as it is then. `read`: as it is now. */
+async function changeAttributes(
+  { rows, passages, sealer }: VectorStoresParts,
+  read: () => Promise<StoreFile>,
+  { requestId }: StoreCaller,
+  attributes: FileAttributes | null,
+): Promise<StoreFile> {
+  let isChanged = false;
+  while (!isChanged) {
+    const found = await read();
+    const facts = sealFacts(sealer, found, { ...fileFactsOf(found), attributes });
+    isChanged = await rows.changeFile({ id: found.id, facts }, found.seen);
+  }
+  // Its reader may have ended meanwhile. One that has not looks again at its end.
+  const changed = await read();
+  const { id, store, tenant, status } = changed;
+  if (status === 'completed') await passages.setAttributes({ id: store, tenant, requestId }, id, changed.attributes);
+  return changed;
 }
 
 function lifeOf(parts: VectorStoresParts, leased: LeasedJobs<StoreFileRow>) {
