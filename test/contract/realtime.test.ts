@@ -190,6 +190,26 @@ test('what the provider used to write down the speech is a row without units, by
   }
 });
 
+test('speech that is written down when its caller leaves is charged all the same', async (t) => {
+  const own = await startGateway(t, config);
+  const opening = upstream.next();
+  const caller = await open({ key: heardKey }, own);
+  const there = await opening;
+  caller.send('session.update', { session: { audio: { input: { transcription: { model: 'gpt-4o-transcribe' } } } } });
+  caller.send('input_audio_buffer.commit');
+  const { item_id } = await caller.heard('input_audio_buffer.committed');
+  caller.socket.terminate();
+  // The gateway notices it meanwhile.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(there.socket.readyState, WebSocket.OPEN);
+  const type = 'conversation.item.input_audio_transcription.completed';
+  there.send({ type, item_id, content_index: 0, transcript: 'Hello.', usage: { type: 'duration', seconds: 3 } });
+  await there.closed;
+  const rows = (await rowsOf('heard', 2, own)) as (Row & { target: string | null })[];
+  const row = rows.find(({ target }) => target === 'up/gpt-4o-transcribe');
+  assert.deepEqual([row?.units, row?.cost_usd], [0, 0.0003]);
+});
+
 test('a session without a response costs nothing', async () => {
   const caller = await open({ key: cheapKey });
   await caller.heard('session.created');

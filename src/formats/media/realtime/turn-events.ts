@@ -19,11 +19,17 @@ export interface TurnEvents {
   /** In one that begins or ends a turn; null: it has none. */
   idIn(event: RealtimeEvent): string | null;
   endIn(event: RealtimeEvent): TurnEnd;
-  /** Type of the event with the usage of a second model, which writes down speech; null: there is none. */
-  writtenDown: string | null;
+  /** Events of a second model, which writes down speech: those that end it may have its usage. Null: there is none. */
+  writtenDown: { begins: string; ends: readonly string[] } | null;
   /** Event by which the caller's side stops a turn; null: it ends without one. */
   cancel(id: string): RealtimeEvent | null;
 }
+
+const committed = 'input_audio_buffer.committed';
+const transcribed = [
+  'conversation.item.input_audio_transcription.completed',
+  'conversation.item.input_audio_transcription.failed',
+];
 
 /** Responses of a model. */
 export const responseTurns: TurnEvents = {
@@ -35,15 +41,15 @@ export const responseTurns: TurnEvents = {
     const { usage, status } = response as { usage?: never; status?: unknown };
     return { usage: realtimeUsage(usage), status: stringOr(status, 'completed') };
   },
-  writtenDown: 'conversation.item.input_audio_transcription.completed',
+  writtenDown: { begins: committed, ends: transcribed },
   cancel: (id) => ({ type: 'response.cancel', response_id: id }),
 };
 
 /** Speech of the caller until it was silent, or until it committed it: each is transcribed separately. */
 export const transcriptionTurns: TurnEvents = {
   requests: 'input_audio_buffer.commit',
-  begins: 'input_audio_buffer.committed',
-  ends: ['conversation.item.input_audio_transcription.completed', 'conversation.item.input_audio_transcription.failed'],
+  begins: committed,
+  ends: transcribed,
   idIn: ({ item_id }) => stringOr(item_id, null),
   endIn: ({ type, usage }) => ({
     usage: usageOf(usage, null),
@@ -53,7 +59,7 @@ export const transcriptionTurns: TurnEvents = {
   cancel: () => null,
 };
 
-/** The usage that an event of `TurnEvents.writtenDown` tells; null: none. */
+/** The usage that an event tells which ends `TurnEvents.writtenDown`; null: none. */
 export function writtenDownUsage({ usage }: RealtimeEvent): Usage | null {
   return usageOf(usage, null);
 }

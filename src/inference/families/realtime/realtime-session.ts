@@ -4,6 +4,7 @@ import { type TurnEvents, writtenDownUsage } from '../../../formats/media/realti
 import { type ScrubKnown, scrub, withoutKnown } from '../../../formats/providers/scrub.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
+import { jsonText } from '../../../kernel/json.ts';
 import { relayBegins } from '../../../kernel/threads/old-generation.ts';
 import type { SessionEnd } from './socket-end.ts';
 import type { TurnMeter } from './turn-meter.ts';
@@ -60,7 +61,7 @@ export interface SessionParts {
   errorEvent(failure: Failure): RealtimeEvent;
 }
 
-/** How long a response that the caller has left may take to say what it used. */
+/** How long a response or a transcript that the caller has left may take to say what it used. */
 const lastWordMs = 2_000;
 const shuttingDown = 'The server is shutting down. Connect again.';
 /** RFC 6455 §7.4.1. */
@@ -93,6 +94,8 @@ class Session implements LongWork {
   readonly #silent = new Set<string>();
   /** Model that the provider writes down the caller's speech with; null: none so far. */
   #transcriber: string | null = null;
+  /** Items of the caller's speech that the provider writes down still. */
+  readonly #unwritten = new Set<string>();
   readonly #relayEnds = relayBegins();
 
   constructor(parts: SessionParts, ended: () => void) {
@@ -160,8 +163,9 @@ class Session implements LongWork {
     const isDone = this.#watch(frame);
     if (this.#open.caller && caller.send(this.#withoutSecrets(frame), binary) === 'behind') upstream.pause();
     if (!isDone || this.#active.size > 0) return;
-    if (this.#upstreamClose !== null) this.#closeUpstream();
-    else if (this.#state === 'draining') this.#leave();
+    if (this.#upstreamClose === null) {
+      if (this.#state === 'draining') this.#leave();
+    } else if (this.#unwritten.size === 0) this.#closeUpstream();
   }
 
   /** A provider that tells of a wrong key may repeat it. */
@@ -171,10 +175,10 @@ class Session implements LongWork {
     return withoutKnown(frame.toString(), known);
   }
 
-  /** Whether a turn ends with this frame. */
+  /** Whether a turn, or the transcript of the caller's speech, ends with this frame. */
   #watch(frame: Frame): boolean {
     const { turns } = this.#parts;
-    this.#noteTranscription(frame);
+    const isWritten = this.#noteTranscription(frame);
     // Callers' texts come back in events, and may be such words.
     const isSign = mayBe(frame, turns.begins) || turns.ends.some((type) => mayBe(frame, type));
     const event = isSign ? eventIn(frame) : null;
@@ -186,23 +190,32 @@ class Session implements LongWork {
       for (const id of this.#silent) this.#parts.meter?.content(id);
       this.#silent.clear();
     }
-    return false;
+    return isWritten;
   }
 
-  /** Charges what the provider used to write down the caller's speech, by the model that the session's settings name. */
-  #noteTranscription(frame: Frame): void {
+  /**
+   * Charges what the provider used to write down the caller's speech, by the model that the session's settings name. True:
+   * this frame ends it.
+   */
+  #noteTranscription(frame: Frame): boolean {
     const { meter, turns } = this.#parts;
     const { writtenDown } = turns;
-    if (meter === null || writtenDown === null) return;
-    if (!mayBe(frame, writtenDown) && !frame.includes('"session.')) return;
-    const event = eventIn(frame);
-    if (event?.type === 'session.created' || event?.type === 'session.updated')
+    if (meter === null || writtenDown === null) return false;
+    const isSign = [writtenDown.begins, ...writtenDown.ends].some((type) => mayBe(frame, type));
+    const event = isSign || frame.includes('"session.') ? eventIn(frame) : null;
+    if (event === null) return false;
+    if (event.type === 'session.created' || event.type === 'session.updated')
       this.#transcriber = transcriberIn(event.session) ?? this.#transcriber;
-    const usage = event?.type === writtenDown ? writtenDownUsage(event) : null;
-    if (usage === null) return;
+    const item = jsonText(event.item_id);
+    if (event.type === writtenDown.begins && this.#transcriber !== null) this.#unwritten.add(item);
+    if (!writtenDown.ends.includes(event.type)) return false;
+    this.#unwritten.delete(item);
+    const usage = writtenDownUsage(event);
+    if (usage === null) return true;
     meter.writtenDown(this.#transcriber, usage).then((failure) => {
       if (failure !== null) this.#refuse(failure);
     }, this.#crash);
+    return true;
   }
 
   #begun(id: string): void {
@@ -287,13 +300,13 @@ class Session implements LongWork {
     this.#endWhenClosed();
   }
 
-  /** A running response is cancelled first, so that it tells what it used. */
+  /** A running response is cancelled first, so that it tells what it used, and speech is written down to its end. */
   #endUpstream(code: number, reason: string): void {
     if (!this.#open.upstream || this.#upstreamClose !== null) return;
     this.#upstreamClose = { code, reason };
     const { upstream, meter, turns } = this.#parts;
     upstream.resume();
-    if (this.#active.size === 0 || meter === null) return this.#closeUpstream();
+    if (this.#active.size + this.#unwritten.size === 0 || meter === null) return this.#closeUpstream();
     for (const id of this.#active) {
       const cancel = turns.cancel(id);
       if (cancel !== null) upstream.send(JSON.stringify(cancel));
