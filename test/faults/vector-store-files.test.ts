@@ -76,7 +76,11 @@ async function pointsOf(fetch: Fetch, store: string): Promise<number> {
 
 async function fileIn(fetch: Fetch, store: string, file: string) {
   const path = `/v1/vector_stores/${store}/files/${file}`;
-  return (await json(await fetch(path))) as { status: string; last_error: { message: string } | null };
+  return (await json(await fetch(path))) as {
+    status: string;
+    usage_bytes: number;
+    last_error: { message: string } | null;
+  };
 }
 
 test('a file whose key has no quota left fails without passages, and may be removed', async (t) => {
@@ -133,10 +137,14 @@ test('a batch that adds a file again and is cancelled leaves the passages that w
   await json(await fetch(path, { json: body }));
   await until('it is read', async () => (await fileIn(fetch, store, file)).status === 'completed');
   const whole = await pointsOf(fetch, store);
+  const { usage_bytes } = await fileIn(fetch, store, file);
+  assert.ok(usage_bytes > 0);
   const { id } = (await json(await fetch(path, { json: body }))) as { id: string };
   await until('it is half read again', () => embedder.holds());
   await json(await fetch(`${path}/${id}/cancel`, { method: 'POST' }));
   assert.equal(await pointsOf(fetch, store), whole);
+  const cancelled = await fileIn(fetch, store, file);
+  assert.deepEqual([cancelled.status, cancelled.usage_bytes], ['cancelled', usage_bytes]);
   embedder.letGo();
   await json(await fetch(path, { json: body }));
   await until('it is read anew', async () => (await fileIn(fetch, store, file)).status === 'completed');

@@ -70,7 +70,7 @@ export interface NewStoreFile extends TenantRow {
 
 export interface StoreFileRow extends NewStoreFile {
   status: StoreFileStatus;
-  /** Bytes of its passages. */
+  /** Bytes of its passages, also of those of an earlier attachment while this one is not read. */
   bytes: number;
 }
 

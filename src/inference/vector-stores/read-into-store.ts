@@ -83,7 +83,7 @@ async function finish(
   if (isRead) await passages.removeFile(store, file.file, file.id);
   return rows.finishFile(lease, {
     status: isRead ? 'completed' : 'failed',
-    bytes: isRead ? read.bytes : 0,
+    bytes: isRead ? read.bytes : now.bytes,
     facts: sealFacts(sealer, file, { ...fileFactsOf(now), error: isRead ? null : read }),
     seen: now.seen,
   });

@@ -115,15 +115,19 @@ function filesIn({ prefix, rows, transaction, oneOf, lock, run, first }: SqlTabl
         if (Number(inStore) + files.length > filesMax) return 'store-full';
         const [{ files: waiting } = { files: 0 }] = yield* read(open, [first.tenant]);
         if (Number(waiting) + files.length > waitingMax) return 'too-many-waiting';
+        const there = `SELECT file, bytes FROM ${file} WHERE store = $1 AND ${oneOf('file', '$2')}`;
+        const earlier = yield* read(there, [first.store, names]);
+        // Passages of an earlier attachment stay until this one is read.
+        const bytesOf = new Map(earlier.map((row) => [row.file, row.bytes]));
         yield* change(again, [first.store, names]);
         if (inBatch !== null) {
           const { id, store, createdMs } = inBatch;
           yield* change(`INSERT INTO ${batch} (id, store, created_ms) VALUES ($1, $2, $3)`, [id, store, createdMs]);
         }
-        const put = `INSERT INTO ${file} (id, store, tenant, key_id, file, batch, created_ms, facts)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+        const put = `INSERT INTO ${file} (id, store, tenant, key_id, file, batch, created_ms, facts, bytes)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
         for (const { id, store, tenant, keyId, file: name, batch: of, createdMs, facts } of files)
-          yield* change(put, [id, store, tenant, keyId, name, of, createdMs, facts]);
+          yield* change(put, [id, store, tenant, keyId, name, of, createdMs, facts, bytesOf.get(name) ?? 0]);
         return 'attached';
       });
     },
