@@ -57,8 +57,8 @@ export function errorFrame(failure: Failure, context: ErrorContext): string {
     ...{ id, object: 'chat.completion.chunk', created: Math.floor(nowMs / 1_000) },
     ...{ model: '', choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] },
   };
-  // Perplexity's SDKs take an error without this name for a chunk, and the stream for a whole answer.
-  const name = isFrom(context, /^(Async)?Perplexity\//) ? 'event: error\n' : '';
+  // SDKs of Perplexity and SambaNova take an error without this name for a chunk, and the stream for a whole answer.
+  const name = isFrom(context, /^(Async)?(Perplexity|SambaNova)\//) ? 'event: error\n' : '';
   return `${name}data: ${JSON.stringify({ ...chunk, ...errorBody(failure, context) })}\n\n`;
 }
 
