@@ -50,7 +50,7 @@ const uncountedEnds = {
 };
 
 /** Vendors whose clients read a call in one piece, and those whose clients read usage in the chunk of the finish reason. */
-const wantsWholeCalls: ReadonlySet<string> = new Set(['mistral', 'xai', 'cerebras']);
+const readsWholeCalls: ReadonlySet<string> = new Set(['mistral', 'xai', 'cerebras']);
 const countsAtFinish: ReadonlySet<string> = new Set(['mistral', 'groq', 'cerebras']);
 
 class ChunkEncoder implements StreamEncoder {
@@ -155,7 +155,7 @@ class ChunkEncoder implements StreamEncoder {
     }
     const call = { index, id, ...tool, ...extraContentOf(event) };
     const { clientOf } = this.#head;
-    if (clientOf !== undefined && wantsWholeCalls.has(clientOf) && tool.function !== undefined) {
+    if (clientOf !== undefined && readsWholeCalls.has(clientOf) && tool.function !== undefined) {
       this.#choiceAt(choice).whole[index] = { ...call, function: tool.function };
       return '';
     }
