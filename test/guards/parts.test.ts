@@ -4,7 +4,7 @@ import { after, type TestContext, test } from 'node:test';
 import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { textsOf } from '../steps/texts-of.ts';
-import { questions } from './start-model.ts';
+import { questions, startModel } from './start-model.ts';
 import { startService } from './start-service.ts';
 
 /* A value hides in no boundary: of two parts of one text, or of calls whose arguments come by turns. */
@@ -89,28 +89,33 @@ service.play = ({ body }) => {
   return findings.length === 0 ? { verdict: 'pass' } : { verdict: 'mask', findings };
 };
 const secret = 'whsec_c2VjcmV0LW9mLWEtZ3VhcmQtd2hpY2gtc2lnbnM=';
+const model = await startModel(after);
 const emails = { check: 'personal-data', kinds: ['email'], on: ['output'] };
 const gateway = await startGateway({ after } as TestContext, {
   providers: {
     anthropic: { type: 'anthropic', base_url: origin, api_key: 'k' },
     responses: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k', dialects: ['openai-responses'] },
     chat: { type: 'openai', base_url: `${origin}/v1`, api_key: 'k' },
+    asked: { type: 'openai', base_url: model.url, api_key: 'k' },
   },
   guards: {
+    'masks-requests': { ...emails, on: ['input'], action: 'mask' },
+    'blocks-requests': { ...emails, on: ['input'], action: 'block' },
     masks: { ...emails, action: 'mask' },
     blocks: { ...emails, action: 'block' },
     flags: { ...emails, action: 'flag' },
     asks: { check: 'webhook', url: service.url, secret, action: 'mask', on: ['output'], deadline: '20s' },
     short: { check: 'sizes', limits: { chars: 10_000 }, action: 'block' },
   },
-  models: Object.fromEntries(
-    ['anthropic', 'responses', 'chat'].flatMap((provider) =>
+  models: Object.fromEntries([
+    ...['masks-requests', 'blocks-requests'].map((guard) => [guard, { targets: ['asked/m'], guards: [guard] }]),
+    ...['anthropic', 'responses', 'chat'].flatMap((provider) =>
       ['masks', 'blocks', 'flags', 'asks'].map((guard) => [
         `${provider}-${guard}`,
         { targets: [`${provider}/m`], guards: [guard, 'short'] },
       ]),
     ),
-  ),
+  ]),
 });
 
 async function ask(model: string, format: string, stream: boolean) {
@@ -197,4 +202,38 @@ for (const format of ['chat', 'messages', 'responses', 'gemini']) {
       assert.doesNotMatch(blocked.raw, /jo\.do|ann\.lee|ampl/);
     });
   }
+}
+
+const texts = ['Please ask jo.doe@exam', 'ple.org today.'];
+const inParts: Record<string, (model: string) => [path: string, json: object]> = {
+  chat: (model) => [
+    '/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: texts.map((text) => ({ type: 'text', text })) }] },
+  ],
+  messages: (model) => [
+    '/v1/messages',
+    { model, max_tokens: 9, messages: [{ role: 'user', content: texts.map((text) => ({ type: 'text', text })) }] },
+  ],
+  responses: (model) => [
+    '/v1/responses',
+    { model, input: [{ role: 'user', content: texts.map((text) => ({ type: 'input_text', text })) }] },
+  ],
+  gemini: (model) => [
+    `/v1beta/models/${model}:generateContent`,
+    { contents: [{ role: 'user', parts: texts.map((text) => ({ text })) }] },
+  ],
+};
+
+for (const [format, bodyOf] of Object.entries(inParts)) {
+  test(`a value across two parts of a message leaves masked, or not at all: ${format}`, async () => {
+    model.bodies.length = 0;
+    const [path, json] = bodyOf('masks-requests');
+    const masked = await gateway.fetch(path, { json });
+    assert.equal(masked.status, 200, await masked.text());
+    assert.equal(model.bodies.length, 1);
+    assert.doesNotMatch(model.bodies[0] ?? '', /jo\.doe|ple\.org/);
+    const [same, blocked] = bodyOf('blocks-requests');
+    assert.equal((await gateway.fetch(same, { json: blocked })).status, 400);
+    assert.equal(model.bodies.length, 1);
+  });
 }

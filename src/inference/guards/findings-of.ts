@@ -51,13 +51,16 @@ export async function findingsOfParts(check: Check, parts: readonly Part[]): Pro
   return found;
 }
 
-/** Google's clients keep an answer in the pieces in which it was streamed, as parts or as turns. */
+/** Texts of a message, part by part. */
+const piece = /^(?:contents,\d+,parts|(?:messages|input),\d+,content),\d+,text$/;
+
+/** Google's clients keep an answer in the pieces in which it was streamed, as parts or as turns; others as parts. */
 function goesOn(before: Part | undefined, part: Part | undefined): boolean {
-  if (part?.path[0] !== 'contents' || part.kind !== before?.kind) return false;
-  const piece = /^contents,\d+,parts,\d+,text$/;
+  if (part?.path.length !== 5 || part.kind !== before?.kind) return false;
   if (!piece.test(part.path.join()) || !piece.test(before.path.join())) return false;
   const [turns, places] = [1, 3].map((at) => Number(part.path[at]) - Number(before.path[at]));
-  return turns === 0 ? places === 1 : turns === 1 && part.path[3] === 0;
+  if (turns === 1) return part.path[0] === 'contents' && part.path[3] === 0;
+  return turns === 0 && places === 1;
 }
 
 function addAcross(ofPart: Finding[], across: readonly Finding[], from: number, to: number): void {
