@@ -13,6 +13,7 @@ import { EncodedAnswer, type WrittenFor, withCostOfAll } from '../spine/answer.t
 import type { MakeTrial } from '../spine/attempts/contest.ts';
 import { type AttemptSteps, runAttempts } from '../spine/attempts/run-attempts.ts';
 import { ChildClient } from '../spine/child-client.ts';
+import { forUser } from '../spine/end-user.ts';
 import type { Endpoint } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import { admittedBefore } from '../spine/model-call.ts';
@@ -66,11 +67,10 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   });
   job.client.onDrain(() => client?.drained());
   const { principal, requestId, tag } = planned.call;
-  const { user } = job;
   const runner = new ToolRunner({
     ports,
     requested,
-    owner: { principal: user === null ? principal : { ...principal, user }, requestId, tag: tag ?? job.tag ?? null },
+    owner: { principal: forUser(principal, job.user), requestId, tag: tag ?? job.tag ?? null },
     marks: answer.marks,
     leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
     signal: leaving.signal,

@@ -3,8 +3,8 @@ import type { Crawl, CrawlError, Hook } from '../../tools/crawl/crawl-store.ts';
 import { rowShape } from '../row-shape.ts';
 import type { Row } from '../sql-tables.ts';
 
-/** A row of `crawl`. */
-export const crawlOf = rowShape<Crawl>()({
+/** A row of `crawl`, whose options have the end user. */
+export const crawlOf = rowShape<Omit<Crawl, 'user'>>()({
   text: ['id', 'tenant', 'account', 'keyId', 'url', 'status'],
   'text?': ['error'],
   number: ['done', 'failed', 'waiting', 'charged', 'createdMs'],

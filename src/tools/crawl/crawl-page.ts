@@ -246,8 +246,18 @@ async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read:
   const { url, paid: again } = page;
   const points = chunksOf(url, read);
   if (points.length === 0) return null;
-  const { tenant, account, keyId } = crawl;
-  return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, url, points, again });
+  const { tenant, account, keyId, user } = crawl;
+  return sink.put({
+    tenant,
+    account,
+    keyId,
+    user,
+    collection: collection.name,
+    model: collection.model,
+    url,
+    points,
+    again,
+  });
 }
 
 function requestedFormats(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {

@@ -21,6 +21,8 @@ export interface CrawlOwner {
   tenant: string;
   account: string;
   keyId: string;
+  /** End user for whom it works; absent or null: nobody was named. */
+  user?: string | null | undefined;
 }
 
 export interface PageEnd {

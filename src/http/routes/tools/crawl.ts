@@ -2,6 +2,7 @@ import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import type { OpenedCrawls } from '../../../inference/families/pages/open-crawls.ts';
+import { endUserOf } from '../../../inference/spine/end-user.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
@@ -82,7 +83,8 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPla
   const { urls, options } = read;
   const caller = callerOf(exchange);
   const { tenant, account } = caller;
-  const owner = { tenant, account, keyId: callerIdOf(caller) };
+  const user = endUserOf({ principal: caller, callerHeaders: exchange.request.headers }, null);
+  const owner = { tenant, account, keyId: callerIdOf(caller), user };
   const crawl = await begunOnce(parts.services, { exchange, endpoint: at, tenant, body: raw }, async () => {
     const refused =
       parts.writer(owner, options) ??

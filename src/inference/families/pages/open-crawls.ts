@@ -27,6 +27,7 @@ import { noModel } from '../../../tools/scrape/write-of-page.ts';
 import { createSiteFiles } from '../../../tools/site-files.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
 import { call } from '../../spine/call.ts';
+import { forUser } from '../../spine/end-user.ts';
 import type { ReadRequest, WorkEndpoint } from '../../spine/work.ts';
 
 export interface CrawlsOptions {
@@ -142,22 +143,23 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   };
 }
 
-/** The same store, whose rows say who began a crawl where no other store has the caller. */
+/** The same store, whose rows say who began a crawl where no other store has the caller, and for which end user. */
 function notedCrawlStore(store: CrawlStore, callers: LastingCallers): CrawlStore {
   return {
     ...store,
     create(crawl, seeds, bounds) {
       const caller = callers.noteOf(crawl.keyId);
-      const noted = caller === null ? crawl.options : { ...crawl.options, caller };
+      const { user = null } = crawl;
+      const noted = { ...crawl.options, ...(caller !== null && { caller }), ...(user !== null && { user }) };
       return store.create({ ...crawl, options: noted }, seeds, bounds);
     },
     async lease(...args) {
       const crawls = await store.lease(...args);
-      for (const { options } of crawls) {
-        const { caller } = options as { caller?: CallerNote };
+      return crawls.map((crawl) => {
+        const { caller, user } = crawl.options as { caller?: CallerNote; user?: string };
         if (caller !== undefined) callers.recall(caller);
-      }
-      return crawls;
+        return user === undefined ? crawl : { ...crawl, user };
+      });
     },
   };
 }
@@ -175,7 +177,7 @@ function createCrawlMeter(services: CrawlServices, principalOf: (keyId: string) 
   return {
     keep: ({ account }, bytes, write) =>
       services.storage.keep(account, 'crawls', bytes, write, (storedBytes) => storedBytes ?? 0),
-    async page({ keyId }, url, work) {
+    async page({ keyId, user }, url, work) {
       const principal = principalOf(keyId);
       if (isFailure(principal)) return principal;
       let began = false;
@@ -185,14 +187,16 @@ function createCrawlMeter(services: CrawlServices, principalOf: (keyId: string) 
           return work();
         },
       };
-      const outcome = await call(services, endpoint, { principal }, order, { traced: tracedAs(url) });
+      const outcome = await call(services, endpoint, { principal: forUser(principal, user) }, order, {
+        traced: tracedAs(url),
+      });
       return !began && outcome?.kind === 'refused' ? outcome.failure : null;
     },
-    async mayPay({ keyId }) {
+    async mayPay({ keyId, user }) {
       const principal = principalOf(keyId);
       if (isFailure(principal)) return principal;
       const order = { work: async () => nothing };
-      const outcome = await call(services, endpoint, { principal }, order, {});
+      const outcome = await call(services, endpoint, { principal: forUser(principal, user) }, order, {});
       return outcome?.kind === 'refused' ? outcome.failure : null;
     },
   };

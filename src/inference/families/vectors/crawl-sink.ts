@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from '../../../tools/crawl/crawl-ports.ts';
 import type { VectorVerb } from '../../../vectors/verbs.ts';
 import type { ServeServices } from '../../spine/answer-cache.ts';
+import { forUser } from '../../spine/end-user.ts';
 import { askVectors } from './ask-vectors.ts';
 import type { VectorEndpoint } from './endpoint.ts';
 
@@ -15,7 +16,7 @@ export function createCrawlSink(
   ring: Pick<KeyRing, 'principalOf'>,
 ): CrawlSink {
   async function ask(
-    { keyId, collection }: CrawlCollectionOf,
+    { keyId, user, collection }: CrawlCollectionOf,
     verb: VectorVerb,
     body: JsonObject | null,
   ): Promise<{ result: unknown } | Failure> {
@@ -23,7 +24,8 @@ export function createCrawlSink(
     if (isFailure(principal)) return principal;
     // A collection that is made is named in the body.
     const params: Record<string, string> = verb === 'create-collection' ? {} : { collection };
-    return askVectors(services, endpoint, { owner: { principal }, verb, params, body, route: 'crawl vectors' });
+    const owner = { principal: forUser(principal, user) };
+    return askVectors(services, endpoint, { owner, verb, params, body, route: 'crawl vectors' });
   }
 
   async function call(owner: CrawlCollectionOf, verb: VectorVerb, body: JsonObject | null): Promise<Failure | null> {
