@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import OpenAI from 'openai';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { batchWhen, beginBatch, chatLine, hasEnded, openAi, resultsIn } from './world.ts';
 
@@ -64,6 +65,23 @@ test('a batch answers its lines, over providers of other formats, under their na
     assert.equal(((await explained.json()) as JsonObject).units, 1);
   }
   for (const at of [batch.in_progress_at, batch.finalizing_at, batch.completed_at]) assert.ok(at! >= batch.created_at);
+});
+
+test('lines count for the end user in the header of their batch', async () => {
+  const named = new OpenAI({
+    baseURL: `${gateway.url}/v1`,
+    apiKey: testKey,
+    defaultHeaders: { 'x-culvert-user': 'ada' },
+  });
+  const { results } = await ended([chatLine('a')], {}, named);
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const { data } = (await (await gateway.fetch('/admin/v1/requests?user=ada', { headers })).json()) as {
+    data: JsonObject[];
+  };
+  assert.deepEqual(
+    data.map(({ id }) => id),
+    [results[0]!.response!.request_id],
+  );
 });
 
 test('a wrong line fails alone, and says why', async () => {

@@ -9,7 +9,7 @@ import { begunOnce } from '../../begun-once.ts';
 import { callerOf, type Route } from '../../exchange.ts';
 import { listed, listOf } from '../list-page.ts';
 import { type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
-import type { MessageBatchesParts } from './message-batches.ts';
+import { headersOfLines, type MessageBatchesParts } from './message-batches.ts';
 import { expiryOf } from './openai-file.ts';
 
 export interface BatchesRouteParts extends MessageBatchesParts {
@@ -88,7 +88,8 @@ async function begin(
   const owner = { tenant, account, keyId: callerIdOf(callerOf(exchange)) };
   const facts = { format: 'openai', endpoint, inputFile, windowMs, window } as const;
   const batches = await parts.batches();
-  return shownBatch(await batches.create(owner, { ...facts, ...checked, headers: {}, outputKeptForMs }));
+  const made = { ...facts, ...checked, headers: headersOfLines(exchange), outputKeptForMs };
+  return shownBatch(await batches.create(owner, made));
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 };

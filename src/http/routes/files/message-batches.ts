@@ -43,7 +43,13 @@ const idPrefix = 'msgbatch_';
 const windowMs = 24 * 3_600_000;
 const customIdForm = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Headers of the caller that its lines go out with. */
-const storedHeaders = ['anthropic-version', 'anthropic-beta'] as const;
+const storedHeaders = ['anthropic-version', 'anthropic-beta'];
+
+/** Headers that each line of a batch has: the end user, and `names`. */
+export function headersOfLines({ request: { headers } }: Exchange, names: readonly string[] = []) {
+  const all = ['x-culvert-user', ...names].map((name) => [name, headers[name]] as const);
+  return Object.fromEntries(all.filter((one): one is readonly [string, string] => typeof one[1] === 'string'));
+}
 
 /** `/v1/messages/batches`: Anthropic's batches of messages, over any provider. */
 export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
@@ -115,11 +121,7 @@ function begin(parts: MessageBatchesParts, exchange: Exchange, base: string): Pr
     const { id } = await files.create(tenant, facts, held(lines, hold));
     let isInput = false;
     const create = async () => {
-      const headers: Record<string, string> = {};
-      for (const name of storedHeaders) {
-        const value = exchange.request.headers[name];
-        if (typeof value === 'string') headers[name] = value;
-      }
+      const headers = headersOfLines(exchange, storedHeaders);
       const order = { format: 'anthropic', endpoint: '/v1/messages', inputFile: id, windowMs, window: '24h' } as const;
       const made = { ...order, metadata: null, headers, outputKeptForMs: null };
       const batch = await (await parts.batches()).create({ tenant, account, keyId: callerIdOf(caller) }, made);

@@ -11,7 +11,7 @@ import { type Failure, invalid, invalidField, isFailure } from '../../../kernel/
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { withHold } from '../../with-hold.ts';
-import { held, type MessageBatchesParts } from '../files/message-batches.ts';
+import { headersOfLines, held, type MessageBatchesParts } from '../files/message-batches.ts';
 import { wholeOf } from '../list-page.ts';
 import { answerWith, type StoredCall, type StoredPlace, storedRoutes } from '../stored-route.ts';
 import { fileNameOf, googleVersions, pageTokenIn } from './resource-names.ts';
@@ -111,7 +111,7 @@ async function begin(
   } as const;
   const order = { format: 'gemini', endpoint, inputFile, windowMs, window: '24h' } as const;
   const batches = await parts.batches();
-  const made = { ...order, metadata: null, headers: {}, outputKeptForMs: null, gemini: facts };
+  const made = { ...order, metadata: null, headers: headersOfLines(exchange), outputKeptForMs: null, gemini: facts };
   try {
     return operationOf(parts, await batches.create({ tenant, account, keyId: callerIdOf(principal) }, made), 'facts');
   } catch (error) {
