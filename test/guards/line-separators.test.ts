@@ -32,8 +32,6 @@ test('a guard reads events to their end, also behind separators of Unicode', asy
   const texts = events.map((event) => JSON.parse(event.slice('data: '.length)).choices[0].text);
   assert.equal(
     texts.join(''),
-    ['\u2028', '\u2029']
-      .map((separator, at) => `Dear all,${separator}write to <EMAIL_${at + 1}>.${separator}data: end `)
-      .join(''),
+    ['\u2028', '\u2029'].map((separator) => `Dear all,${separator}write to <EMAIL_1>.${separator}data: end `).join(''),
   );
 });

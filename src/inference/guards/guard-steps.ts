@@ -303,7 +303,7 @@ class RunningRules extends RunningGuard<Guard> {
     this.#count(1, 'output');
     const { action } = this.guard.config;
     if (!this.enforces || action === 'flag') return value;
-    return action === 'block' ? blocked(this.guard.name, 'the answer') : this.#book.newWord(kind);
+    return action === 'block' ? blocked(this.guard.name, 'the answer') : this.#book.answerWordFor(kind, value);
   }
 
   #count(findings: number, of: 'input' | 'output'): void {

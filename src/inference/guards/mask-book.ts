@@ -3,6 +3,7 @@ export class MaskBook {
   readonly #words = new Map<string, string>();
   readonly #numbers = new Map<string, string>();
   readonly #values = new Map<string, string>();
+  readonly #answerWords = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();
   /** A restored word gives its value back only where the request had it. */
@@ -20,14 +21,20 @@ export class MaskBook {
     const words = as === 'number' ? this.#numbers : this.#words;
     const known = words.get(value);
     if (known !== undefined) return known;
-    const word = this.newWord(kind);
+    const word = this.#newWord(kind);
     words.set(value, word);
     this.#values.set(word, value);
     return word;
   }
 
-  /** A word for a value that only the answer has. */
-  newWord(kind: string): string {
+  /** The word for a value that only the answer has, where it stays. */
+  answerWordFor(kind: string, value: string): string {
+    const word = this.#answerWords.get(value) ?? this.#newWord(kind);
+    this.#answerWords.set(value, word);
+    return word;
+  }
+
+  #newWord(kind: string): string {
     const name = kind.toUpperCase().replaceAll('-', '_');
     for (;;) {
       const count = (this.#counts.get(name) ?? 0) + 1;

@@ -118,7 +118,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
       let from = 0;
       for (const { of, start, end } of found[parts.indexOf(part)] ?? []) {
         const value = part.text.slice(start, end);
-        const word = words.get(of) ?? (this.#book.has(value) ? value : this.#book.newWord(of.kind));
+        const word = words.get(of) ?? (this.#book.has(value) ? value : this.#book.answerWordFor(of.kind, value));
         words.set(of, word);
         text += part.text.slice(from, start) + word;
         from = end;
