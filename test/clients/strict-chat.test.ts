@@ -296,6 +296,7 @@ test("Groq's and OpenRouter's SDKs, and the AI SDK's providers for them, get tho
   const groqs = [
     'Groq/JS 1.6.0',
     'AsyncGroq/Python 1.7.0',
+    'langchain/1.1.3',
     'ai-sdk-groq/4.0.84 node.js/26',
     'ai-sdk/groq/3.0.71 node/26',
   ];

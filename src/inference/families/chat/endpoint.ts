@@ -86,12 +86,12 @@ export function chatEndpoint(
 
 /**
  * Clients of vendors by their headers `user-agent` and `cache-control`: SDKs, the AI SDK's provider (`ai-sdk-…`, in older
- * versions `ai-sdk/…`), and LangChain's class for Mistral in Python, which makes up an id for each piece of the first call.
- * Only its reader of events (httpx-sse) tells it.
+ * versions `ai-sdk/…`), LangChain's class for Groq in Python (`langchain/…`), and that for Mistral, which makes up an id for
+ * each piece of the first call. Only its reader of events (httpx-sse) tells it.
  */
 const vendorsClients = [
   ['mistral', /^mistral-client-|^ai-sdk[-/]mistral\/|^python-httpx\/\S* no-store$/],
-  ['groq', /^(Async)?Groq\/|^ai-sdk[-/]groq\//],
+  ['groq', /^(Async)?Groq\/|^langchain\/|^ai-sdk[-/]groq\//],
   ['cerebras', /^(Async)?Cerebras\//],
   ['openrouter', /^speakeasy-sdk\/.*\bopenrouter\b|\bai-sdk[-/]openrouter\//],
   ['xai', /^ai-sdk[-/]xai\//],
