@@ -16,6 +16,8 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const facts = factsOf(failure, context.nowMs);
   return {
     error: {
+      // LangChain's class for NVIDIA skips an error in a stream that has no such member.
+      ...(isFrom(context, /^langchain-nvidia-/) && { object: 'error' }),
       ...vendorMembers(failure),
       message: facts.message,
       type: facts.type,
