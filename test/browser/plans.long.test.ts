@@ -73,12 +73,14 @@ suite('plans', { skip: chromiumMissing }, () => {
     assert.deepEqual({ rpm, tpm }, { rpm: 11, tpm: 22 });
   });
 
-  test('a removed plan is not offered again on the way to the list', async () => {
+  test('a plan that another person has changed is removed once that was seen, and not offered again', async () => {
     await followTo(page, '/dashboard/plans/both');
     await page.evaluate(`globalThis.offers = 0; new MutationObserver(() => {
       if (document.querySelector('main').textContent.includes('There is no plan')) globalThis.offers += 1;
     }).observe(document.body, { childList: true, subtree: true })`);
     await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove plan' }).click();
+    await page.getByText('Another person has changed this, and nothing was done.').waitFor();
     await page.getByRole('button', { name: 'Remove plan' }).click();
     await page.getByText('The plan both was removed.').waitFor();
     await page.getByRole('heading', { level: 1, name: 'Plans' }).waitFor();
