@@ -17,8 +17,12 @@ const budgets = [
 const target = { provider: 'up1', model: 'mock/ok', price: { input: 1_000, output: 1_000 } };
 const { gateway } = await serve({
   plans: { open: { rpm: 'off' } },
-  accounts: { parts: { plan: 'open', budgets }, plain: { plan: 'open' } },
-  keys: ['parts', 'plain'].map((account) => ({ key: `sk-cv-${account}-0123456789`, account })),
+  accounts: {
+    parts: { plan: 'open', budgets },
+    each: { plan: 'open', budgets: [{ by: 'model', usd: 0.001, window: 'week' }] },
+    plain: { plan: 'open' },
+  },
+  keys: ['parts', 'each', 'plain'].map((account) => ({ key: `sk-cv-${account}-0123456789`, account })),
   models: { priced: { targets: [target] }, 'dear-one': { targets: [target] }, 'dear-two': { targets: [target] } },
 });
 
@@ -92,6 +96,16 @@ test('a tag and all models of a name share their budgets, whoever asks', async (
   assert.equal(await status({ user: 'vip', model: 'dear-one' }), 200);
   const model = await refusedFor('budget:model:5h', send({ user: 'vip', model: 'dear-two' }));
   assert.match(model.message, /5-hour budget of the model 'dear\*'/);
+});
+
+test('budgets of models count a request whose caller names several models for each of these', async () => {
+  const models = ['dear-one'];
+  const account = { account: 'each' };
+  assert.equal(await status({ models }, account), 200);
+  await refusedFor('budget:model:week', send({ model: 'dear-one' }, account));
+  const error = await refusedFor('budget:model:week', send({ model: 'dear-two', models }, account));
+  assert.match(error.message, /7-day budget of the model 'dear-one'/);
+  assert.equal(await status({ model: 'dear-two' }, account), 200);
 });
 
 test('usage shows the budgets that name somebody, and those of a user who is asked for', async () => {

@@ -333,3 +333,16 @@ async function answering(t: TestContext, body: unknown): Promise<string> {
   t.after(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+test('the budget of the model that ranks counts a search whose text another model embeds', async (t) => {
+  const budgets = [{ model: 'r', usd: 0.000001, window: 'week' }];
+  const { done, refused } = await world(t, { accounts: { dev: { budgets } } });
+  await done('/collections', { name: 'dense', embedding_model: 'e' });
+  const texts = points.flatMap(({ id, payload }) => (payload.text === undefined ? [] : [{ id, payload }]));
+  await done('/collections/dense/points', { points: texts });
+  const search = { text: 'red fish', rerank };
+  await done('/collections/dense/points/search', search);
+  const { status, error } = await refused('/collections/dense/points/search', search);
+  assert.equal(status, 429, error.message);
+  assert.match(error.message, /7-day budget of the model 'r'/);
+});

@@ -15,7 +15,7 @@ const usd = 1_000_000_000;
 
 /** A request of this user, whose account gives each user so much in 30 days. */
 function userOf(who: Asker, user: string, dollars: number): { who: Asker; limits: readonly Limit[] } {
-  const parts: RequestParts = { user, tag: null, alias: 'm' };
+  const parts: RequestParts = { user, tag: null, models: ['m'] };
   const limits = partLimits(who.account, [{ by: 'user', usd: dollars, window: 'month' }], parts);
   return { who: { ...who, scopes: [...who.scopes, ...limits.map(({ scope }) => scope)] }, limits };
 }

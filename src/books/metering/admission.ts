@@ -79,6 +79,8 @@ export interface Claim extends Omit<SettledFacts['claim'], 'principal'> {
   /** The end user and tag that the body names, for budgets within an account; absent or null: none. */
   user?: string | null;
   tag?: string | null;
+  /** Models that may answer in addition to `alias`, for budgets of models; absent: none. */
+  furtherModels?: readonly string[];
   costMilli: number;
   inputTokensEstimate: number;
 }

@@ -10,8 +10,8 @@ import { CalendarPeriod, type PeriodName, type WindowName } from './window.ts';
 export interface RequestParts {
   user: string | null;
   tag: string | null;
-  /** Its model. */
-  alias: string;
+  /** Models that may answer it. */
+  models: readonly string[];
 }
 
 /** One that a request must pass. */
@@ -28,18 +28,30 @@ const kinds = ['user', 'tag', 'model'] as const;
 export function partLimits(
   account: string,
   budgets: readonly PartBudgetConfig[],
-  { user, tag, alias }: RequestParts,
+  { user, tag, models }: RequestParts,
 ): PartLimit[] {
-  const values = { user: user ?? '', tag: tag ?? '', model: alias };
-  return kinds.flatMap((kind) => {
-    const named = budgets.filter((one) => {
-      const name = one[kind];
-      return name !== undefined && (kind === 'model' ? matchesGlob(name, alias) : name === values[kind]);
-    });
-    const times = new Set(named.map(timeOf));
-    const ofEach = budgets.filter((one) => one.by === kind && !times.has(timeOf(one)));
-    return [...named, ...ofEach].map((budget) => partLimit(account, budget, kind, budget[kind] ?? values[kind]));
+  const limits = [
+    ...limitsOf(account, budgets, 'user', user ?? ''),
+    ...limitsOf(account, budgets, 'tag', tag ?? ''),
+    ...models.flatMap((model) => limitsOf(account, budgets, 'model', model)),
+  ];
+  // Several models may share a budget.
+  return [...new Map(limits.map((one) => [`${one.id} ${one.scope}`, one])).values()];
+}
+
+function limitsOf(
+  account: string,
+  budgets: readonly PartBudgetConfig[],
+  kind: PartLimit['part']['kind'],
+  value: string,
+): PartLimit[] {
+  const named = budgets.filter((one) => {
+    const name = one[kind];
+    return name !== undefined && (kind === 'model' ? matchesGlob(name, value) : name === value);
   });
+  const times = new Set(named.map(timeOf));
+  const ofEach = budgets.filter((one) => one.by === kind && !times.has(timeOf(one)));
+  return [...named, ...ofEach].map((budget) => partLimit(account, budget, kind, budget[kind] ?? value));
 }
 
 function partLimit(
@@ -142,15 +154,9 @@ function shownParts(account: string, budgets: readonly PartBudgetConfig[], reque
     }
     const value = requested[kind];
     if (value === undefined) continue;
-    const found = partLimits(account, budgets, { user: null, tag: null, alias: '', ...aliased(kind, value) });
-    for (const one of found) {
-      const isShown = shown.some(({ id, scope }) => id === one.id && scope === one.scope);
-      if (one.part.kind === kind && !isShown) shown.push(one);
+    for (const one of limitsOf(account, budgets, kind, value)) {
+      if (!shown.some(({ id, scope }) => id === one.id && scope === one.scope)) shown.push(one);
     }
   }
   return shown;
-}
-
-function aliased(kind: PartLimit['part']['kind'], value: string): Partial<RequestParts> {
-  return kind === 'model' ? { alias: value } : { [kind]: value };
 }

@@ -125,7 +125,7 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
   };
 
   function limitsWithin(whole: LimitSet, { account, budgets = [] }: Principal, parts: RequestParts): LimitSet {
-    const name = JSON.stringify([parts.user, parts.tag, parts.alias]);
+    const name = JSON.stringify([parts.user, parts.tag, parts.models]);
     let known = within.get(whole);
     if (known === undefined || known.size >= partsMax) {
       known = new Map();

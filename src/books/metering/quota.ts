@@ -119,8 +119,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   };
 }
 
-function partsOf({ user = null, tag = null, alias }: Claim): RequestParts {
-  return { user, tag, alias };
+function partsOf({ user = null, tag = null, alias, furtherModels = [] }: Claim): RequestParts {
+  return { user, tag, models: [alias, ...furtherModels] };
 }
 
 /** Its instant is known once it is held. */

@@ -3,7 +3,10 @@ import { spans, windowNames } from '../../books/metering/window.ts';
 import type { Alias } from './alias.ts';
 
 /** Cost of a request, times its endpoint's own, and the tier in which it counts. */
-export type ChargedAs = Pick<Alias, 'cost' | 'tier'>;
+export interface ChargedAs extends Pick<Alias, 'cost' | 'tier'> {
+  /** Further models that may answer, whose budgets count the request too. Absent: none. */
+  furtherModels?: readonly string[];
+}
 
 /**
  * Any of the models that a caller names may answer, so the request is charged the dearest's cost and counts in the tier

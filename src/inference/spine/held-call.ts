@@ -46,6 +46,7 @@ export interface ChargedCall {
 export interface Charge extends Pick<Claim, 'endpoint' | 'alias' | 'tier' | 'costMilli' | 'user' | 'tag'> {
   /** Tokens; 0 if absent. */
   inputTokensEstimate?: number;
+  furtherModels?: Claim['furtherModels'] | undefined;
 }
 
 export function newProgress(calls = 1): JobProgress {
@@ -96,6 +97,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
   const tag = call.tag ?? charge.tag ?? null;
   // biome-ignore format: one literal, since a spread would be a copy for every request.
   const claim: Claim = { requestId, principal, admitted, endpoint, alias, tier, user, tag, costMilli, inputTokensEstimate, atMs };
+  if (charge.furtherModels !== undefined) claim.furtherModels = charge.furtherModels;
   const reservedMs = trace === null ? 0 : services.clock.monotonicMs();
   const reserved = await services.admission.reserve(claim);
   if (trace !== null) noteStep(services, trace, 'reserve', reservedMs, reserved);

@@ -231,8 +231,8 @@ class LateLooks {
       return;
     }
     this.done.add('budget_left').add('units_left');
-    const { user, tag, model: alias } = facts;
-    const left = (await sources.left?.(principal, { user: user || null, tag: tag || null, alias })) ?? null;
+    const { user, tag, model } = facts;
+    const left = (await sources.left?.(principal, { user: user || null, tag: tag || null, models: [model] })) ?? null;
     facts.budget_left = left?.budget;
     facts.units_left = left?.units;
   }

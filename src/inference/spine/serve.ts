@@ -229,6 +229,7 @@ export async function runPlan(
     inputTokensEstimate: query.needs.inputTokensEstimate,
     user,
     tag,
+    furtherModels: charged.furtherModels,
   });
   if (held.kind !== 'held') return held;
   const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, { user, tag, session });

@@ -192,7 +192,8 @@ function chargedForAll(
     const found = models.resolveBeside(alias, model, principal);
     return isFailure(found) ? [] : [found];
   });
-  return chargedAs([alias, ...further], plans().plan(principal.plan));
+  const charged = chargedAs([alias, ...further], plans().plan(principal.plan));
+  return { ...charged, furtherModels: further.map(({ id }) => id) };
 }
 
 /** The same request where this gateway runs tools: the model is offered functions in their place. */

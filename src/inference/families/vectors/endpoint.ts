@@ -206,6 +206,7 @@ function chargeFor({ config }: Snapshot, embedding: Embedding | null, ranking: R
     tier: embedder?.tier ?? ranking?.plan.charged.tier ?? null,
     costMilli: costMilliOf(config.costs, 'vectors') + embeddingMilli + (ranking?.costMilli ?? 0),
     inputTokensEstimate: (runs?.body.facts.needs.inputTokensEstimate ?? 0) + rankTokens,
+    furtherModels: embedder === undefined || ranking === null ? undefined : [ranking.plan.alias.id],
   };
 }
 
