@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -25,39 +25,45 @@ const ways: readonly Way[] = [
 
 const price = { input: 1_000, output: 1_000 };
 
+/** An account for each setting of `abandoned`, with a key. */
+async function world(t: TestContext) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const keyOf = (setting: string) => `sk-cv-leaves-early-${setting}`;
+  const gateway = await startGateway(t, {
+    providers: {
+      up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a' },
+      claude: { type: 'anthropic', base_url: upstream.url, api_key: 'b' },
+    },
+    models: {
+      chat: { targets: [{ provider: 'up', model: 'mock/ok', price }] },
+      claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
+    },
+    plans: Object.fromEntries(
+      settings.map((setting) => [
+        setting,
+        {
+          rpm: 'off',
+          windows: { '5h': 10 },
+          budget: { week: 1_000 },
+          ...(setting === 'default' ? {} : { abandoned: setting }),
+        },
+      ]),
+    ),
+    accounts: Object.fromEntries(settings.map((setting) => [setting, { plan: setting }])),
+    keys: settings.map((setting) => ({ key: keyOf(setting), account: setting, name: 'test' })),
+  });
+  await gateway.modelsKnown;
+  return { upstream, gateway, keyOf };
+}
+
 for (const { name, model, stream, does, told } of ways) {
   const title =
     told === null
       ? `A caller who leaves after the first content of ${name} pays all of it, whatever the plan says`
       : `A caller who leaves before the first content of ${name} pays what the plan says`;
   test(title, async (t) => {
-    const upstream = await startUpstream();
-    t.after(() => upstream.close());
-    const keyOf = (setting: string) => `sk-cv-leaves-early-${setting}`;
-    const gateway = await startGateway(t, {
-      providers: {
-        up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a' },
-        claude: { type: 'anthropic', base_url: upstream.url, api_key: 'b' },
-      },
-      models: {
-        chat: { targets: [{ provider: 'up', model: 'mock/ok', price }] },
-        claude: { targets: [{ provider: 'claude', model: 'mock/ok', price }] },
-      },
-      plans: Object.fromEntries(
-        settings.map((setting) => [
-          setting,
-          {
-            rpm: 'off',
-            windows: { '5h': 10 },
-            budget: { week: 1_000 },
-            ...(setting === 'default' ? {} : { abandoned: setting }),
-          },
-        ]),
-      ),
-      accounts: Object.fromEntries(settings.map((setting) => [setting, { plan: setting }])),
-      keys: settings.map((setting) => ({ key: keyOf(setting), account: setting, name: 'test' })),
-    });
-    await gateway.modelsKnown;
+    const { upstream, gateway, keyOf } = await world(t);
     const paid: Record<string, unknown> = {};
     for (const setting of settings) {
       upstream.clear();
@@ -123,3 +129,55 @@ for (const { name, model, stream, does, told } of ways) {
     );
   });
 }
+
+test('A caller whose own deadline passes before the first content pays as one who leaves', async (t) => {
+  const { upstream, gateway, keyOf } = await world(t);
+  upstream.script('/v1/chat/completions', ['always delay=20s']);
+  const paidBy = async (setting: string, stream: boolean) => {
+    const headers = { authorization: `Bearer ${keyOf(setting)}` };
+    const json = { model: 'chat', stream, messages: [{ role: 'user', content: 'Hello' }] };
+    const limited = { ...headers, 'x-culvert-timeout-ms': '1000' };
+    const late = await gateway.fetch('/v1/chat/completions', { json, headers: limited });
+    assert.equal(late.status, 502, await late.text());
+    const record = await gateway.fetch(`/v1/requests/${late.headers.get('x-culvert-request-id')}`, { headers });
+    const {
+      units,
+      cost_usd: usd,
+      usage,
+    } = (await record.json()) as {
+      units: number;
+      cost_usd: number | null;
+      usage: { source: string };
+    };
+    return [units, (usd ?? 0) > 0, usage.source];
+  };
+  const paid = settings.map(async (setting) => [
+    setting,
+    await Promise.all([paidBy(setting, false), paidBy(setting, true)]),
+  ]);
+  const both = (charge: readonly unknown[]) => [charge, charge];
+  assert.deepEqual(Object.fromEntries(await Promise.all(paid)), {
+    free: both([0, false, 'none']),
+    tokens: both([0, true, 'estimated']),
+    full: both([1, true, 'estimated']),
+    default: both([0, true, 'estimated']),
+  });
+});
+
+test('A caller whose deadline is that of the model pays nothing', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a' } },
+    models: { chat: { targets: [{ provider: 'up', model: 'mock/ok', price }], timeouts: { total: '1s' } } },
+    plans: { default: { windows: 'off', rpm: 'off', abandoned: 'full' } },
+  });
+  upstream.script('/v1/chat/completions', ['delay=20s']);
+  const json = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+  const headers = { 'x-culvert-timeout-ms': '5000' };
+  const late = await gateway.fetch('/v1/chat/completions', { json, headers });
+  assert.equal(late.status, 502, await late.text());
+  const record = await gateway.fetch(`/v1/requests/${late.headers.get('x-culvert-request-id')}`);
+  const { units, cost_usd: usd } = (await record.json()) as { units: number; cost_usd: number | null };
+  assert.deepEqual([units, usd ?? 0], [0, 0]);
+});

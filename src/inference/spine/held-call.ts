@@ -117,7 +117,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         claim,
         clientRequestId: call.clientRequestId,
         delivery:
-          aborted && progress.delivered === 'nothing' && progress.attempts.length > 0
+          (aborted || progress.ranOut) && progress.delivered === 'nothing' && progress.attempts.length > 0
             ? 'abandoned'
             : progress.delivered,
         doneMilli,

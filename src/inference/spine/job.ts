@@ -71,6 +71,8 @@ export interface Job<C = Bytes> {
   /** Monotonic ms at which the request arrived, and at which everything must have ended. */
   startedMs: number;
   deadlineMs: number;
+  /** The caller has set the deadline, earlier than that of the model. */
+  isCallersDeadline: boolean;
   /** Sent with every answer: limits. */
   headers: readonly string[];
   /** Milli-units that an answer costs; a failure before the first token costs nothing. */
@@ -117,6 +119,8 @@ export interface JobProgress
   besideUsd: number;
   /** USD that a kept answer saved; absent: it is no kept answer. */
   savedUsd?: number;
+  /** The caller's deadline ended an attempt whose provider worked. Absent: it did not. */
+  ranOut?: boolean;
   /** Gives out an answer that failed the check of its model, should none come that passes; null: there is none. */
   heldBack: (() => Promise<void>) | null;
   /** Headers with the limits of the caller's credential, of the refusal that is the caller's; absent: there is none. */

@@ -269,6 +269,7 @@ export function jobOf(
     atMs,
     startedMs,
     deadlineMs: startedMs + Math.min(alias.totalMs, preferences.timeoutMs ?? alias.totalMs),
+    isCallersDeadline: preferences.timeoutMs !== null && preferences.timeoutMs < alias.totalMs,
     headers: headers === undefined ? limits : [...limits, ...headers],
     costMilli,
     callerHeaders,

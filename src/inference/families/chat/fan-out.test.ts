@@ -64,6 +64,7 @@ test('a fault of ours in one choice ends the others first, and is told once they
     inputTokensEstimate: 1,
     atMs: 0,
     startedMs: clock.monotonicMs(),
+    isCallersDeadline: false,
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,

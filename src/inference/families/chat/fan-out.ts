@@ -230,6 +230,7 @@ function joinProgress(
   into.delivered = !answerReached || reached === 0 ? 'nothing' : whole ? 'whole' : 'partial';
   const sent = children.filter(({ attempts }) => attempts.length > 0).length;
   into.calls = Math.max(1, reached === 0 ? sent : reached);
+  if (children.some(({ ranOut }) => ranOut)) into.ranOut = true;
   into.status = failed?.status ?? first.status;
   into.class = failed?.class ?? first.class;
 }

@@ -91,7 +91,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
 
   seen(served: boolean, outcome: Fault | null): AttemptSeen {
     const { status, bytes } = this;
-    const used = usageOf(this.#body, this.#reader, served, outcome);
+    const used = usageOf(this.#body, this.#reader, served, this.#call === null ? null : outcome);
     const { malformedLines = 0, answeredAs = null, finishReason = null } = this.#reader ?? {};
     return { status, bytes, ...used, malformedLines, answeredAs, finishReason };
   }
@@ -327,7 +327,7 @@ export function usageOf(
     return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
   }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
-  const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
+  const ran = served || reader !== null || (outcome !== null && leftRunning.test(outcome.class));
   if (!ran) return { usage: null, usageSource: 'none' };
   const usage: Usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
   // Longer ones are parsed off the loop, and nobody waits for this.
@@ -336,6 +336,7 @@ export function usageOf(
   return { usage, usageSource: served ? 'counted' : 'abandoned' };
 }
 
+const leftRunning = /^(?:cancelled|deadline|stall_.*)$/;
 const serviceNames = ['"service_tier"', '"speed"', '"inference_geo"'];
 
 /** Notes the service that was asked for, where the provider has not said how it served the request. */

@@ -86,6 +86,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     inputTokensEstimate: 1,
     atMs: 0,
     startedMs: clock.monotonicMs(),
+    isCallersDeadline: false,
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,

@@ -267,12 +267,15 @@ export function recordAttempt<C>(
   const { progress, trace, startedMs: arrivedMs } = job;
   const { attempt, firstTokenMs } = ended;
   const { usage, usageSource, status, bytes } = seen;
+  const isRanOut = outcome?.class === 'deadline' && job.isCallersDeadline && usage !== null;
+  if (isRanOut) progress.ranOut = true;
+  const isLeft = isRanOut || outcome?.class === 'cancelled';
   if (progress.answeredBy === attempt || (seen.isRetained === true && usage !== null)) {
     progress.usage = usage === null || progress.usage === null ? usage : sumOf(progress.usage, usage);
     if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
     progress.firstTokenMs ??= firstTokenMs;
     progress.malformedLines += seen.malformedLines ?? 0;
-  } else if (seen.reported === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
+  } else if (seen.reported === true && isLeft && progress.answeredBy === null) {
     // The client left before any content: the possible cost is known, and our estimate would be a guess.
     progress.usage = usage;
     progress.usageSource = 'upstream';
@@ -280,7 +283,7 @@ export function recordAttempt<C>(
   const { target, credential, startedMs } = attempt;
   const costUsd = usage === null || target.price === null ? null : usdOf(usage, target.price, job.atMs);
   // Nobody has answered, so the request has no price: what was done for a client who left has its target's.
-  if (outcome?.class === 'cancelled' && progress.answeredBy === null) progress.besideUsd += costUsd ?? 0;
+  if (isLeft && progress.answeredBy === null) progress.besideUsd += costUsd ?? 0;
   const record: AttemptRecord = {
     target: target.id,
     provider: target.provider,
@@ -304,7 +307,7 @@ export function recordAttempt<C>(
 
 type TracedJob<C> = Pick<
   Job<C>,
-  'attempted' | 'progress' | 'atMs' | 'startedMs' | 'trace' | 'providers' | 'endpoint' | 'stream'
+  'attempted' | 'progress' | 'atMs' | 'startedMs' | 'isCallersDeadline' | 'trace' | 'providers' | 'endpoint' | 'stream'
 >;
 
 function traceAttempt<C>(

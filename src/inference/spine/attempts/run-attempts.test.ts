@@ -80,6 +80,7 @@ function jobWith(client: FakeClient): Job {
     inputTokensEstimate: 1,
     atMs: 0,
     startedMs: systemClock.monotonicMs(),
+    isCallersDeadline: false,
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],
     costMilli: 0,
