@@ -72,6 +72,7 @@ export function openMcp(parts: McpParts): OpenedMcp {
   }
   const upstream = createUpstreamTools({
     servers,
+    signer: books.secrets.signer('states of MCP calls'),
     mayUse: (principal, server, name) =>
       barred(principal, server) === null && mayUseMcp(plans().plan(principal.plan), principal, server, name),
     barred,

@@ -5,7 +5,7 @@ import { after, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { adminKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { until } from '../until.ts';
 
 /* Servers that speak MCP's revision 2026-07-28 alone, as `createMcpHandler(…, { legacy: 'reject' })` of the official SDK does. */
@@ -165,6 +165,23 @@ test('a question of such a server reaches the user, and the answer the server', 
   );
   const listed = await fetch(`${gateway.url}/admin/v1/requests?mcp_server=modern&limit=10`, { headers: adminHeaders });
   assert.match(await listed.text(), /"outcome":"input-required"/);
+});
+
+test('another key cannot go on with the question that a key got', async () => {
+  const ask = async (key: string, more: object): Promise<{ status: number; answer: JsonObject }> => {
+    const json = { tool: 'modern__remove', arguments: { id: 9 }, clientCapabilities: { elicitation: {} }, ...more };
+    const response = await gateway.fetch('/v1/mcp/call', { json, headers: { authorization: `Bearer ${key}` } });
+    return { status: response.status, answer: (await response.json()) as JsonObject };
+  };
+  const { requestState } = (await ask(testKey, {})).answer;
+  const inputResponses = { sure: { action: 'accept', content: { why: 'old' } } };
+  for (const state of [requestState, 'state-1']) {
+    const refused = await ask(otherKey, { inputResponses, requestState: state });
+    assert.equal(refused.status, 400, JSON.stringify(refused.answer));
+    assert.match(JSON.stringify(refused.answer), /'requestState' belongs to no question that this key got/);
+  }
+  const done = await ask(testKey, { inputResponses, requestState });
+  assert.deepEqual(done.answer.content, [{ type: 'text', text: 'removed' }]);
 });
 
 test('where nobody can be asked, a question is an error that says so', async () => {

@@ -3,10 +3,11 @@ import type { Principal } from '../../books/auth/principal.ts';
 import { type Failure, invalid, refuse } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
+import type { Signer } from '../../kernel/sign.ts';
 import type { CalledMcp } from '../../routing/route.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import type { CallNews } from './call-news.ts';
-import { type CallerInput, callerInputOf, isQuestion } from './input-rounds.ts';
+import { boundStates, type CallerInput, callerInputOf, isQuestion } from './input-rounds.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from './offered.ts';
 import { paramHeaders } from './param-headers.ts';
@@ -66,6 +67,7 @@ export function outcomeOf(end: McpEnd): string {
 
 export interface UpstreamToolsParts {
   servers: UpstreamServers;
+  signer: Signer;
   /** Whether plan and key allow it. `name`: the prefixed one of a tool or prompt; absent: anything of the server. */
   mayUse(principal: Principal, server: string, name?: string): boolean;
   /** Why data rules keep the caller's calls from a server; null: they do not. */
@@ -134,14 +136,14 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
         return fields.refuse('arguments', 'an object');
       if (tool !== null) {
         const { server, name } = await find(principal, 'tool', tool);
-        return toolCallOf(server, principal, { name, about: tool, input }, args);
+        return toolCallOf(parts, server, principal, { name, about: tool, input }, args);
       }
       if (prompt !== null) {
         const { server, name } = await find(principal, 'prompt', prompt);
         const texts = Object.entries(args).map(([key, value]) =>
           typeof value === 'string' ? ([key, value] as const) : fields.refuse('arguments', 'an object of strings'),
         );
-        return callOf(server, principal, { kind: 'prompt', name, about: prompt, input }, (session, bounds) =>
+        return callOf(parts, server, principal, { kind: 'prompt', name, about: prompt, input }, (session, bounds) =>
           session.getPrompt(name, Object.fromEntries(texts), bounds),
         );
       }
@@ -151,6 +153,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
 }
 
 function toolCallOf(
+  parts: UpstreamToolsParts,
   server: UpstreamServer,
   principal: Principal,
   called: { name: string; about: string; input: CallerInput | undefined },
@@ -158,7 +161,7 @@ function toolCallOf(
 ): UpstreamCall {
   const { name } = called;
   const params = paramHeaders(server.offered.tools.find((one) => one.name === name)?.inputSchema ?? {}, args);
-  return callOf(server, principal, { kind: 'tool', ...called }, (session, bounds) =>
+  return callOf(parts, server, principal, { kind: 'tool', ...called }, (session, bounds) =>
     session.callTool(name, args, { ...bounds, params }),
   );
 }
@@ -195,38 +198,42 @@ async function instructionsOf({ servers, mayUse }: UpstreamToolsParts, principal
 
 /** Prepares the call that reads a resource, by its prefixed address. */
 function readingOf(
-  { servers, mayUse, barred }: UpstreamToolsParts,
+  parts: UpstreamToolsParts,
   principal: Principal,
   resource: string,
   input: CallerInput | undefined,
 ): UpstreamCall {
-  const parts = withoutUriPrefix(resource);
-  const server = parts === null ? undefined : servers.get(parts.server);
-  if (parts === null || server === undefined) {
+  const { servers, mayUse, barred } = parts;
+  const place = withoutUriPrefix(resource);
+  const server = place === null ? undefined : servers.get(place.server);
+  if (place === null || server === undefined) {
     const message = `No MCP server has the resource '${resource.slice(0, 200)}'. Its address begins with the name of its server and '+', or has the name behind 'ui://'.`;
     return refuse({ kind: 'not-found', param: 'resource', message });
   }
   if (!mayUse(principal, server.name)) refuse(barred(principal, server.name) ?? notAllowed('resource', resource));
   const called = { kind: 'resource', name: null, about: server.name, input } as const;
-  return callOf(server, principal, called, (session, bounds) => session.readResource(parts.uri, bounds));
+  return callOf(parts, server, principal, called, (session, bounds) => session.readResource(place.uri, bounds));
 }
 
 function callOf(
+  { signer }: UpstreamToolsParts,
   server: UpstreamServer,
   { tenant }: Principal,
   {
     about,
-    input,
+    input: given,
     ...called
   }: Pick<UpstreamCall, 'about'> & Pick<CalledMcp, 'kind' | 'name'> & Pick<CallBounds, 'input'>,
   work: (session: McpSession, bounds: CallBounds) => Promise<object | McpFault>,
 ): UpstreamCall {
+  const states = boundStates(signer, tenant, server.name);
+  const input = states.taken(given);
   return {
     about,
     called: { ...called, server: server.name, host: null },
     async run(signal, news) {
       const done = await server.ask(tenant, (session, bounds) => work(session, { ...bounds, news, input }), signal);
-      if (!(done instanceof McpFault)) return { kind: 'result', result: done };
+      if (!(done instanceof McpFault)) return { kind: 'result', result: states.given(done) };
       return { kind: 'failed', failure: failureOf(server.name, done), reason: done.reason };
     },
   };
