@@ -248,6 +248,34 @@ test("a service's own members reach it in its own format: OpenAI's, and Google's
   assert.deepEqual(body.requests, [{ title: 'Own', model, content, taskType: 'CODE_RETRIEVAL_QUERY' }]);
 });
 
+test("how Cohere cuts long texts reaches Cohere, and is named as dropped where a service of OpenAI's format would refuse it", async (t) => {
+  const json = {
+    model: 'e',
+    texts: ['Hello'],
+    embedding_types: ['float'],
+    truncate: 'NONE',
+    max_tokens: 64,
+    priority: 1,
+  };
+  for (const [type, path, sent, dropped] of [
+    ['cohere', '', { truncate: 'NONE', max_tokens: 64 }, 'priority'],
+    ['openai', '/v1', {}, 'max_tokens, priority, truncate'],
+  ] as const) {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const gateway = await startGateway(t, {
+      providers: { up: { type, base_url: upstream.url + path, api_key: 'x' } },
+      models: { e: { type: 'embedding', targets: ['up/embed-v4.0'] } },
+    });
+    const answer = await gateway.fetch('/v2/embed', { json });
+    assert.equal(answer.status, 200, await answer.text());
+    const losses = answer.headers.get('x-culvert-dropped')?.split(', ').toSorted().join(', ');
+    const { body } = asked(upstream)[0] as unknown as { body: Record<string, unknown> };
+    const cuts = ['truncate', 'max_tokens', 'priority'].filter((name) => name in body);
+    assert.deepEqual([Object.fromEntries(cuts.map((name) => [name, body[name]])), losses], [sent, dropped]);
+  }
+});
+
 test('an engine gets no member by which it would fetch addresses, and the answer names it', async (t) => {
   const upstream = await startUpstream();
   t.after(upstream.close);

@@ -3,6 +3,9 @@ import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
+/** Members that say how Cohere cuts long texts. */
+const cutMembers: readonly string[] = ['truncate', 'max_tokens'];
+
 /** https://docs.cohere.com/reference/embed, version 2: it will have `input_type` of every request. */
 export const cohereEmbeddings: EmbeddingFormat = {
   id: 'cohere',
@@ -15,7 +18,12 @@ export const cohereEmbeddings: EmbeddingFormat = {
       embedding_types: ['float'],
     };
     if (dimensions !== null) body.output_dimension = dimensions;
-    return { body, losses: lossesOf(order, { extra: 'lost' }) };
+    for (const name of cutMembers) {
+      const value = order.request.extra[name];
+      if (value !== undefined) body[name] = value;
+    }
+    const losses = lossesOf(order, { extra: 'lost' });
+    return { body, losses: losses.filter(({ field }) => !cutMembers.includes(field)) };
   },
   decode(body, count) {
     const { embeddings, meta } = objectIn(body);

@@ -133,6 +133,7 @@ const taken: ReadonlySet<string> = new Set<keyof EmbeddingRequest>([
   'inputTypeWord',
   'purpose',
   'encoding',
+  'types',
   'answerForm',
   'user',
   'extra',

@@ -30,8 +30,10 @@ export const openAiEmbeddings: EmbeddingFormat = {
 
 function encode(order: EmbeddingOrder): EncodedEmbeddings {
   const { model, inputs, dimensions, request, facts } = order;
+  // Services refuse members of other formats, such as Cohere's `truncate`.
+  const extra = request.answerForm === 'openai' ? 'taken' : 'lost';
   const body: JsonObject = {
-    ...request.extra,
+    ...(extra === 'taken' && request.extra),
     model,
     input: inputs.kind === 'texts' ? [...inputs.texts] : inputs.tokens.map((tokens) => [...tokens]),
   };
@@ -41,7 +43,7 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
   if (dimensions !== null) body[facts.dimensionsField ?? 'dimensions'] = dimensions;
   Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;
-  const losses = lossesOf(order, { extra: 'taken' });
+  const losses = lossesOf(order, { extra });
   return { body, losses: [...losses, ...leaveOut(body, facts.without)] };
 }
 

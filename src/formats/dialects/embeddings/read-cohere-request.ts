@@ -34,7 +34,8 @@ const required = new Map([['model', 'the name of an embedding model (GET /v1/mod
 export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, required);
   if (complaint !== null) return v.asFailure(complaint);
-  const { images, model, texts, inputs, output_dimension: dimensions = null, truncate, embedding_types: given } = body;
+  const { images, model, texts, inputs, output_dimension: dimensions = null, embedding_types: given } = body;
+  const { truncate, max_tokens, priority } = body;
   if ((images ?? null) !== null) return invalid('images', "'images' cannot be embedded here: send 'texts'.");
   const input = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
   if (input === undefined) return invalid('texts', "Missing 'texts': send an array of texts.");
@@ -44,6 +45,8 @@ export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure 
     dimensions,
     ...(isGiven(body.input_type) && { input_type: body.input_type }),
     ...(isGiven(truncate) && { truncate }),
+    ...(isGiven(max_tokens) && { max_tokens }),
+    ...(isGiven(priority) && { priority }),
   });
   if (isFailure(read)) return read;
   const types = vectorTypes.filter((type) => Array.isArray(given) && given.includes(type));
