@@ -82,6 +82,15 @@ test('a whole answer names in x-culvert-dropped what it lost', async (t) => {
   assert.equal(response.headers.get('x-culvert-dropped'), 'executableCode, annotations');
 });
 
+test("callers of Cohere's and Ollama's formats are told what has no place there", async (t) => {
+  const gateway = await startGateway(t, config(false));
+  for (const path of ['/v2/chat', '/api/chat']) {
+    const response = await gateway.fetch(path, { json: { ...question, stream: false } });
+    assert.match(await response.text(), /It rains\./);
+    assert.match(response.headers.get('x-culvert-dropped') ?? '', /^executableCode/, path);
+  }
+});
+
 test('several choices of one call each tell it once, in the header and in the stream', async (t) => {
   const gateway = await startGateway(t, config(false));
   const ask = (stream: boolean) =>

@@ -48,6 +48,7 @@ class AnswerState {
     else if (event.type === 'media') this.lost.add('images');
     else if (event.type === 'audio-delta') this.lost.add('audio');
     else if (event.type === 'logprobs') this.lost.add('logprobs');
+    else if (event.type === 'vendor-part' && event.field !== null) this.lost.add(event.field);
   }
 
   citation(citation: Citation, contentIndex: number): JsonObject {

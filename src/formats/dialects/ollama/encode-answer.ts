@@ -59,6 +59,9 @@ class AnswerState {
       case 'citation':
         this.lost.add('annotations');
         return null;
+      case 'vendor-part':
+        if (event.field !== null) this.lost.add(event.field);
+        return null;
       default:
         return null;
     }
