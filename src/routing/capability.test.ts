@@ -157,7 +157,7 @@ test('a picture needs a target that makes it so, where somebody knows, and chang
   assert.equal(unmet({ outputFormat: 'webp' }, { outputs: undefined }), null);
   assert.equal(unmet({ transparent: true }), 'background: transparent');
   for (const transparent of [true, undefined]) assert.equal(unmet({ transparent: true }, { transparent }), null);
-  const edit = { pictures: 2, mask: false, bytes: 1_000 };
+  const edit = { pictures: 2, mask: false, markup: false, bytes: 1_000 };
   assert.equal(unmet({ edit }), 'changing pictures');
   assert.equal(unmet({ edit }, { edits }), null);
   assert.equal(unmet({ edit: { ...edit, pictures: 3 } }, { edits }), 'pictures to change: 3 (it takes 2)');

@@ -111,6 +111,7 @@ export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds):
       return `pictures to change: ${edit.bytes} bytes (it takes ${bytesMax})`;
     }
     if (edit.mask && !mask) return 'mask';
+    if (edit.markup && can.format !== 'openai') return 'markup';
   }
   if (size !== null) {
     const why = whyNotSize(can.sizes, size);
@@ -239,6 +240,7 @@ const fieldOfNeed: Readonly<Record<string, string>> = {
   output_format: 'output_format',
   'pictures to change': 'image',
   mask: 'mask',
+  markup: 'markup',
   times: 'response_format',
   file: 'file',
 };

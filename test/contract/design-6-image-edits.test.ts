@@ -66,7 +66,7 @@ async function fileIn(form: FormData, name: string, at = 0): Promise<{ bytes: Bu
   return { bytes: Buffer.from(await file.arrayBuffer()), type: file.type, name: file.name };
 }
 
-test('design §6: a picture and its mask reach the upstream as they are, with all fields', async () => {
+test('design §6: a picture, its mask and its markup reach the upstream as they are, with all fields', async () => {
   clear();
   const picture = png(1, randomBytes(300_000));
   const response = await edit([
@@ -74,6 +74,7 @@ test('design §6: a picture and its mask reach the upstream as they are, with al
     ['image', picture],
     ['prompt', 'Put a hat on "it"\r\n'],
     ['mask', png(2)],
+    ['markup', png(3)],
     ['size', '512x512'],
     ['n', '2'],
     ['response_format', 'b64_json'],
@@ -89,6 +90,7 @@ test('design §6: a picture and its mask reach the upstream as they are, with al
     const form = await formOf(call);
     assert.deepEqual(await fileIn(form, 'image'), { bytes: picture, type: 'image/png', name: 'image-0.png' });
     assert.deepEqual((await fileIn(form, 'mask')).bytes, png(2));
+    assert.deepEqual((await fileIn(form, 'markup')).bytes, png(3));
     assert.equal(form.get('prompt'), 'Put a hat on "it"\r\n');
     assert.deepEqual([form.get('model'), form.get('size')], ['pic-1', '512x512']);
     assert.equal(call.headers['content-length'], String(call.raw.length));
@@ -207,6 +209,7 @@ for (const [what, parts, param] of [
   ['a GIF', [model, prompt, ['image', Buffer.from('GIF89a-and-more')]], 'image'],
   ['a text for a mask', [model, prompt, image, ['mask', Buffer.from('no')]], 'mask'],
   ['two masks', [model, prompt, image, ['mask', png()], ['mask', png()]], 'mask'],
+  ['two markups', [model, prompt, image, ['markup', png()], ['markup', png()]], 'markup'],
   ['a file of another name', [model, prompt, image, ['photo', png()]], 'photo'],
   ['a file of a long name', [model, prompt, image, ['p'.repeat(90), png()]], 'p'.repeat(80)],
   ['two prompts', [model, prompt, prompt, image], 'prompt'],
@@ -214,6 +217,7 @@ for (const [what, parts, param] of [
   ['a stream of links', [model, prompt, image, ['stream', 'true'], ['response_format', 'url']], 'response_format'],
   ['17 pictures', [model, prompt, ...Array.from({ length: 17 }, () => image)], 'image'],
   ['a mask for who takes none', [['model', 'banana'], prompt, image, ['mask', png()]], 'mask'],
+  ['markup for who takes none', [['model', 'banana'], prompt, image, ['markup', png()]], 'markup'],
   ['4 pictures for who takes 3', [['model', 'banana'], prompt, image, image, image, image], 'image'],
   ['a model that changes no pictures', [['model', 'flux'], prompt, image], 'model'],
 ] as const satisfies readonly (readonly [string, readonly Part[], string])[]) {

@@ -41,6 +41,6 @@ export interface ImageNeeds {
   size: ImageSize | null;
   transparent: boolean;
   outputFormat: ImageOutput | null;
-  /** For an edit: the number of images, and whether a mask is given. */
-  edit: { pictures: number; mask: boolean; bytes: number } | null;
+  /** For an edit: the number of images, and whether a mask and drawn notes are given. */
+  edit: { pictures: number; mask: boolean; markup: boolean; bytes: number } | null;
 }

@@ -205,7 +205,7 @@ test('Google’s chat models make no pictures, and Imagen’s changes none', () 
   const images = gemini.images!;
   assert.equal(imageModelFacts(images, 'gemini-2.5-flash'), null);
   const needs = { size: null, transparent: false, outputFormat: null };
-  const edit = { pictures: 1, mask: false, bytes: 10 };
+  const edit = { pictures: 1, mask: false, markup: false, bytes: 10 };
   assert.equal(unmetImage(imageModelFacts(images, 'models/imagen-4.0')!, { ...needs, edit }), 'changing pictures');
   const banana = imageModelFacts(images, 'gemini-2.5-flash-image')!;
   assert.equal(unmetImage(banana, { ...needs, edit }), null);

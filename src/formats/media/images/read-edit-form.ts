@@ -16,7 +16,7 @@ const booleans = new Map<string, boolean>([
 export function readEditForm(fields: readonly { name: string; value: string }[]): ImageRequest | Failure {
   const body: JsonObject = Object.create(null);
   for (const { name, value } of fields) {
-    if (/^(image|mask)\b/.test(name)) {
+    if (/^(image|mask|markup)\b/.test(name)) {
       const field = name.slice(0, 80);
       const message = `'${field}' is a plain field. Send it as a file, with a filename.`;
       return invalid(field, message);

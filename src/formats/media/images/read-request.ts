@@ -47,7 +47,7 @@ export function imageSchema(): JsonSchema {
 export function imageEditSchema(): JsonSchema {
   const image = v.arrayOf(file, 1, Number.POSITIVE_INFINITY, 'pictures');
   const required = { prompt: promptSend, image: 'the picture to change, or several: PNG, JPEG or WebP' };
-  return schemaBesideModel({ image, mask: file, prompt, size: sizeWord, ...rules }, required);
+  return schemaBesideModel({ image, mask: file, markup: file, prompt, size: sizeWord, ...rules }, required);
 }
 
 /** And of the JSON body that says the same as that form. */

@@ -6,7 +6,7 @@ import {
   imagesEndpoint,
   imageVariationsEndpoint,
 } from '../../../inference/families/images/endpoint.ts';
-import { editFilesMax } from '../../../inference/families/images/image-edit.ts';
+import { editFilesMax, picturesMax } from '../../../inference/families/images/image-edit.ts';
 import type { ModelCall } from '../../../inference/spine/model-call.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
@@ -97,8 +97,8 @@ function picturesIn(images: JsonValue | undefined, mask: JsonValue | undefined):
   if (!Array.isArray(images) || images.length === 0) {
     return wrong('images', 'must be a list of pictures, each {image_url} or {file_id}.');
   }
-  if (images.length >= editFilesMax) {
-    return wrong('images', `has ${images.length} pictures. Send at most ${editFilesMax - 1}.`);
+  if (images.length > picturesMax) {
+    return wrong('images', `has ${images.length} pictures. Send at most ${picturesMax}.`);
   }
   const named = images.map((value, at): NamedPicture => ({ name: 'image', field: `images[${at}]`, value }));
   return mask === undefined || mask === null ? named : [...named, { name: 'mask', field: 'mask', value: mask }];

@@ -262,13 +262,13 @@ function uploadOf(
   marked: ReturnType<typeof markedSource> | null,
   edit: ImageEdit | null,
 ): Upload | null {
-  if (format === 'stability') return editForm(body, edit ?? { pictures: [], mask: null });
+  if (format === 'stability') return editForm(body, edit ?? { pictures: [], mask: null, markup: null });
   if (marked === null) return null;
   return format === 'openai' ? editForm(body, edit!) : marked.upload(body);
 }
 
 /** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
-function editForm(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
+function editForm(body: JsonObject, { pictures, mask, markup }: ImageEdit): Upload {
   const fields = Object.entries(body).map(([name, value = null]) => ({ name, value: fieldText(value) }));
   const fileOf = (name: string, fileName: string, { type, file }: UploadedPicture): FormFile => {
     return { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type, file };
@@ -276,7 +276,9 @@ function editForm(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
   // One alone goes by the name that older servers know.
   const name = pictures.length === 1 ? 'image' : 'image[]';
   const files = pictures.map((picture, i) => fileOf(name, `image-${i}`, picture));
-  return formUpload(fields, mask === null ? files : [...files, fileOf('mask', 'mask', mask)]);
+  if (mask !== null) files.push(fileOf('mask', 'mask', mask));
+  if (markup !== null) files.push(fileOf('markup', 'markup', markup));
+  return formUpload(fields, files);
 }
 
 function fieldText(value: JsonValue): string {

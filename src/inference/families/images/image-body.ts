@@ -36,7 +36,7 @@ export function imageBody(request: ImageRequest, edit: ImageEdit | null = null):
   return { facts: { ...plain, request }, release() {} };
 }
 
-function neededFor({ pictures, mask }: ImageEdit): ImageNeeds['edit'] {
+function neededFor({ pictures, mask, markup }: ImageEdit): ImageNeeds['edit'] {
   const bytes = [...pictures, ...(mask === null ? [] : [mask])].reduce((sum, { file }) => sum + file.bytes, 0);
-  return { pictures: pictures.length, mask: mask !== null, bytes };
+  return { pictures: pictures.length, mask: mask !== null, markup: markup !== null, bytes };
 }

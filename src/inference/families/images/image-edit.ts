@@ -8,6 +8,8 @@ export interface ImageEdit {
   pictures: readonly UploadedPicture[];
   /** Its transparent parts are those to be made anew. */
   mask: UploadedPicture | null;
+  /** Drawn notes that say what to change, over the picture; only services of OpenAI's format read them. */
+  markup: UploadedPicture | null;
 }
 
 export interface UploadedPicture {
@@ -16,19 +18,19 @@ export interface UploadedPicture {
 }
 
 /** The bound of OpenAI's newest models. */
-const picturesMax = 16;
-/** With the mask. */
-export const editFilesMax = picturesMax + 1;
+export const picturesMax = 16;
+/** With the mask and the markup. */
+export const editFilesMax = picturesMax + 2;
 
-/** `image`, `image[]` or `image[0]`, and so for `mask`: clients write lists in each of these ways. */
-const pictureField = /^(image|mask)(?:\[\d{0,3}\])?$/;
+/** `image`, `image[]` or `image[0]`, and so for the others: clients write lists in each of these ways. */
+const pictureField = /^(image|mask|markup)(?:\[\d{0,3}\])?$/;
 
 /** The pictures of a form; the first fault found names its field. */
 export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Promise<ImageEdit | Failure> {
   const pictures: UploadedPicture[] = [];
-  let mask: UploadedPicture | null = null;
+  const single: Pick<ImageEdit, 'mask' | 'markup'> = { mask: null, markup: null };
   for (const { name, file, param } of files) {
-    const field = pictureField.exec(name)?.[1];
+    const field = pictureField.exec(name)?.[1] as 'image' | 'mask' | 'markup' | undefined;
     if (field === undefined) {
       const shown = name.slice(0, 80);
       return invalid(shown, `The form's file '${shown}' is not known. Send pictures as 'image' and 'mask'.`);
@@ -36,8 +38,8 @@ export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Pro
     const picture = await readPicture(param ?? field, file);
     if (isFailure(picture)) return picture;
     if (field === 'image') pictures.push(picture);
-    else if (mask === null) mask = picture;
-    else return invalid('mask', "The form has 'mask' twice. Send it once.");
+    else if (single[field] === null) single[field] = picture;
+    else return invalid(field, `The form has '${field}' twice. Send it once.`);
   }
   if (pictures.length === 0) {
     return invalid('image', "Missing 'image': send the picture to change as a file of the form, a PNG, JPEG or WebP.");
@@ -45,7 +47,7 @@ export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Pro
   if (pictures.length > picturesMax) {
     return invalid('image', `'image' has ${pictures.length} pictures. Send at most ${picturesMax}.`);
   }
-  return { pictures, mask };
+  return { pictures, ...single };
 }
 
 async function readPicture(field: string, file: SpooledFile): Promise<UploadedPicture | Failure> {
