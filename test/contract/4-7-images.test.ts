@@ -412,11 +412,17 @@ test('design §6: what gpt-image models say of tokens is passed on', async () =>
     output_tokens: 272,
     total_tokens: 322,
     input_tokens_details: { text_tokens: 10, image_tokens: 40 },
+    output_tokens_details: { text_tokens: 72, image_tokens: 200 },
   };
-  first.script.push({ json: { created: 1, size: '1024x1024', data: [{ b64_json: png().toString('base64') }], usage } });
+  const facts = { size: '1024x1024', safety_identifier: 'user-7' };
+  const drawn = { json: { created: 1, ...facts, data: [{ b64_json: png().toString('base64') }], usage } };
+  first.script.push(drawn, drawn, drawn);
   const answer = await draw({ model: 'pic', prompt: 'x' });
   assert.deepEqual(answer.usage, usage);
-  assert.equal((answer as unknown as { size: string }).size, '1024x1024');
+  const { size, safety_identifier } = answer as unknown as Record<string, string>;
+  assert.deepEqual({ size, safety_identifier }, facts);
+  const both = (await draw({ model: 'pic', prompt: 'x', n: 2 })).usage as typeof usage;
+  assert.deepEqual(both.output_tokens_details, { text_tokens: 144, image_tokens: 400 });
 });
 
 test('pictures of several megabytes come through whole, as base64 and by link', async () => {

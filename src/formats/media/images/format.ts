@@ -87,6 +87,8 @@ export interface ImageTokens {
   /** Text tokens of the input, if they are counted separately. */
   textTokens: number | null;
   imageTokens: number | null;
+  /** Tokens of the output by what they are; absent: they were not told apart. */
+  made?: { textTokens: number; imageTokens: number };
 }
 
 /** Fields of a request that a model may or may not take. */

@@ -49,13 +49,14 @@ function imageIn(one: JsonObject): DecodedImage | null {
   return pictureIn(one.b64_json, one.revised_prompt) ?? pictureIn(one.url, one.revised_prompt);
 }
 
-const reportedNames = ['background', 'output_format', 'quality', 'size'] as const;
+const reportedNames = ['background', 'output_format', 'quality', 'size', 'safety_identifier'] as const;
 
 function reportedIn(body: JsonObject): JsonObject {
   const reported: JsonObject = {};
   for (const name of reportedNames) {
     const value = body[name];
-    if (typeof value === 'string' && value !== '' && value.length <= 64) reported[name] = value;
+    const charsMax = name === 'safety_identifier' ? 128 : 64;
+    if (typeof value === 'string' && value !== '' && value.length <= charsMax) reported[name] = value;
   }
   if (isObject(body.svg_usage)) reported.svg_usage = svgUsageIn(body.svg_usage);
   return reported;
@@ -75,11 +76,14 @@ function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
   const inputTokens = countOf(usage, 'input_tokens');
   const outputTokens = countOf(usage, 'output_tokens');
   if (inputTokens === null || outputTokens === null) return null;
-  const details = usage.input_tokens_details;
+  const { input_tokens_details: details, output_tokens_details: made } = usage;
   return {
     inputTokens,
     outputTokens,
     textTokens: countOf(details, 'text_tokens'),
     imageTokens: countOf(details, 'image_tokens'),
+    ...(isObject(made) && {
+      made: { textTokens: countOf(made, 'text_tokens') ?? 0, imageTokens: countOf(made, 'image_tokens') ?? 0 },
+    }),
   };
 }

@@ -28,7 +28,7 @@ export function writeImages({ createdS, images, usage, reported }: ImageAnswer):
 }
 
 /** In OpenAI's form. */
-export function usageOf({ inputTokens, outputTokens, textTokens, imageTokens }: ImageTokens) {
+export function usageOf({ inputTokens, outputTokens, textTokens, imageTokens, made }: ImageTokens) {
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
@@ -37,5 +37,8 @@ export function usageOf({ inputTokens, outputTokens, textTokens, imageTokens }: 
       text_tokens: textTokens ?? inputTokens - (imageTokens ?? 0),
       image_tokens: imageTokens ?? 0,
     },
+    ...(made !== undefined && {
+      output_tokens_details: { text_tokens: made.textTokens, image_tokens: made.imageTokens },
+    }),
   };
 }

@@ -39,7 +39,13 @@ export class GatheredImages {
 function sumOf(before: ImageTokens | null, next: ImageTokens): ImageTokens {
   if (before === null) return next;
   const both = (one: number | null, other: number | null) => (one === null || other === null ? null : one + other);
+  const [one, other] = [before.made, next.made];
+  const made = one !== undefined &&
+    other !== undefined && {
+      made: { textTokens: one.textTokens + other.textTokens, imageTokens: one.imageTokens + other.imageTokens },
+    };
   return {
+    ...made,
     inputTokens: before.inputTokens + next.inputTokens,
     outputTokens: before.outputTokens + next.outputTokens,
     textTokens: both(before.textTokens, next.textTokens),

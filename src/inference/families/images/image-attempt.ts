@@ -144,10 +144,10 @@ export class ImageTrial extends SplitTrial<TrialServices> {
 
   #usageOf(images: number, tokens: ImageTokens | null): Usage {
     if (tokens === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
-    const { inputTokens, outputTokens, imageTokens } = tokens;
+    const { inputTokens, outputTokens, imageTokens, made } = tokens;
     const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
-    // What such a model writes is the picture.
-    return { inputTokens, outputTokens, ...seen, imageOutputTokens: outputTokens, images };
+    // Where nobody tells them apart, all that such a model writes is the picture.
+    return { inputTokens, outputTokens, ...seen, imageOutputTokens: made?.imageTokens ?? outputTokens, images };
   }
 
   /** Shows an event of an unfinished image at once; null: nobody wants any. */
