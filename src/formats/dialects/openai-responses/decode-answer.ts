@@ -56,6 +56,10 @@ class AnswerDecoder extends EventDecoder {
   #textLength = 0;
   /** Offset in the answer's text of the growing part. */
   #partStart = 0;
+  /** A message had a phase: comments on the work and the final answer are separate messages. */
+  #hasPhases = false;
+  /** The next text begins a message behind another one, which other formats write as one text. */
+  #isBehindMessage = false;
 
   override finish(): NeutralEvent[] {
     if (this.over) return [];
@@ -135,7 +139,11 @@ class AnswerDecoder extends EventDecoder {
       if (this.#lastThought) this.emit({ type: 'part-end', choice: 0 });
       this.#lastThought = true;
     } else this.#lastThought = false;
-    if (type === 'message') this.#partStart = this.#textLength;
+    if (type === 'message') {
+      this.#partStart = this.#textLength;
+      this.#hasPhases ||= typeof wire.phase === 'string';
+      this.#isBehindMessage = this.#hasPhases && this.#textLength > 0;
+    }
     if (type === 'function_call' || type === 'custom_tool_call') {
       item.call = this.#calls;
       this.#calls += 1;
@@ -148,6 +156,16 @@ class AnswerDecoder extends EventDecoder {
       if (custom) this.emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
     }
     return item;
+  }
+
+  #text(text: string): void {
+    if (this.#isBehindMessage) {
+      this.#isBehindMessage = false;
+      this.#partStart += 2;
+      this.#text('\n\n');
+    }
+    this.#textLength += text.length;
+    this.emit({ type: 'text-delta', choice: 0, text });
   }
 
   /** Text of a call as it grows; a custom tool's is put into the string that replaces it. */
@@ -244,8 +262,7 @@ class AnswerDecoder extends EventDecoder {
       case 'response.output_text.delta':
         if (text !== '') {
           item.shown = 'something';
-          this.#textLength += text.length;
-          this.emit({ type: 'text-delta', choice: 0, text });
+          this.#text(text);
         }
         return this.#logprobs(event.logprobs);
       case 'response.refusal.delta':
@@ -283,8 +300,8 @@ class AnswerDecoder extends EventDecoder {
       if (parts > 0) this.emit({ type: 'part-end', choice: 0 });
       parts += 1;
       this.#partStart = this.#textLength;
-      if (part.type !== 'refusal') this.#textLength += text.length;
-      this.emit({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
+      if (part.type === 'refusal') this.emit({ type: 'refusal-delta', choice: 0, text });
+      else this.#text(text);
       for (const annotation of listIn(part.annotations)) this.#cite(annotation);
       this.#logprobs(part.logprobs);
     }

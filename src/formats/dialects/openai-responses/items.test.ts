@@ -231,3 +231,36 @@ test('a call of an MCP server that this gateway made comes back as a call and it
     [],
   );
 });
+
+test('comments on the work and the final answer, which are two messages, are two paragraphs elsewhere', () => {
+  const url = { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 5 };
+  const message = (phase: string | null, text: string, annotations: JsonObject[] = []) => {
+    const content = [{ type: 'output_text', text, annotations }];
+    return { type: 'message', id: text, role: 'assistant', status: 'completed', ...(phase && { phase }), content };
+  };
+  const read = (output: JsonObject[]) => {
+    const whole = openAiResponses.decodeWhole({ id: 'r', object: 'response', status: 'completed', output });
+    const decoder = openAiResponses.decodeStream();
+    const frame = (type: string, rest: JsonObject) => ({ event: type, data: JSON.stringify({ type, ...rest }) });
+    const streamed = output.flatMap((item, output_index) => [
+      ...decoder.step(
+        frame('response.output_item.added', { output_index, item: { ...item, status: 'in_progress', content: [] } }),
+      ),
+      ...decoder.step(frame('response.content_part.added', { output_index, part: { type: 'output_text', text: '' } })),
+      ...decoder.step(frame('response.output_text.delta', { output_index, delta: String(item.id) })),
+      ...decoder.step(frame('response.output_item.done', { output_index, item })),
+    ]);
+    return [whole, streamed].map((events) => ({
+      text: events.map((event) => (event.type === 'text-delta' ? event.text : '')).join(''),
+      spans: events.flatMap((event) => (event.type === 'citation' ? [event.citation.span] : [])),
+    }));
+  };
+  const found = { text: 'I look.\n\nFound it.', spans: [{ start: 9, end: 14 }] };
+  assert.deepEqual(read([message('commentary', 'I look.'), message('final_answer', 'Found it.', [url])]), [
+    found,
+    found,
+  ]);
+  // Gateways and servers without phases write one text in several messages.
+  const joined = { text: 'I look.Found it.', spans: [] };
+  assert.deepEqual(read([message(null, 'I look.'), message(null, 'Found it.')]), [joined, joined]);
+});
