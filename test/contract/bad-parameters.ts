@@ -149,6 +149,6 @@ export const badParameters: Record<string, readonly Wrong[]> = {
   ],
   web_search_options: each(noObject),
   prompt_cache_key: each(noString),
-  safety_identifier: each([...noString, long(65)]),
+  safety_identifier: each([...noString, long(129)]),
   models: [...each(['m', 5, {}, Array.from({ length: 17 }, () => 'm')]), { value: [''], names: 'models[0]' }],
 };

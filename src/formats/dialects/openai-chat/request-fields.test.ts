@@ -164,6 +164,7 @@ const right: [what: string, fields: JsonObject][] = [
   ['fields that nobody knows', { min_p: 0.1, __proto: 1, provider: { order: ['a'] } }],
   ['a limit beyond any model', { max_tokens: 128_000 }],
   ['four stop strings', { stop: ['a', 'b', 'c', 'd'] }],
+  ['a safety identifier as long as a SHA-512', { safety_identifier: 'a'.repeat(128) }],
   ['usage in a stream', { stream: true, stream_options: { include_usage: true } }],
   ['a forced tool', { tools: [lookup], tool_choice: { type: 'function', function: { name: 'lookup' } } }],
   ['a custom tool', { tools: [{ type: 'custom', custom: { name: 'patch' } }], tool_choice: 'required' }],

@@ -287,7 +287,7 @@ export const requestFields = fieldTable<ChatRequest>({
   prompt_cache_key: [v.string, 'hint'],
   prompt_cache_retention: [v.anyJson, 'hint'],
   prompt_cache_options: [v.anyJson, 'hint'],
-  safety_identifier: [v.stringOf(0, 64), 'hint'],
+  safety_identifier: [v.stringOf(0, 128), 'hint'],
   verbosity: [v.oneOf('low', 'medium', 'high'), 'vendor'],
   modalities: [v.arrayOf(v.string, 0, 8, 'strings'), 'vendor'],
   audio: [audio, 'vendor'],

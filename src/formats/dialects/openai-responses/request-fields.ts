@@ -181,7 +181,7 @@ export const requestFields = fieldTable<ResponsesRequest>({
   prompt_cache_key: [v.string, 'hint'],
   prompt_cache_retention: [v.anyJson, 'hint'],
   prompt_cache_options: [v.anyJson, 'hint'],
-  safety_identifier: [v.stringOf(0, 64), 'hint'],
+  safety_identifier: [v.stringOf(0, 128), 'hint'],
   // These say what is kept, and what kept it continues: inference/families/responses handles them before a conversion does.
   store: [v.boolean, 'read'],
   background: [v.boolean, 'read', null, v.boolean],
