@@ -85,6 +85,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
 function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtras['nativeFor'] {
   if (vendors !== null) return 'judge';
   if (native === demandsServerTool) return 'choice';
+  if (native === warmsCache) return 'cache';
   return native?.kind === 'invalid-request' && native.param === 'prompt' ? 'format' : null;
 }
 
@@ -202,6 +203,8 @@ function isForeignThought(item: InputItem): boolean {
  * conversion would leave out at the cost of the answer. Null when any provider can answer.
  */
 function nativeOnly(body: ResponsesRequest): Failure | null {
+  const { prompt_cache_options: caching } = body;
+  if (isObject(caching) && caching.prewarm === true) return warmsCache;
   if (isGiven(body.previous_response_id)) {
     return invalid(
       'previous_response_id',
@@ -224,6 +227,12 @@ function nativeOnly(body: ResponsesRequest): Failure | null {
     `'input[${at}]' refers to an item that no provider of this model keeps. Send the item itself, as clients do with "store": false.`,
   );
 }
+
+/** Others would answer. */
+const warmsCache = invalid(
+  'prompt_cache_options.prewarm',
+  "'prompt_cache_options.prewarm' fills a cache without an answer, which no provider of this model can. Leave it out.",
+);
 
 const demandsServerTool = invalid('tool_choice', "No provider of this model runs the tool that 'tool_choice' demands.");
 

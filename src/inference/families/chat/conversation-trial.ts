@@ -240,7 +240,7 @@ function goesByResponses(
 
 /** The reader of an answer of this type. `onGiven` is called with ids that a conversation gives out. */
 function readerFor(
-  { stream, includeUsage, needs }: ConversationFacts,
+  { stream, includeUsage, needs, extras }: ConversationFacts,
   { answer, streamed, unwrapTool, stop, callersToolNames, upstreamDialect }: PreparedConversation,
   callers: CallerDialect | (CallerDialect & UpstreamDialect),
   contentType: string,
@@ -256,9 +256,11 @@ function readerFor(
   const { onGiven, usageOf, choices, answerModel, taker } = passing;
   if (passes && comesStreamed === stream) {
     const options = { onGiven, inputTokensEstimate, usageOf, choices, answerModel, contentType, taker };
+    // Nobody looks whether an answer is empty that must be so.
+    const reader = extras?.nativeFor === 'cache' ? { readInPassing: callers.readInPassing } : callers;
     return stream
-      ? new PassedStream(callers, includeUsage ? 'show' : 'hide', options)
-      : new PassedWhole(callers, options);
+      ? new PassedStream(reader, includeUsage ? 'show' : 'hide', options)
+      : new PassedWhole(reader, options);
   }
   // What is kept are events, or bytes that passed as they came.
   if (passes && comesStreamed && taker === undefined && 'gatherWhole' in callers && callers.gatherWhole !== undefined) {
