@@ -47,3 +47,16 @@ test('a request that only fills a cache is sent once, and its empty answer is pa
   const { error } = (await elsewhere.json()) as { error: { param: string } };
   assert.deepEqual([elsewhere.status, error.param, sent.length], [400, 'prompt_cache_options.prewarm', 2]);
 });
+
+test('options of runs at the provider are named as dropped from a response that Culvert runs itself', async (t) => {
+  const { ask, gateway, sent } = await world(t);
+  const options = { background_options: { completion_window: '2h' } };
+  const response = await ask({ model: 'gpt', input: 'Hi', background: true, ...options });
+  assert.deepEqual([response.status, response.headers.get('x-culvert-dropped')], [200, 'background_options']);
+  const { id } = (await response.json()) as { id: string };
+  let status = '';
+  while (!/completed|failed/.test(status)) {
+    status = ((await (await gateway.fetch(`/v1/responses/${id}`)).json()) as { status: string }).status;
+  }
+  assert.equal('background_options' in sent[0]!, false);
+});

@@ -1,4 +1,5 @@
 import { openAiResponses } from '../../formats/dialects/openai-responses/index.ts';
+import { lossHeaderName } from '../../formats/neutral/loss.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { atProvider } from '../../inference/families/responses/at-provider.ts';
 import type { BackgroundRuns } from '../../inference/families/responses/background.ts';
@@ -133,13 +134,15 @@ async function answerOrBegin(
     if (!(await answeredTrigger(services, endpoint, call, raw))) await answered({ ...exchange, givenBody: raw });
     return;
   }
+  const lost = body.background_options == null ? [] : [lossHeaderName, 'background_options'];
   const begin = async (sink: Sink): Promise<void> => {
+    const headers = [...call.admitted.headers, ...lost];
     try {
       const run = await background.begin(call, body);
       // Its place among the running requests is the run's from now on.
       exchange.admitted = null;
-      if (body.stream === true) return await followRun(run, exchange.client, -1, call.admitted.headers);
-      sendWhole(sink, call.admitted.headers, JSON.stringify(run.response));
+      if (body.stream === true) return await followRun(run, exchange.client, -1, headers);
+      sendWhole(sink, headers, JSON.stringify(run.response));
     } catch (error) {
       refuse(sink, failureIn(error), call.admitted.headers);
     }

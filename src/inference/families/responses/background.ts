@@ -220,7 +220,8 @@ async function statelessRequest(
     : notStored;
   if (why !== null) throw new FailureError(why);
   if (body.store === false) throw new FailureError(needsStore);
-  const { background: _, ...rest } = body;
+  // Providers take the options of their own runs alone.
+  const { background: _, background_options: __, ...rest } = body;
   const raw = Buffer.from(JSON.stringify({ ...rest, stream: true, store: false }));
   // Its check names what is wrong before anything is looked up.
   const read = await endpoint.read(call, raw);
