@@ -124,8 +124,9 @@ export interface RequestExtras {
   nativeOnly: Failure | null;
   /**
    * `choice`: a choice of a server tool makes it so, and this gateway may run the tool. `format`: any provider of the
-   * format may do it. `cache`: so too, and its answer is empty, as it only fills a cache. `judge`: the provider judges values that the checks here refuse; nothing else can be made of
-   * them, such as a neutral form. Null: others would be refused by theirs too, or what is named is not there.
+   * format may do it. `cache`: so too, and its answer is empty, as it only fills a cache. `judge`: the provider judges
+   * values that the checks here refuse; nothing else can be made of them, such as a neutral form. Null: others would be
+   * refused by theirs too, or what is named is not there.
    */
   nativeFor: 'choice' | 'format' | 'cache' | 'judge' | null;
   /** Parts that are to be kept, and the kept response that it continues; null: nothing. */
