@@ -162,7 +162,7 @@ const providerErrors = {
   },
   'upstreams-failed': {
     cause:
-      'Every attempt at every provider of the model failed. `message` names each provider with its reason. Nothing is charged.',
+      'Every attempt at every provider of the model failed. `message` names each provider with its reason. Nothing is charged, unless the deadline of the caller (`x-culvert-timeout-ms`) passed while a provider worked ([callers who leave](limits.md#what-counts)).',
     remedy:
       'Send the request again: the error is transient, unless `message` says what the operator must change first (`x-should-retry: false`): a refused credential, a spent quota, a model that the provider does not have, a region, or a certificate that is over or not trusted. `culvert requests show ID` shows every attempt. If it stays, the operator checks `culvert check --live` and adds a target or a fallback to the model.',
   },

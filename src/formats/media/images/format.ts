@@ -87,7 +87,7 @@ export interface ImageTokens {
   /** Text tokens of the input, if they are counted separately. */
   textTokens: number | null;
   imageTokens: number | null;
-  /** Tokens of the output by what they are; absent: they were not told apart. */
+  /** Tokens of the output by kind; absent: the provider counts them together. */
   made?: { textTokens: number; imageTokens: number };
 }
 

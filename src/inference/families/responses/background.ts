@@ -220,7 +220,7 @@ async function statelessRequest(
     : notStored;
   if (why !== null) throw new FailureError(why);
   if (body.store === false) throw new FailureError(needsStore);
-  // Providers take the options of their own runs alone.
+  // Providers take such options for runs at the provider alone.
   const { background: _, background_options: __, ...rest } = body;
   const raw = Buffer.from(JSON.stringify({ ...rest, stream: true, store: false }));
   // Its check names what is wrong before anything is looked up.
