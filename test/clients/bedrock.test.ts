@@ -590,11 +590,21 @@ test('lasting credentials sign until they are wrong', async () => {
   }
 });
 
+async function admin(path: string, json: JsonObject, method = 'POST'): Promise<JsonObject> {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  return (await (await gateway.fetch(`/admin/v1${path}`, { method, headers, json })).json()) as JsonObject;
+}
+
+test('a key that is bound to addresses gets credentials there, which sign from there alone', async () => {
+  const { id, key } = await admin('/keys', { account: 'dev', name: 'bound', ips: ['127.0.0.1'] });
+  const pair = await issued(key as string);
+  const signer = signing({ accessKeyId: pair.AccessKeyId, secretAccessKey: pair.SecretAccessKey });
+  await signer.send(new ConverseCommand(hello));
+  await admin(`/keys/${id}`, { ips: ['10.0.0.0/8'] }, 'PATCH');
+  await assert.rejects(signer.send(new ConverseCommand(hello)), { name: 'AccessDeniedException' });
+});
+
 test('credentials end with their key', async () => {
-  const admin = async (path: string, json: JsonObject) => {
-    const headers = { authorization: `Bearer ${adminKey}` };
-    return (await (await gateway.fetch(`/admin/v1${path}`, { method: 'POST', headers, json })).json()) as JsonObject;
-  };
   const { id, key } = await admin('/keys', { account: 'dev', name: 'signer' });
   const pair = await issued(key as string);
   const signer = signing({ accessKeyId: pair.AccessKeyId, secretAccessKey: pair.SecretAccessKey });

@@ -13,6 +13,7 @@ export interface AwsCredentialsParts {
   awsKeys: Pick<AwsKeys, 'issue'>;
   ring: Pick<KeyRing, 'opens'>;
   clock: Pick<Clock, 'wallMs'>;
+  addressOf(request: Exchange['request']): string | null;
 }
 
 const lifetimeMs = 3_600_000;
@@ -29,7 +30,7 @@ export function awsCredentialsRoute(parts: AwsCredentialsParts): Route {
   });
 }
 
-function answer({ awsKeys, ring, clock }: AwsCredentialsParts, exchange: Exchange): void {
+function answer({ awsKeys, ring, clock, addressOf }: AwsCredentialsParts, exchange: Exchange): void {
   const { client, request } = exchange;
   const { tenant } = callerOf(exchange);
   const lifetime = new URLSearchParams(exchange.search).get('lifetime');
@@ -38,7 +39,8 @@ function answer({ awsKeys, ring, clock }: AwsCredentialsParts, exchange: Exchang
   }
   const { authorization = '', ...headers } = request.headers;
   const sent = [authorization.replace(/^bearer +/i, ''), ...keyHeaders.map((name) => headers[name])].find((secret) => {
-    const opened = typeof secret === 'string' && secret !== '' ? ring.opens(hashKey(secret), () => null) : null;
+    const isSent = typeof secret === 'string' && secret !== '';
+    const opened = isSent ? ring.opens(hashKey(secret), () => addressOf(request)) : null;
     return opened !== null && 'to' in opened && opened.to === 'v1' && opened.principal.tenant === tenant;
   });
   if (typeof sent !== 'string') {

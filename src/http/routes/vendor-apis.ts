@@ -1,4 +1,5 @@
 import type { Services } from '../../inference/endpoints/services.ts';
+import { createClientAddress } from '../client-address.ts';
 import type { Route } from '../exchange.ts';
 import { createSignedCallers, type SignedCallersParts } from '../signed-caller.ts';
 import { aiGatewayRoutes } from './ai-sdk/ai-gateway.ts';
@@ -13,7 +14,7 @@ import { ollamaRoutes } from './ollama.ts';
 import { vertexRoutes } from './vertex.ts';
 
 /** Parts for callers that sign their requests. */
-export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'server'>;
+export type SigningParts = Omit<SignedCallersParts & AwsCredentialsParts, 'clock' | 'server' | 'addressOf'>;
 
 /** APIs of other vendors than OpenAI and Anthropic, at the paths that their SDKs ask. */
 export function vendorApiRoutes(
@@ -22,6 +23,7 @@ export function vendorApiRoutes(
   batches: Omit<GoogleBatchesParts, 'services'>,
 ): Route[] {
   const server = () => services.snapshots.current.config.server;
+  const addressOf = createClientAddress(() => server().trusted_proxies);
   const signed = createSignedCallers({ ...signing, clock: services.clock, server });
   return [
     ...geminiRoutes({ services, ...batches }),
@@ -32,6 +34,6 @@ export function vendorApiRoutes(
     modelInfoRoute(services),
     ...cohereRoutes(services),
     ...bedrockRoutes(services, signed),
-    awsCredentialsRoute({ ...signing, clock: services.clock }),
+    awsCredentialsRoute({ ...signing, clock: services.clock, addressOf }),
   ];
 }
