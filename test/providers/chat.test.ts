@@ -134,6 +134,7 @@ const whole: JsonObject = {
   user: 'somebody',
   safety_identifier: 'somebody else',
   store: true,
+  moderation: { model: 'omni-moderation-latest' },
   metadata: { a: 'b' },
   service_tier: 'flex',
   reasoning_effort: 'high',

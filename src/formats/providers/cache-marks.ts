@@ -2,14 +2,22 @@ import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/
 import type { FitMembers } from '../dialects/forward-target.ts';
 
 /*
- * Marks for the prompt cache of Anthropic's models (`cache_control`), which clients send to any model: in messages, parts of
- * their content, and tools. Groq ("property 'cache_control' is unsupported") and Mistral ("Extra inputs are not permitted")
+ * Marks for the prompt caches of Anthropic's models (`cache_control`) and OpenAI's (`prompt_cache_breakpoint`), which clients
+ * send to any model: in messages, parts of their content, and tools. Groq ("property 'cache_control' is unsupported") and Mistral ("Extra inputs are not permitted")
  * answer 400. All of them keep prompts without a mark.
  */
 
 /** Messages and tools without marks. Some clients put them next to the function of a tool, and some into it. */
 export const withoutMarks: FitMembers = Object.assign(
   ({ messages, tools }: JsonObject) => {
+    const found = new Set<string>();
+    const unmarked = (holder: JsonObject): JsonObject => {
+      const { cache_control: ofAnthropic, prompt_cache_breakpoint: ofOpenAi, ...rest } = holder;
+      if (ofAnthropic === undefined && ofOpenAi === undefined) return holder;
+      if (ofAnthropic !== undefined) found.add('cache_control');
+      if (ofOpenAi !== undefined) found.add('prompt_cache_breakpoint');
+      return rest;
+    };
     const bareMessages = changed(listIn(messages), (message) => {
       const content = Array.isArray(message.content) ? changed(message.content, unmarked) : null;
       return content === null ? unmarked(message) : { ...unmarked(message), content };
@@ -20,16 +28,10 @@ export const withoutMarks: FitMembers = Object.assign(
     });
     if (bareMessages === null && bareTools === null) return null;
     const members = { ...(bareMessages && { messages: bareMessages }), ...(bareTools && { tools: bareTools }) };
-    return { members, losses: [{ field: 'cache_control', why: 'unsupported' } as const] };
+    return { members, losses: [...found].map((field) => ({ field, why: 'unsupported' }) as const) };
   },
   { of: 'messages' } as const,
 );
-
-function unmarked(holder: JsonObject): JsonObject {
-  if (holder.cache_control === undefined) return holder;
-  const { cache_control: _, ...rest } = holder;
-  return rest;
-}
 
 function changed(items: readonly JsonValue[], change: (item: JsonObject) => JsonObject): JsonValue[] | null {
   const result = items.map((item) => (isObject(item) ? change(item) : item));

@@ -20,7 +20,7 @@ export const openAiQuirks: ProviderQuirks = {
 
 /** Members of chats that OpenAI added and that change no answer elsewhere: strict services return 400 for them. */
 export const hintsForOpenAi: readonly string[] =
-  'store verbosity safety_identifier prompt_cache_retention prompt_cache_options'.split(' ');
+  'store verbosity safety_identifier prompt_cache_retention prompt_cache_options moderation'.split(' ');
 
 /** Words of Mistral's format that no other service knows. */
 export const wordsOfMistral: readonly string[] = ['safe_prompt', 'prompt_mode', 'guardrails'];

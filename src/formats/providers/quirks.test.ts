@@ -135,7 +135,7 @@ test('Ollama ignores a choice of tools, so it gets those that may be called, and
   assert.deepEqual(fitted(some('required')), [[tool('b')], 'tool_choice unsupported']);
 });
 
-test('marks for Anthropic’s cache go where a service refuses them, and stay where it may read them', () => {
+test('marks for Anthropic’s and OpenAI’s caches go where a service refuses them, and stay where it may read them', () => {
   const cache_control = { type: 'ephemeral' };
   const bodyWith = (mark: JsonObject): JsonObject => ({
     model: 'm',
@@ -149,11 +149,12 @@ test('marks for Anthropic’s cache go where a service refuses them, and stay wh
     ],
   });
   const marked = bodyWith({ cache_control });
-  for (const provider of [groq, mistral, cerebras, nvidia])
-    assert.deepEqual(applyQuirks(marked, quirksOf(provider, 'mistral-large')), {
-      body: bodyWith({}),
-      losses: [{ field: 'cache_control', why: 'unsupported' }],
-    });
+  for (const mark of [{ cache_control }, { prompt_cache_breakpoint: { mode: 'explicit' } }])
+    for (const provider of [groq, mistral, cerebras, nvidia])
+      assert.deepEqual(applyQuirks(bodyWith(mark), quirksOf(provider, 'mistral-large')), {
+        body: bodyWith({}),
+        losses: [{ field: Object.keys(mark)[0], why: 'unsupported' }],
+      });
   for (const provider of [openrouter, dashscope, litellm])
     assert.equal(applyQuirks(marked, provider.quirks).body, marked);
 });
