@@ -4,6 +4,7 @@ import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } fr
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import { stopReasons } from '../anthropic-messages/wire.ts';
 import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
@@ -29,6 +30,8 @@ type OpenBlock =
   /** The forced call that carries structured output: its arguments are text. */
   | { kind: 'unwrapped'; argumentsSeen: boolean }
   | { kind: 'image'; format: string }
+  /** A call of a tool that Bedrock runs, or its result: `json` is the input, `content` the result. */
+  | { kind: 'hosted'; name: 'toolUse' | 'toolResult'; begun: JsonObject; json: string; content: JsonValue[] }
   | { kind: 'ignored' };
 
 const openBlocksMax = 256;
@@ -81,7 +84,7 @@ class AnswerDecoder extends EventDecoder {
   #wholeBlock(index: number, block: JsonObject): void {
     const { toolUse, reasoningContent, citationsContent, text, image } = block;
     const delta = (delta: JsonObject) => this.#delta(index, delta);
-    if (isObject(toolUse)) {
+    if (isObject(toolUse) && toolUse.type == null) {
       this.#openTool(index, toolUse);
       delta({ toolUse: { input: JSON.stringify(toolUse.input ?? {}) } });
     } else if (isObject(reasoningContent)) {
@@ -95,6 +98,7 @@ class AnswerDecoder extends EventDecoder {
       for (const citation of objectsIn(citationsContent.citations)) delta({ citation });
     } else if (typeof text === 'string') delta({ text });
     else if (isObject(image)) delta({ image });
+    else this.#vendorPart(block);
     this.#close(index);
   }
 
@@ -106,8 +110,7 @@ class AnswerDecoder extends EventDecoder {
       case 'contentBlockStart':
         if (typeof data.contentBlockIndex !== 'number' || !isObject(data.start)) return false;
         this.#start();
-        if (isObject(data.start.toolUse)) this.#openTool(data.contentBlockIndex, data.start.toolUse);
-        else if (isObject(data.start.image)) this.#openImage(data.contentBlockIndex, data.start.image);
+        this.#openBlock(data.contentBlockIndex, data.start);
         return true;
       case 'contentBlockDelta':
         if (typeof data.contentBlockIndex !== 'number' || !isObject(data.delta)) return false;
@@ -140,6 +143,14 @@ class AnswerDecoder extends EventDecoder {
     if (this.#started) return;
     this.#started = true;
     this.emit({ type: 'start', id: null, model: null, createdS: null });
+  }
+
+  #openBlock(index: number, { toolUse, toolResult, image }: JsonObject): void {
+    const hosted = { kind: 'hosted', json: '', content: [] } as const;
+    if (isObject(toolResult)) this.#place(index, { ...hosted, name: 'toolResult', begun: toolResult, content: [] });
+    else if (isObject(image)) this.#openImage(index, image);
+    else if (isObject(toolUse) && toolUse.type == null) this.#openTool(index, toolUse);
+    else if (isObject(toolUse)) this.#place(index, { ...hosted, name: 'toolUse', begun: toolUse, content: [] });
   }
 
   #openTool(index: number, { toolUseId, name: toolName }: JsonObject): void {
@@ -182,14 +193,18 @@ class AnswerDecoder extends EventDecoder {
     return block;
   }
 
-  #delta(index: number, { text, toolUse, reasoningContent, citation, image }: JsonObject): boolean {
+  #delta(index: number, { text, toolUse, toolResult, reasoningContent, citation, image }: JsonObject): boolean {
     if (typeof text === 'string') {
       this.#part(index, 'text');
       this.#text(text);
     } else if (isObject(toolUse)) {
       const block = this.#open.get(index);
       if (block?.kind === 'tool' || block?.kind === 'unwrapped') this.#arguments(block, stringOr(toolUse.input, ''));
+      else if (block?.kind === 'hosted') block.json += stringOr(toolUse.input, '');
       return block !== undefined;
+    } else if (Array.isArray(toolResult)) {
+      const block = this.#open.get(index);
+      if (block?.kind === 'hosted') block.content.push(...toolResult);
     } else if (isObject(reasoningContent)) this.#reasoning(index, reasoningContent);
     else if (isObject(citation)) {
       const block = this.#part(index, 'text');
@@ -229,9 +244,19 @@ class AnswerDecoder extends EventDecoder {
       for (const one of block.citations) {
         this.emit({ type: 'citation', choice: 0, citation: { ...readCitation(one), span } });
       }
+    } else if (block.kind === 'hosted') {
+      const { name, begun, json, content } = block;
+      const rest: JsonObject = name === 'toolUse' ? { input: toolInputOf(json || '{}').input } : { content };
+      this.#vendorPart({ [name]: { ...begun, ...rest } });
     } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
       this.#arguments(block, '{}');
     }
+  }
+
+  /** A block that this format alone has. */
+  #vendorPart(block: JsonObject): void {
+    this.#lastPart = null;
+    this.emit({ type: 'vendor-part', choice: 0, vendor, field: Object.keys(block)[0] ?? null, block });
   }
 
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {

@@ -131,6 +131,7 @@ function wholeBlock({ opened, text, signature, inputJson, citations }: Pieces, l
     case 'tool_use':
       return { toolUse: { toolUseId: opened.id, name: opened.name, input: toolInputOf(inputJson || '{}').input } };
     case 'whole': {
+      if (!('source' in opened.block)) return opened.block;
       const image = imageOf(opened.block, lost);
       return image === null ? null : { image };
     }
@@ -145,6 +146,7 @@ function openingOf(block: OpenedBlock, lost: Set<string>): { start: JsonObject |
     case 'redacted_thinking':
       return { start: null, whole: { reasoningContent: { redactedContent: blobOf(block.data) } } };
     case 'whole': {
+      if (!('source' in block.block)) return hostedOpening(block.block, lost);
       const image = imageOf(block.block, lost);
       return image === null
         ? { start: null, whole: null }
@@ -153,6 +155,21 @@ function openingOf(block: OpenedBlock, lost: Set<string>): { start: JsonObject |
     default:
       return { start: null, whole: null };
   }
+}
+
+/** A call of a tool that Bedrock runs, or its result; streams have no form for other blocks. */
+function hostedOpening(block: JsonObject, lost: Set<string>): { start: JsonObject | null; whole: JsonObject | null } {
+  const { toolUse, toolResult } = block;
+  if (isObject(toolUse)) {
+    const { input, ...start } = toolUse;
+    return { start: { toolUse: start }, whole: { toolUse: { input: JSON.stringify(input ?? {}) } } };
+  }
+  if (isObject(toolResult)) {
+    const { content = [], ...start } = toolResult;
+    return { start: { toolResult: start }, whole: { toolResult: content } };
+  }
+  for (const name of Object.keys(block)) lost.add(name);
+  return { start: null, whole: null };
 }
 
 /** Text of a sealed thought in base64: AWS's clients take a redacted thought for base64, which a seal is not. */
