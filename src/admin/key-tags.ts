@@ -8,7 +8,7 @@ export function keysTagged({ keys }: Directory, tag: string | undefined): readon
 
 /**
  * Rows whose `part` is a key, by the tags that the keys have now: a key with two tags counts in both, and '' is those
- * without one. The largest come first, but days and hours keep their order.
+ * without one. They come in the order of their first rows.
  */
 export function byKeyTag(rows: readonly UsageRow[], directory: Directory, part: 'group' | 'split'): UsageRow[] {
   const sums = new Map<string, UsageRow>();
@@ -21,8 +21,7 @@ export function byKeyTag(rows: readonly UsageRow[], directory: Directory, part: 
       sums.set(place, before === undefined ? named : added(before, named));
     }
   }
-  const summed = [...sums.values()];
-  return part === 'split' ? summed : summed.toSorted((a, b) => b.milliUnits - a.milliUnits);
+  return [...sums.values()];
 }
 
 /** The sum of two rows, with the names of the first. */

@@ -136,6 +136,23 @@ test('an export of users by day asks the ledger day by day, and has the rows of 
   assert.equal(usage.mock.callCount(), 6, 'other groups are one question');
 });
 
+test('usage begins with whoever cost most, also by tags of keys, in a short list and in a file', async (t) => {
+  const admin = await openAdmin(t, { accounts: { dev: {} } });
+  const key = (await admin.ok('POST', '/keys', { account: 'dev', name: 'ci', tags: ['dear'] })).id;
+  const cheap = { user: 'many-cheap', costUsd: 0.001 };
+  await settle(admin, [cheap, cheap, cheap, { user: 'one-dear', costUsd: 2, keyId: key, inputTokens: 9_000 }]);
+  const groupsOf = async (query: string) =>
+    (await admin.ok('GET', `/usage?${query}`)).data.map(({ group }: { group: string }) => group);
+  assert.deepEqual(await groupsOf('group_by=user'), ['many-cheap', 'one-dear'], 'by units');
+  for (const order of ['cost_usd', 'tokens'])
+    assert.deepEqual(await groupsOf(`group_by=user&order_by=${order}`), ['one-dear', 'many-cheap'], order);
+  assert.deepEqual(await groupsOf('group_by=user&order_by=requests&limit=1'), ['many-cheap']);
+  assert.deepEqual(await groupsOf('group_by=key_tag'), ['', 'dear']);
+  assert.deepEqual(await groupsOf('group_by=key_tag&order_by=cost_usd'), ['dear', '']);
+  const { text } = await admin.call('GET', '/usage.csv?group_by=user&order_by=cost_usd');
+  assert.match(text, /^user,.*\r\none-dear,.*\r\nmany-cheap,/);
+});
+
 test('usage sums up by every group, over all accounts or one, as JSON and CSV', async (t) => {
   const admin = await openAdmin(t, { accounts: { dev: {}, other: {} }, plans: { default: { windows: { '5h': 10 } } } });
   await settle(admin, [

@@ -88,9 +88,23 @@ test('usage of more days and groups than one answer begins with the newest day',
   const first = table.locator('tbody tr').first();
   await first.getByText('2026-10-24').waitFor();
   assert.match(await first.innerText(), /model-0/, 'the largest part of a day comes first');
-  await page.getByText('The 10,000 rows with the most units are shown').waitFor();
+  await page.getByText('The 10,000 largest rows are shown').waitFor();
   await page.getByRole('button', { name: 'Next page' }).click();
   await first.getByText('2026-10-14').waitFor();
+});
+
+test('usage by model begins with the model that has most of the chosen measure', { skip }, async (t) => {
+  interface Sums {
+    data: { group: string; requests: number; errors: number }[];
+  }
+  const { data } = (await (await gateway.admin('/usage?group_by=model&from=7d')).json()) as Sums;
+  const most = (measure: 'requests' | 'errors') => data.toSorted((a, b) => b[measure] - a[measure])[0]!.group;
+  assert.notEqual(most('requests'), most('errors'));
+  const page = await openPage(t, gateway, '/dashboard/usage?group_by=model&range=7d&measure=requests');
+  const first = page.getByRole('region', { name: 'Usage by model' }).locator('tbody tr').first();
+  await first.getByRole('link', { name: most('requests'), exact: true }).waitFor();
+  await page.getByLabel('Measure').selectOption('errors');
+  await first.getByRole('link', { name: most('errors'), exact: true }).waitFor();
 });
 
 test('an export is saved, and one that is refused says why', { skip }, async (t) => {

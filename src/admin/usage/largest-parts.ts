@@ -1,7 +1,7 @@
 import type { PartMeasure, UsageRow } from '../../books/metering/ledger.ts';
 import { added } from '../key-tags.ts';
 
-const measures: Readonly<Record<PartMeasure, (row: UsageRow) => number>> = {
+export const measureOf: Readonly<Record<PartMeasure, (row: UsageRow) => number>> = {
   units: ({ milliUnits }) => milliUnits,
   requests: ({ requests }) => requests,
   tokens: ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
@@ -15,7 +15,7 @@ const measures: Readonly<Record<PartMeasure, (row: UsageRow) => number>> = {
  * last. Groups stay in their order. A day of a thousand accounts has few rows so, and no part of it is left out.
  */
 export function largestParts(rows: readonly UsageRow[], count: number, by: PartMeasure): UsageRow[] {
-  const sizeOf = measures[by];
+  const sizeOf = measureOf[by];
   const sizes = new Map<string, number>();
   for (const row of rows) sizes.set(partOf(row), (sizes.get(partOf(row)) ?? 0) + sizeOf(row));
   const bySize = [...sizes].sort(([, a], [, b]) => b - a);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../../books/auth/operator.ts';
 import { zoneDays } from '../../books/ledger/zone-days.ts';
-import { partMeasures, type UsageRow } from '../../books/metering/ledger.ts';
+import { type PartMeasure, partMeasures, type UsageRow } from '../../books/metering/ledger.ts';
 import { readLimits } from '../../books/metering/limits/limit-view.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { timeZone } from '../../config/scalars.ts';
@@ -27,7 +27,7 @@ import { jsonOperation, type Operation, refuse, textOperation } from '../operati
 import { pageByPlace } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
 import { begun, periodOf } from '../requests.ts';
-import { largestParts } from './largest-parts.ts';
+import { largestParts, measureOf } from './largest-parts.ts';
 
 /** Rows of a group, but for the one of all others. */
 const partsMax = 100;
@@ -54,6 +54,12 @@ const usageFields = {
   time_zone: timeZone()
     .optional()
     .describe('Where the days of `group_by=day` begin, such as Europe/Berlin, to the hour of UTC. Default: UTC.'),
+  order_by: z
+    .enum(partMeasures)
+    .default('units')
+    .describe(
+      'Groups with most of it come first. Days and hours stay in their order, and their parts are ordered by it.',
+    ),
   from: pastInstant('Start of the range, to the hour. Default: 30 days before `to`.').optional(),
   to: pastInstant('End of the range, to the hour. Default: now.').optional(),
 };
@@ -102,7 +108,7 @@ const usageReply = listOf(namedRow).extend({
   truncated: z
     .literal(true)
     .optional()
-    .describe(`The range has more than ${usageRowsMax} rows; those with the fewest units are left out.`),
+    .describe(`The range has more than ${usageRowsMax} rows; those with least of order_by are left out.`),
   account: z.string().optional(),
   windows: z
     .record(
@@ -125,7 +131,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
     jsonOperation({
       route: 'GET /usage',
       area: 'usage',
-      summary: 'Sums usage by group: days in order, others by units, the largest first.',
+      summary: 'Sums usage by group: days in order, others by `order_by`, the largest first.',
       query: z.strictObject({
         ...pageFields,
         limit: pageFields.limit.prefault(listLimitMax),
@@ -142,7 +148,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
         const { parts: count, parts_by } = query;
         const all = await rowsOf(parts, directory, query, operator);
         const sums = count !== undefined && isByKeyTag(query) ? largestParts(all, count, parts_by) : all;
-        const rows = count === undefined ? mostUsed(sums, usageRowsMax) : sums;
+        const rows = count === undefined ? largestRows(sums, usageRowsMax, query.order_by) : sums;
         const page = pageByPlace(rows, query);
         const named = naming(directory, query);
         return {
@@ -235,11 +241,16 @@ function naming(directory: Directory, { group_by, split_by }: { group_by: string
   };
 }
 
-/** The rows with most units, in their order. */
-function mostUsed(rows: readonly UsageRow[], most: number): readonly UsageRow[] {
+/** The rows with most of a measure, in their order. */
+function largestRows(rows: readonly UsageRow[], most: number, by: PartMeasure): readonly UsageRow[] {
   if (rows.length <= most) return rows;
-  const largest = new Set(rows.toSorted((a, b) => b.milliUnits - a.milliUnits).slice(0, most));
+  const largest = new Set(largestFirst(rows, by).slice(0, most));
   return rows.filter((row) => largest.has(row));
+}
+
+function largestFirst(rows: readonly UsageRow[], by: PartMeasure): UsageRow[] {
+  const sizeOf = measureOf[by];
+  return rows.toSorted((a, b) => sizeOf(b) - sizeOf(a));
 }
 
 type UsageQuery = z.output<z.ZodObject<typeof usageFields>> & Partial<z.output<z.ZodObject<typeof partFields>>>;
@@ -272,13 +283,15 @@ async function rowsOf(
     groupBy,
     splitBy,
     ...period,
+    orderBy: query.order_by,
     rowsMax,
     ...(query.parts !== undefined &&
       !isByKeyTag(query) && { parts: { count: query.parts, by: query.parts_by ?? 'units' } }),
     ...(isByZone && query.time_zone !== 'UTC' && { days: zoneDays(query.time_zone ?? 'UTC', period) }),
   });
-  if (group_by === 'key_tag') return byKeyTag(rows, directory, 'group');
-  return split_by === 'key_tag' ? byKeyTag(rows, directory, 'split') : rows;
+  if (!isByKeyTag(query)) return rows;
+  const tagged = byKeyTag(rows, directory, group_by === 'key_tag' ? 'group' : 'split');
+  return group_by === 'day' || group_by === 'hour' ? tagged : largestFirst(tagged, query.order_by);
 }
 
 /** Group that the ledger sums by: it knows keys, and not their tags. */

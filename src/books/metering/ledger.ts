@@ -197,11 +197,13 @@ export interface UsageQuery extends RepricedQuery {
   days?: ZoneDays;
   /** With `splitBy`: the largest parts of the range have rows; the others of a group share one. Absent: all have rows. */
   parts?: { count: number; by: PartMeasure };
+  /** Groups with most of it come first, and stay where there are more than `rowsMax`. Absent: units. */
+  orderBy?: PartMeasure;
   /** Absent: `usageRowsMax`. */
   rowsMax?: number;
 }
 
-/** By what parts of sums are the largest. */
+/** By what groups and parts of sums are the largest. */
 export const partMeasures = ['units', 'requests', 'tokens', 'cost_usd', 'errors', 'unpriced_requests'] as const;
 export type PartMeasure = (typeof partMeasures)[number];
 

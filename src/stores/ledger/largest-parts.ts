@@ -22,7 +22,7 @@ export async function readSums(query: UsageQuery, sources: UsageSources): Promis
   const union = (all: readonly (string | undefined)[]) => all.filter((rows) => rows !== undefined).join(' UNION ALL ');
   if (query.parts === undefined) {
     const sums = await ask((marks) =>
-      usage.usageSumSql(union([summed, ...parts.map((part) => rowsOf(part, marks))]), query.rowsMax),
+      usage.usageSumSql(union([summed, ...parts.map((part) => rowsOf(part, marks))]), query),
     );
     return usage.usageRows(query, sums);
   }
@@ -48,25 +48,16 @@ export async function readSums(query: UsageQuery, sources: UsageSources): Promis
           );
         }),
       ]),
-      query.rowsMax,
+      query,
     ),
   );
   return othersLast(usage.usageRows(query, sums), Number(largest[0]?.parts ?? 0) - largest.length);
 }
 
-const measures: Readonly<Record<PartMeasure, string>> = {
-  units: 'cost_milli',
-  requests: 'requests',
-  tokens: 'input_tokens + output_tokens',
-  cost_usd: 'usd_nano',
-  errors: 'errors',
-  unpriced_requests: 'unpriced',
-};
-
 /** The largest parts of rows, and how many parts there are. */
 function largestSql(rows: string, count: number, by: PartMeasure): string {
   return `SELECT split, count(*) OVER () AS parts FROM (
-      SELECT split, sum(${measures[by]}) AS size FROM (${rows}) AS each_row GROUP BY split HAVING sum(requests) <> 0
+      SELECT split, sum(${usage.measureColumns[by]}) AS size FROM (${rows}) AS each_row GROUP BY split HAVING sum(requests) <> 0
     ) AS sized ORDER BY size DESC, split LIMIT ${count}`;
 }
 

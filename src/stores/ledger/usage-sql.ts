@@ -6,7 +6,7 @@ import {
   narrowTables,
 } from '../../books/ledger/day-sums.ts';
 import { dayOfHourSql, type ZoneDays } from '../../books/ledger/zone-days.ts';
-import type { UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
+import type { PartMeasure, UsageGroup, UsageQuery, UsageRow } from '../../books/metering/ledger.ts';
 import { dayMs, hourMs } from '../../kernel/clock.ts';
 import { usageRowsMax } from '../../kernel/limits.ts';
 import { type DayRange, ofEvent, type SummedDays } from './day-sums.ts';
@@ -298,13 +298,25 @@ export function columnOf(group: UsageGroup, source: UsageSource, slash: string, 
   }
 }
 
+export const measureColumns: Readonly<Record<PartMeasure, string>> = {
+  units: 'cost_milli',
+  requests: 'requests',
+  tokens: 'input_tokens + output_tokens',
+  cost_usd: 'usd_nano',
+  errors: 'errors',
+  unpriced_requests: 'unpriced',
+};
+
 /**
  * The whole statement over rows of `name, split` and sums; the largest groups where there are too many. Of a group whose
  * hours all moved to another day nothing is left.
  */
-export function usageSumSql(rows: string, rowsMax = usageRowsMax): string {
+export function usageSumSql(
+  rows: string,
+  { rowsMax = usageRowsMax, orderBy = 'units' }: Pick<UsageQuery, 'rowsMax' | 'orderBy'>,
+): string {
   return `SELECT name, split, ${usageSums} FROM (${rows}) AS part GROUP BY name, split
-    HAVING sum(requests) <> 0 ORDER BY sum(cost_milli) DESC, name, split LIMIT ${rowsMax}`;
+    HAVING sum(requests) <> 0 ORDER BY sum(${measureColumns[orderBy]}) DESC, name, split LIMIT ${rowsMax}`;
 }
 
 /** Rows of that statement in the port's form: times are sorted, other groups keep their order. */

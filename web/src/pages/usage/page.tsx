@@ -52,7 +52,8 @@ export default function UsagePage() {
   const costed = { account, model, provider, key };
   const hasMore = ['user', 'tag', 'key_tag'].some((name) => chosen[name] !== undefined);
   const isByDay = group_by === 'day' || split_by === 'day';
-  const query = { ...chosen, ...range.query, group_by, split_by, time_zone: isByDay ? range.zone : undefined };
+  const time_zone = isByDay ? range.zone : undefined;
+  const query = { ...chosen, ...range.query, group_by, split_by, order_by: measure, time_zone };
   const pages = useUsage(query, group_by);
   const [recalculating, setRecalculating] = useState(false);
   const mayRecalculate = useMay('usage', 'write');

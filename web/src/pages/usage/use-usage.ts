@@ -10,7 +10,7 @@ export const usagePath = '/admin/v1/usage';
 /** Rows of one answer, and days of one page. */
 export const rowsMax = 1_000;
 
-/** Sums of usage by group, a page at a time: the newest day first, other groups as the API has them. */
+/** Sums of usage by group, a page at a time: the newest day first, other groups in the order of the API. */
 export function useUsage(query: Query, groupBy: string): Pages<UsageRow> {
   const client = useQueryClient();
   const ask = async (cursor: string | undefined, signal: AbortSignal): Promise<Listed<UsageRow>> => {
@@ -37,7 +37,7 @@ export function useUsage(query: Query, groupBy: string): Pages<UsageRow> {
 
 function missingIn({ truncated }: UsageReply): string | undefined {
   if (truncated === undefined) return undefined;
-  return `The ${count(usageRowsMax)} rows with the most units are shown; there are more. Choose a shorter range, or save all as CSV.`;
+  return `The ${count(usageRowsMax)} largest rows are shown; there are more. Choose a shorter range, or save all as CSV.`;
 }
 
 /** A year has more rows than one answer. */
