@@ -17,7 +17,7 @@ interface ListEntry<Flags> {
   options?: readonly OptionEntry[];
   /** Path of the list below `/admin/v1`. */
   path: string;
-  query?(flags: Flags): AdminQuery;
+  query?(flags: Flags, admin: AdminClient): AdminQuery | Promise<AdminQuery>;
   columns: readonly Column[];
   /** Largest number of rows that it prints. */
   rowsMax: number | ((flags: Flags) => number);
@@ -35,7 +35,7 @@ export function lists<Flags = unknown>(entry: ListEntry<Flags>): CommandEntry {
     work: () => (flags: AdminFlags & Flags, parts: CliParts) =>
       list(flags, parts, {
         path,
-        query: query?.(flags) ?? {},
+        query: async (admin) => (await query?.(flags, admin)) ?? {},
         rowsMax: typeof rowsMax === 'number' ? rowsMax : rowsMax(flags),
         columns,
         empty,
@@ -77,10 +77,10 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
       return async (...given: unknown[]) => {
         const [first = '', ...others] = given.slice(0, -2) as string[];
         const [flags, parts] = given.slice(-2) as [AdminFlags & Flags, CliParts];
-        const sent = { query: query?.(flags) ?? {}, body: body?.(flags, first, ...others) };
         return withAdmin(flags, parts, async (admin) => {
           await check?.(admin, flags, first, ...others);
           const id = idOf === undefined ? first : await idOf(admin, first);
+          const sent = { query: (await query?.(flags, admin)) ?? {}, body: body?.(flags, first, ...others) };
           const reply = (await admin.request(method, filled(path, [id, ...others]), sent)) as Reply;
           const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
           if (as === 'secret') await printSecret(flags, reply as Row, (await describedAs()).join('\n'), rotateAgain);

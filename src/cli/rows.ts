@@ -38,7 +38,7 @@ function pageOf(reply: unknown): { data: Row[]; next_cursor: string | number | n
 
 interface Listing {
   path: string;
-  query?: AdminQuery;
+  query: (admin: AdminClient) => Promise<AdminQuery>;
   /** Where it stops. */
   rowsMax: number;
   columns: readonly Column[];
@@ -49,9 +49,9 @@ interface Listing {
 
 /** A command that lists: its exit code. */
 export async function list(flags: AdminFlags, parts: CliParts, listing: Listing): Promise<number> {
-  const { path, query = {}, rowsMax, columns, empty, more } = listing;
+  const { path, query, rowsMax, columns, empty, more } = listing;
   const { withAdmin } = await import('./admin-client.ts');
-  const listed = await withAdmin(flags, parts, (admin) => listRows(admin, path, query, rowsMax));
+  const listed = await withAdmin(flags, parts, async (admin) => listRows(admin, path, await query(admin), rowsMax));
   printRows(flags, listed.rows, columns, empty);
   if (listed.more && more !== undefined) note(more);
   return 0;

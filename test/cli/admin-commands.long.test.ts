@@ -163,6 +163,16 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
       [['smart', 2, 2]],
     );
     assert.deepEqual((usage.windows as Record<string, Row>)['5h']!.used, 2);
+    const requestsOf = async (...filters: string[]) =>
+      ((await json('usage', '--group-by', 'key', '--order-by', 'cost_usd', ...filters)).data as Row[]).map(
+        ({ name, requests }) => [name, requests],
+      );
+    assert.deepEqual(await requestsOf('--key', 'acme/ci', '--model', 'smart', '--provider', 'up'), [['acme/ci', 2]]);
+    for (const other of ['--user', '--tag', '--key-tag', '--model']) assert.deepEqual(await requestsOf(other, 'x'), []);
+    assert.equal((await rows('requests', 'list', '--key', 'acme/ci', '--provider', 'up')).length, 2);
+    for (const other of ['--user', '--tag', '--session', '--provider'])
+      assert.deepEqual(await rows('requests', 'list', other, 'x'), []);
+    assert.match((await culvert('requests', 'list', '--key', 'acme/none')).stderr, /no key 'acme\/none'/);
     const measuresOf = (limits: unknown) =>
       new Set((limits as { windows: Row[] }[]).flatMap(({ windows }) => windows.map(({ measure }) => measure)));
     const every = new Set(['requests', 'units', 'tokens', 'usd']);

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
+import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { calls, lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody, OptionEntry } from '../command-table.ts';
@@ -10,12 +10,18 @@ import { listForm, note, printJson } from '../print.ts';
 import type { Progress } from '../progress.ts';
 import { shownTime } from '../rows.ts';
 import { writeWholeFile } from '../whole-file.ts';
+import { keyIdOf } from './people/key-id.ts';
 import { describedRequest } from './request-described.ts';
 import { usdOf } from './usage.ts';
 
 const filters: readonly OptionEntry[] = [
   ['--account <id>', 'only of this account'],
+  ['--key <key>', 'only of this key, by its id or account/name'],
   ['--model <model>', 'only of this model'],
+  ['--provider <name>', 'only those that this provider answered'],
+  ['--user <id>', 'only for this end user'],
+  ['--tag <tag>', 'only with this tag'],
+  ['--session <id>', 'only of this conversation or agent run'],
   ['--mcp-server <name>', 'only calls of this MCP server'],
   ['--agent <name>', 'only messages to this agent'],
   [
@@ -37,7 +43,10 @@ export const requests: CommandBody = {
       ],
       example: 'culvert requests list --account dev --since 2h',
       path: '/requests',
-      query: (flags) => ({ ...filtersOf(flags), since: pastInstant('--since', flags.since, Date.now()) }),
+      query: async (flags, admin) => ({
+        ...(await filtersOf(flags, admin)),
+        since: pastInstant('--since', flags.since, Date.now()),
+      }),
       rowsMax: ({ limit }) => limit,
       columns: [
         ['time', (request) => shownTime(request.created_at)],
@@ -100,7 +109,12 @@ export const requests: CommandBody = {
 
 interface RequestFilters extends AdminFlags {
   account?: string;
+  key?: string;
   model?: string;
+  provider?: string;
+  user?: string;
+  tag?: string;
+  session?: string;
   mcpServer?: string;
   agent?: string;
   class?: string;
@@ -128,11 +142,7 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
       2,
     );
   const nowMs = Date.now();
-  const query = {
-    ...filtersOf(flags),
-    from: pastInstant('--from', flags.from, nowMs),
-    to: pastInstant('--to', flags.to, nowMs),
-  };
+  const span = { from: pastInstant('--from', flags.from, nowMs), to: pastInstant('--to', flags.to, nowMs) };
   let bytes = 0;
   async function* counted(pieces: AsyncIterable<string>, progress: Progress): AsyncGenerator<string> {
     for await (const piece of pieces) {
@@ -142,7 +152,7 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
     }
   }
   await withAdmin(flags, parts, async (admin, progress) => {
-    const text = admin.read(`/requests.${format}`, query);
+    const text = admin.read(`/requests.${format}`, { ...(await filtersOf(flags, admin)), ...span });
     if (out !== undefined) await writeWholeFile(out, counted(text, progress), 'plain');
     else {
       progress.end();
@@ -154,6 +164,8 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
   return 0;
 }
 
-function filtersOf({ account, model, mcpServer, agent, class: outcome, status }: RequestFilters): AdminQuery {
-  return { account, model, mcp_server: mcpServer, agent, class: outcome, status };
+async function filtersOf(flags: RequestFilters, admin: AdminClient): Promise<AdminQuery> {
+  const { account, model, provider, user, tag, session, mcpServer: mcp_server, agent, class: outcome, status } = flags;
+  const key = flags.key === undefined ? undefined : await keyIdOf(admin, flags.key);
+  return { account, key, model, provider, user, tag, session, mcp_server, agent, class: outcome, status };
 }

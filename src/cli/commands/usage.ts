@@ -1,4 +1,5 @@
 import type { Recalculation } from '../../admin/usage/recalculate.ts';
+import { partMeasures } from '../../books/metering/ledger.ts';
 import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
@@ -7,6 +8,7 @@ import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
+import { keyIdOf } from './people/key-id.ts';
 import { limitsOf, limitTable } from './people/windows.ts';
 import type { ResultsFlags } from './results.ts';
 
@@ -101,11 +103,18 @@ function summary(sum: Recalculation): string {
 export const usage: CommandBody = {
   options: [
     ['--account <id>', 'only of this account, with its windows'],
+    ['--key <key>', 'only of this key, by its id or account/name'],
+    ['--model <id>', 'only of requests for this model'],
+    ['--provider <name>', 'only of answers of this provider'],
+    ['--user <id>', 'only of requests for this end user'],
+    ['--tag <tag>', 'only of requests with this tag'],
+    ['--key-tag <tag>', 'only of keys with this tag'],
     [
       '--group-by <group>',
       'what the sums are grouped by',
-      { choices: ['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key', 'key_tag'], default: 'day' },
+      { choices: ['day', 'model', 'account', 'endpoint', 'user', 'tag', 'provider', 'key', 'key_tag'], default: 'day' },
     ],
+    ['--order-by <measure>', 'what groups have most of that come first', { choices: partMeasures, default: 'units' }],
     ['--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)'],
     ['--to <date>', 'a date or time, or how long ago (default: now)'],
     ['--csv', 'print CSV', { conflicts: 'json' }],
@@ -118,22 +127,32 @@ export const usage: CommandBody = {
 };
 
 interface UsageFlags extends ResultsFlags {
+  key?: string;
+  model?: string;
+  provider?: string;
+  user?: string;
+  tag?: string;
+  keyTag?: string;
   groupBy: string;
+  orderBy: string;
   focus?: boolean;
 }
 
 /** `culvert usage`: sums by group, and of one account its windows where the server can tell. */
 async function showUsage(flags: UsageFlags, parts: CliParts): Promise<number> {
   const nowMs = Date.now();
-  const query = {
-    account: flags.account,
+  const { account, model, provider, user, tag, keyTag: key_tag } = flags;
+  const named = {
+    ...{ account, model, provider, user, tag, key_tag },
     group_by: flags.groupBy,
+    order_by: flags.orderBy,
     from: pastInstant('--from', flags.from, nowMs),
     to: pastInstant('--to', flags.to, nowMs),
   };
   return withAdmin(flags, parts, async (admin) => {
+    const query = { ...named, key: flags.key === undefined ? undefined : await keyIdOf(admin, flags.key) };
     if (flags.csv || flags.focus) {
-      const { group_by, ...unsummed } = query;
+      const { group_by, order_by, ...unsummed } = query;
       const csv = flags.csv ? admin.read('/usage.csv', query) : admin.read('/usage/focus.csv', unsummed);
       for await (const piece of csv) writeOut(piece);
       return 0;
