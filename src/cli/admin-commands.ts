@@ -189,11 +189,19 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   audit: {
     group: seeWhatHappens,
-    ...lists<{ limit: number }>({
+    ...lists<{ actor?: string; action?: string; subject?: string; since?: string; until?: string; limit: number }>({
       description: 'show who changed accounts, keys and plans, newest first',
-      options: [['--limit <rows>', 'how many', { read: whole(1, 100_000), default: 100 }]],
-      example: 'culvert audit --limit 20',
+      options: [
+        ['--actor <operator>', 'only what this operator did'],
+        ['--action <action>', 'only this action, such as plan.update, or plan for all of them'],
+        ['--subject <id>', 'only changes of the entry with this id'],
+        ['--since <date>', 'a date or time, or how long ago such as 2h'],
+        ['--until <date>', 'a date or time, or how long ago (default: now)'],
+        ['--limit <rows>', 'how many', { read: whole(1, 100_000), default: 100 }],
+      ],
+      example: 'culvert audit --action key --since 7d',
       path: '/audit',
+      query: ({ actor, action, subject, since, until }) => ({ actor, action, subject, since, until }),
       rowsMax: ({ limit }) => limit,
       columns: [
         ['time', (entry) => shownTime(entry.at)],
@@ -202,7 +210,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
         ['on', (entry) => entry.subject],
         ['change', (entry) => changeOf(objectIn(entry.before), objectIn(entry.after))],
       ],
-      empty: 'Nothing has been changed yet.',
+      empty: 'There is no such change.',
     }),
   },
   usage: {

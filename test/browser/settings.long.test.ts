@@ -71,6 +71,30 @@ suite('the settings', { skip }, () => {
     assert.ok(!(await change.innerText()).includes(key));
   });
 
+  test('find in the audit log what somebody did to a key, and leave the filter with the tab', async (t) => {
+    const made = await gateway.admin('/keys', { method: 'POST', body: { account: 'northwind', name: 'audited' } });
+    const { id } = (await made.json()) as { id: string };
+    await gateway.admin(`/keys/${id}/revoke`, { method: 'POST', body: {} });
+    await gateway.admin('/accounts', { method: 'POST', body: { id: 'audited-later' } });
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=audit');
+    const rows = page.getByRole('region', { name: 'Audit log' }).locator('tbody tr');
+    const actions = rows.locator('code');
+    await page.getByLabel('Subject', { exact: true }).fill(id);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/subject=/);
+    await settled(page);
+    assert.deepEqual(await actions.allInnerTexts(), ['key.revoke', 'key.create']);
+    await page.getByLabel('Action', { exact: true }).fill('key.create');
+    await page.keyboard.press('Enter');
+    await rows.nth(1).waitFor({ state: 'detached' });
+    assert.deepEqual(await actions.allInnerTexts(), ['key.create']);
+    await page.getByLabel('Operator', { exact: true }).fill('nobody');
+    await page.keyboard.press('Enter');
+    await page.getByText('No change matches.').waitFor();
+    await page.getByRole('tab', { name: 'Doctor' }).click();
+    await page.waitForURL((url) => url.search === '?tab=doctor');
+  });
+
   test('list alerts and notices that were sent, and say why one did not arrive', async (t) => {
     const upstream = await startUpstream();
     t.after(() => upstream.close());

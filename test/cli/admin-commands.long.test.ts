@@ -101,6 +101,15 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
       'account.update',
     ]);
     assert.ok(!JSON.stringify(trail).includes(secret.slice(19)));
+    const actionsOf = async (...filters: string[]) => (await rows('audit', ...filters)).map(({ action }) => action);
+    assert.deepEqual(await actionsOf('--action', 'key', '--limit', '2'), ['key.revoke', 'key.rotate']);
+    assert.deepEqual(await actionsOf('--action', 'key.create', '--actor', 'cli', '--since', '1h'), ['key.create']);
+    assert.deepEqual(new Set(await actionsOf('--subject', 'acme')), new Set(['account.create', 'account.update']));
+    for (const other of [
+      ['--actor', 'Anna'],
+      ['--until', '1h'],
+    ])
+      assert.deepEqual(await actionsOf(...other), []);
     assert.deepEqual(await rows('usage'), []);
     assert.deepEqual(await rows('requests', 'list'), []);
   });

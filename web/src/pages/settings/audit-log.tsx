@@ -1,18 +1,28 @@
 import { useState } from 'react';
 import type { AuditReply } from '../../../../src/admin/audit.ts';
 import { usePages } from '../../api/pages.ts';
+import { useMay } from '../../api/rights.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Moment } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
 import { instant } from '../../parts/format.ts';
+import { FilterInput } from '../../parts/forms/suggest-input.tsx';
 import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 
 type AuditRow = AuditReply['data'][number];
 
+/** Filters of the log, in the URL. */
+export const auditFilters = ['actor', 'action', 'subject'] as const;
+
 /** Changes with their authors, newest first. */
 export function AuditLog() {
-  const pages = usePages<AuditRow>('/admin/v1/audit', {}, { inUrl: true });
+  const [{ actor, action, subject }, setFilters] = useFilters<(typeof auditFilters)[number]>();
+  const query = { actor, action, subject };
+  const isFiltered = Object.values(query).some((value) => value !== undefined);
+  const mayListOperators = useMay('operators', 'read');
+  const pages = usePages<AuditRow>('/admin/v1/audit', query, { inUrl: true });
   const [shown, setShown] = useState<AuditRow | null>(null);
   const columns: Column<AuditRow>[] = [
     { head: 'Time', cell: ({ at }) => <Moment at={at} />, className: 'w-px' },
@@ -34,15 +44,31 @@ export function AuditLog() {
   ];
   return (
     <>
+      <div className="flex flex-wrap items-center gap-2">
+        <FilterInput
+          label="Operator"
+          {...(mayListOperators && { from: '/admin/v1/operators', field: 'name' })}
+          value={actor}
+          onValue={(value) => setFilters({ actor: value })}
+        />
+        <FilterInput label="Action" value={action} onValue={(value) => setFilters({ action: value })} />
+        <FilterInput label="Subject" value={subject} onValue={(value) => setFilters({ subject: value })} />
+      </div>
       <PagedTable
         label="Audit log"
         pages={pages}
         columns={columns}
         keyOf={({ id }) => String(id)}
         empty={
-          <Empty title="There are no changes yet.">
-            Every change to the setup appears here, with the operator who made it.
-          </Empty>
+          isFiltered ? (
+            <Empty title="No change matches.">
+              An action is a word such as key, for all that was done to keys, or key.revoke. A subject is an id.
+            </Empty>
+          ) : (
+            <Empty title="There are no changes yet.">
+              Every change to the setup appears here, with the operator who made it.
+            </Empty>
+          )
         }
       />
       {shown !== null && (

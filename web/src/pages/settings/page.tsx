@@ -4,7 +4,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { Page } from '../../parts/page.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
 import { Alerts } from './alerts.tsx';
-import { AuditLog } from './audit-log.tsx';
+import { AuditLog, auditFilters } from './audit-log.tsx';
 import { Backup } from './backup.tsx';
 import { CheckFile } from './check-file.tsx';
 import { Doctor } from './doctor.tsx';
@@ -24,14 +24,17 @@ const contents: Readonly<Record<SettingsTabName, () => ReactNode>> = {
   backup: () => <Backup />,
 };
 
+/** Filters of one tab do not follow to another. */
+const noFilters = Object.fromEntries(['text', 'which', ...auditFilters].map((name) => [name, '']));
+
 /** The configuration, the health of the server, who administers it and who changed what. */
 export default function SettingsPage() {
-  const [{ tab = 'config' }, setFilters] = useFilters<'tab' | 'text'>();
+  const [{ tab = 'config' }, setFilters] = useFilters<string>();
   const session = useSession();
   const tabs = settingsTabs(session).map(({ value, label }) => ({ value, label, content: contents[value] }));
   return (
     <Page title="Settings">
-      <Tabs label="Settings" value={tab} onValue={(value) => setFilters({ tab: value, text: '' })} tabs={tabs} />
+      <Tabs label="Settings" value={tab} onValue={(value) => setFilters({ ...noFilters, tab: value })} tabs={tabs} />
     </Page>
   );
 }
