@@ -32,6 +32,28 @@ suite('attempts', { skip }, () => {
     await assertLooksRight(page, 'providers-attempts');
   });
 
+  test('count the failures of a credential, and say when it is tried again', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard');
+    const lane = { model: 'qwen3-32b', why: 'unreachable', in_flight: 0, first_token_ms: null, success_share: 0.98 };
+    const past = new Date(Date.now() - 60_000).toISOString();
+    const lanes = [
+      { ...lane, state: 'due', back_at: past, failed: 26, succeeded: 1 },
+      { ...lane, state: 'open', back_at: new Date(Date.now() + 90_000).toISOString(), failed: 0, succeeded: 0 },
+    ];
+    await page.route('**/admin/v1/providers/local', async (route) => {
+      const json = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...json, credentials: [{ ...json.credentials[0], lanes }] } });
+    });
+    await page.goto('/dashboard/providers/local');
+    const [due, open] = await Promise.all(
+      [0, 1].map((at) => page.getByText('qwen3-32b').nth(at).locator('..').innerText()),
+    );
+    assert.match(due!, /26 of 27 failed in the last minute/);
+    assert.match(due!, /unreachable, the next request tries it again/);
+    assert.match(open!, /no attempt in the last minute/);
+    assert.match(open!, /unreachable, Culvert tries it again in 1 min/);
+  });
+
   test('say of a dead provider how it failed, and which of its credentials did', async (t) => {
     const page = await openPage(t, gateway, '/dashboard');
     await settled(page);

@@ -7,7 +7,7 @@ import { call } from '../../api/request.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Ago, Count, Span } from '../../parts/figures.tsx';
-import { percent } from '../../parts/format.ts';
+import { count } from '../../parts/format.ts';
 import { unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
 import { Badge, type Tone } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -80,6 +80,11 @@ export function Credentials({ provider, removable }: { provider: ProviderReply; 
   );
 }
 
+function failures({ failed, succeeded }: Lane): string {
+  if (failed + succeeded === 0) return 'no attempt in the last minute';
+  return `${count(failed)} of ${count(failed + succeeded)} failed in the last minute`;
+}
+
 function Lanes({ lanes }: { lanes: readonly Lane[] }) {
   if (lanes.length === 0) return <p className="text-muted text-xs">No request has used it since the server started.</p>;
   return (
@@ -89,18 +94,18 @@ function Lanes({ lanes }: { lanes: readonly Lane[] }) {
           <Badge tone={tones[lane.state]}>{lane.state}</Badge>
           <span className="min-w-0 flex-1 basis-40 truncate">{lane.model}</span>
           <span className="text-muted text-xs">
-            {percent(lane.success_share)} succeed, first token <Span ms={lane.first_token_ms} />,{' '}
-            <Count value={lane.in_flight} /> in flight
+            {failures(lane)}, first token <Span ms={lane.first_token_ms} />, <Count value={lane.in_flight} /> in flight
           </span>
           {lane.why !== null && (
             <span className="w-full text-muted text-xs [overflow-wrap:anywhere]">
               {lane.why}
-              {lane.back_at !== null && (
-                <>
-                  {' '}
-                  Culvert tries it again <Ago at={lane.back_at} />.
-                </>
-              )}
+              {lane.state === 'due' || lane.state === 'probing'
+                ? ', the next request tries it again'
+                : lane.back_at !== null && (
+                    <>
+                      , Culvert tries it again <Ago at={lane.back_at} />
+                    </>
+                  )}
             </span>
           )}
         </li>
