@@ -76,16 +76,16 @@ const newFeatures = [
   ["door of Ollama's API", 'formats/dialects/{ollama/**,embeddings/read-ollama-request.ts}|http/routes/ollama.ts'],
   [
     "door of Vercel's gateway",
-    '{formats/dialects/ai-sdk,formats/media/ai-sdk,http/routes/ai-sdk}/**|formats/dialects/embeddings/read-ai-sdk-request.ts',
+    '{formats/dialects/ai-sdk,formats/media/ai-sdk,http/routes/ai-sdk}/**|formats/embeddings/read-ai-sdk-request.ts',
   ],
   ["door of Google's Interactions", 'formats/dialects/interactions/**|http/routes/google/interactions.ts'],
   [
     "door of Bedrock's API",
-    'formats/dialects/bedrock-converse/{decode-messages,encode-answer,errors,event-frames,index,invoke-body,read-request,count-body,path-members}.ts|http/routes/{bedrock,aws-credentials}.ts|http/signed-{caller,request}.ts|books/auth/aws-keys.ts|formats/dialects/embeddings/read-bedrock-request.ts',
+    'formats/dialects/bedrock-converse/{decode-messages,encode-answer,errors,event-frames,index,invoke-body,read-request,count-body,path-members}.ts|http/routes/{bedrock,aws-credentials}.ts|http/signed-{caller,request}.ts|books/auth/aws-keys.ts|formats/embeddings/read-bedrock-request.ts',
   ],
   [
     "doors of Cohere's and Azure AI's APIs",
-    'formats/dialects/cohere-chat/{encode-answer,errors,index,read-request}.ts|http/routes/{cohere/**,cohere.ts,azure.ts}|formats/dialects/embeddings/read-cohere-request.ts',
+    'formats/dialects/cohere-chat/{encode-answer,errors,index,read-request}.ts|http/routes/{cohere/**,cohere.ts,azure.ts}|formats/embeddings/read-cohere-request.ts',
   ],
   [
     "doors of Google's files, batches, caches, media",

@@ -24,9 +24,11 @@ export const rooms: readonly Room[] = [
   { path: 'src/formats/dialects', mayImport: ['src/formats/neutral'] },
   // Formats of pictures, sound, videos and spoken sessions.
   { path: 'src/formats/media', mayImport: ['src/formats/dialects'] },
+  // Formats of texts that become vectors.
+  { path: 'src/formats/embeddings', mayImport: ['src/formats/dialects'] },
   {
     path: 'src/formats/providers',
-    mayImport: ['src/formats/media'],
+    mayImport: ['src/formats/media', 'src/formats/embeddings'],
     typesOnly: ['src/upstream/transport'],
   },
   { path: 'src/engines/audio', mayImport: ['src/kernel'] },

@@ -1,4 +1,4 @@
-import type { EmbeddingFacts } from '../../src/formats/dialects/embeddings/format.ts';
+import type { EmbeddingFacts } from '../../src/formats/embeddings/format.ts';
 import { catalog } from '../../src/formats/providers/catalog.ts';
 import type { Provider } from '../../src/formats/providers/provider.ts';
 

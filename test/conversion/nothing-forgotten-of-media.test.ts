@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EmbeddingFormatId } from '../../src/formats/dialects/embeddings/format.ts';
-import { embeddingFormats } from '../../src/formats/dialects/embeddings/index.ts';
+import type { EmbeddingFormatId } from '../../src/formats/embeddings/format.ts';
+import { embeddingFormats } from '../../src/formats/embeddings/index.ts';
 import type { ImageFormatId } from '../../src/formats/media/images/format.ts';
 import { imageFormats } from '../../src/formats/media/images/index.ts';
 import type { SpeechDialectId } from '../../src/formats/media/speech/format.ts';

@@ -1,4 +1,4 @@
-import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
+import type { EmbeddingFacts } from '../embeddings/format.ts';
 import type { SpeechFacts } from '../media/speech/format.ts';
 import { unknownVoices } from '../media/speech/voices.ts';
 import type { TranscriptionFacts } from '../media/transcription/format.ts';

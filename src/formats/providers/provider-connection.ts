@@ -1,8 +1,8 @@
 import { spellingsOf } from '../../kernel/secret-spellings.ts';
 import type { Authorizer, UpstreamRoute } from '../../upstream/transport/upstream-call.ts';
 import type { DialectId } from '../dialects/dialect.ts';
-import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { EmbeddingFacts } from '../embeddings/format.ts';
 import type { ImageFacts } from '../media/images/format.ts';
 import type { SpeechFacts } from '../media/speech/format.ts';
 import type { TranscriptionFacts } from '../media/transcription/format.ts';

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { DialectId, UpstreamError, UsageOf } from '../dialects/dialect.ts';
-import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { FitMembers } from '../dialects/forward-target.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { PromptCaching } from '../dialects/prompt-cache.ts';
+import type { EmbeddingFacts } from '../embeddings/format.ts';
 import type { ImageFacts } from '../media/images/format.ts';
 import type { SpeechFacts } from '../media/speech/format.ts';
 import type { VoiceFacts } from '../media/speech/voices.ts';

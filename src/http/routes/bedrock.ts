@@ -4,9 +4,9 @@ import { invokeFrames } from '../../formats/dialects/bedrock-converse/event-fram
 import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
 import { type InvokeForm, readInvokeBody } from '../../formats/dialects/bedrock-converse/invoke-body.ts';
 import { withPathMembers } from '../../formats/dialects/bedrock-converse/path-members.ts';
-import { bedrockEmbeddingSchema } from '../../formats/dialects/embeddings/read-bedrock-request.ts';
 import { rerank } from '../../formats/dialects/forwarded/rerank.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
+import { bedrockEmbeddingSchema } from '../../formats/embeddings/read-bedrock-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { chatEndpoint } from '../../inference/families/chat/endpoint.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';

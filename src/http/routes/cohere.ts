@@ -1,6 +1,6 @@
 import { cohereChat } from '../../formats/dialects/cohere-chat/index.ts';
-import { cohereEmbeddingSchema } from '../../formats/dialects/embeddings/read-cohere-request.ts';
 import { rerank } from '../../formats/dialects/forwarded/rerank.ts';
+import { cohereEmbeddingSchema } from '../../formats/embeddings/read-cohere-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import { forwardedEndpoint } from '../../inference/families/forwarded/endpoint.ts';

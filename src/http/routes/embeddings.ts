@@ -1,4 +1,4 @@
-import { embeddingSchema } from '../../formats/dialects/embeddings/read-request.ts';
+import { embeddingSchema } from '../../formats/embeddings/read-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import type { Route } from '../exchange.ts';

@@ -1,7 +1,7 @@
-import { ollamaEmbeddingSchema } from '../../formats/dialects/embeddings/read-ollama-request.ts';
 import { ollama } from '../../formats/dialects/ollama/index.ts';
 import { asGenerate } from '../../formats/dialects/ollama/path-form.ts';
 import { generateSchema } from '../../formats/dialects/ollama/request-fields.ts';
+import { ollamaEmbeddingSchema } from '../../formats/embeddings/read-ollama-request.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../inference/families/embeddings/endpoint.ts';
 import type { Alias } from '../../inference/models/alias.ts';

@@ -1,6 +1,6 @@
 import { builtInData } from '../../config/data-rules.ts';
 import { type EmbeddingEngine, engineProvider } from '../../engines/embedding-engine.ts';
-import type { EmbeddingFacts } from '../../formats/dialects/embeddings/format.ts';
+import type { EmbeddingFacts } from '../../formats/embeddings/format.ts';
 import { builtInHedge } from '../../routing/route.ts';
 import { noCapabilities, type Target } from '../../routing/target.ts';
 import type { Alias } from './alias.ts';

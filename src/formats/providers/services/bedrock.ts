@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { isCohere } from '../../dialects/embeddings/bedrock.ts';
+import { isCohere } from '../../embeddings/bedrock.ts';
 import { inCloud, openedByBeta } from '../claude-in-clouds.ts';
 import { imagesOfBedrock } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';

@@ -1,4 +1,4 @@
-import type { InputTypeFacts } from '../../dialects/embeddings/format.ts';
+import type { InputTypeFacts } from '../../embeddings/format.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import type { Provider } from '../provider.ts';
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { InputTypeFacts } from '../../dialects/embeddings/format.ts';
+import type { InputTypeFacts } from '../../embeddings/format.ts';
 import type { VoiceFacts } from '../../media/speech/voices.ts';
 import type { VideoFacts } from '../../media/videos/format.ts';
 import { imagesOfGoogle } from '../image-models.ts';

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { DialectId } from '../../dialects/dialect.ts';
-import { usesContentMethod } from '../../dialects/embeddings/vertex.ts';
+import { usesContentMethod } from '../../embeddings/vertex.ts';
 import { inCloud, openedByBeta } from '../claude-in-clouds.ts';
 import { openAiQuirks } from '../openai-like.ts';
 import { pathSegment } from '../path-segment.ts';

@@ -1,7 +1,7 @@
 import { withCallMembers } from '../../../formats/dialects/ai-sdk/call-members.ts';
 import { aiSdk } from '../../../formats/dialects/ai-sdk/index.ts';
 import { type Version, versionOf } from '../../../formats/dialects/ai-sdk/wire.ts';
-import { aiSdkEmbeddingSchema, withHeaderModel } from '../../../formats/dialects/embeddings/read-ai-sdk-request.ts';
+import { aiSdkEmbeddingSchema, withHeaderModel } from '../../../formats/embeddings/read-ai-sdk-request.ts';
 import { lossHeaderName } from '../../../formats/neutral/loss.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { embeddingsEndpoint } from '../../../inference/families/embeddings/endpoint.ts';

@@ -1,5 +1,5 @@
-import type { DecodedEmbeddings } from '../../../formats/dialects/embeddings/format.ts';
-import { malformed } from '../../../formats/dialects/embeddings/read-rows.ts';
+import type { DecodedEmbeddings } from '../../../formats/embeddings/format.ts';
+import { malformed } from '../../../formats/embeddings/read-rows.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import type { EmbeddingTarget } from '../../../routing/target.ts';
 

@@ -1,5 +1,5 @@
 import { engineProvider } from '../../../engines/embedding-engine.ts';
-import type { EmbeddingFacts } from '../../../formats/dialects/embeddings/format.ts';
+import type { EmbeddingFacts } from '../../../formats/embeddings/format.ts';
 import { isFailure } from '../../../kernel/failure.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { ConfiguredProvider } from '../../models/connections.ts';

@@ -1,6 +1,6 @@
-import type { DecodedEmbeddings, EmbeddingFormatId } from '../../../formats/dialects/embeddings/format.ts';
-import { embeddingFormats } from '../../../formats/dialects/embeddings/index.ts';
-import { type EmbeddingAnswer, writeEmbeddings } from '../../../formats/dialects/embeddings/write-answer.ts';
+import type { DecodedEmbeddings, EmbeddingFormatId } from '../../../formats/embeddings/format.ts';
+import { embeddingFormats } from '../../../formats/embeddings/index.ts';
+import { type EmbeddingAnswer, writeEmbeddings } from '../../../formats/embeddings/write-answer.ts';
 import type { AnswerForm } from '../../../formats/neutral/embedding.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import { offLoopBodyBytes } from '../../../kernel/limits.ts';

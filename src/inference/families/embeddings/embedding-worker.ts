@@ -1,4 +1,4 @@
-import { writeEmbeddings } from '../../../formats/dialects/embeddings/write-answer.ts';
+import { writeEmbeddings } from '../../../formats/embeddings/write-answer.ts';
 import { answerOrders } from '../../../kernel/threads/thread-port.ts';
 import { decodeEmbeddings, type EmbeddingWork } from './embedding-codec.ts';
 

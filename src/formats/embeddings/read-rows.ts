@@ -1,6 +1,6 @@
-import type { JsonValue } from '../../../kernel/json.ts';
-import { type Fault, fault } from '../../neutral/outcome.ts';
-import { reportedCount } from '../../neutral/usage.ts';
+import type { JsonValue } from '../../kernel/json.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { reportedCount } from '../neutral/usage.ts';
 import type { DecodedEmbeddings } from './format.ts';
 
 /** No model makes longer ones; it bounds what one answer may make us keep. */

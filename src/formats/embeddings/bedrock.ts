@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { cohereEmbeddings } from './cohere.ts';
 import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
 import { readRows } from './read-rows.ts';

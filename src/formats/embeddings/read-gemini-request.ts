@@ -1,9 +1,9 @@
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
-import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import { asFailure, complain, integerIn, optional, stringOf, within } from '../../neutral/value-checks.ts';
-import { pathModel } from '../gemini/path-members.ts';
-import { asInReference, staysHere } from '../gemini/read-request.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { pathModel } from '../dialects/gemini/path-members.ts';
+import { asInReference, staysHere } from '../dialects/gemini/read-request.ts';
+import { type EmbeddingRequest, inputTypeOf } from '../neutral/embedding.ts';
+import { asFailure, complain, integerIn, optional, stringOf, within } from '../neutral/value-checks.ts';
 import { dimensionsMax, inputsMax } from './read-request.ts';
 
 const rules = { taskType: stringOf(1, 64), outputDimensionality: integerIn(1, dimensionsMax) };

@@ -1,10 +1,10 @@
-import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
-import type { EmbeddingRequest } from '../../neutral/embedding.ts';
-import { arrayOf, asFailure, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
-import { checkFields, plainTable } from '../field-table.ts';
-import { withFirst } from '../gemini/path-members.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { checkFields, plainTable } from '../dialects/field-table.ts';
+import { withFirst } from '../dialects/gemini/path-members.ts';
+import { bodySchema, type JsonSchema } from '../neutral/described-check.ts';
+import type { EmbeddingRequest } from '../neutral/embedding.ts';
+import { arrayOf, asFailure, integerIn, object, string, textOr } from '../neutral/value-checks.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const texts = arrayOf(string, 1, inputsMax, 'texts');

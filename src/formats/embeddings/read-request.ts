@@ -1,10 +1,10 @@
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import { type Complaint, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
-import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import * as v from '../../neutral/value-checks.ts';
-import { furtherMembers } from '../forward-body.ts';
-import { invalidFieldIn, schemaBesideModel } from '../forwarded/read-fields.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { furtherMembers } from '../dialects/forward-body.ts';
+import { invalidFieldIn, schemaBesideModel } from '../dialects/forwarded/read-fields.ts';
+import { type Complaint, described, type JsonSchema, schemaOf } from '../neutral/described-check.ts';
+import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../neutral/embedding.ts';
+import * as v from '../neutral/value-checks.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
-import { leaveOut } from '../../neutral/loss.ts';
-import type { Fault } from '../../neutral/outcome.ts';
-import { reportedCount } from '../../neutral/usage.ts';
-import { faultInList } from '../forwarded/read-whole.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { faultInList } from '../dialects/forwarded/read-whole.ts';
+import { leaveOut } from '../neutral/loss.ts';
+import type { Fault } from '../neutral/outcome.ts';
+import { reportedCount } from '../neutral/usage.ts';
 import {
   type EmbeddingFormat,
   type EmbeddingOrder,

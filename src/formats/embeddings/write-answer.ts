@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AnswerForm, VectorEncoding, VectorType } from '../../neutral/embedding.ts';
+import type { AnswerForm, VectorEncoding, VectorType } from '../neutral/embedding.ts';
 
 type Rows = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 

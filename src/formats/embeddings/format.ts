@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import {
   type EmbeddingInputs,
   type EmbeddingRequest,
@@ -6,9 +6,9 @@ import {
   inputTypeOf,
   isInputType,
   type VectorEncoding,
-} from '../../neutral/embedding.ts';
-import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
-import type { Fault } from '../../neutral/outcome.ts';
+} from '../neutral/embedding.ts';
+import { type Loss, lossesOfRest } from '../neutral/loss.ts';
+import type { Fault } from '../neutral/outcome.ts';
 
 /** The formats in which upstreams are asked for embeddings. */
 export type EmbeddingFormatId = 'openai' | 'cohere' | 'gemini' | 'vertex' | 'bedrock' | 'tei' | 'ollama' | 'engine';

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
-import { reportedCount } from '../../neutral/usage.ts';
-import { errorInside } from '../forwarded/read-whole.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { errorInside } from '../dialects/forwarded/read-whole.ts';
+import { reportedCount } from '../neutral/usage.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 

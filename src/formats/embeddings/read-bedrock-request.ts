@@ -1,9 +1,9 @@
-import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
-import type { AnswerForm, EmbeddingRequest } from '../../neutral/embedding.ts';
-import * as v from '../../neutral/value-checks.ts';
-import { checkFields, plainTable } from '../field-table.ts';
+import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { checkFields, plainTable } from '../dialects/field-table.ts';
+import { bodySchema, type JsonSchema } from '../neutral/described-check.ts';
+import type { AnswerForm, EmbeddingRequest } from '../neutral/embedding.ts';
+import * as v from '../neutral/value-checks.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const dimensions = v.integerIn(1, dimensionsMax);

@@ -1,9 +1,9 @@
-import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
-import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
-import type { EmbeddingRequest } from '../../neutral/embedding.ts';
-import { anyJson, arrayOf, asFailure, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
-import { checkFields, plainTable } from '../field-table.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { checkFields, plainTable } from '../dialects/field-table.ts';
+import { bodySchema, type JsonSchema } from '../neutral/described-check.ts';
+import type { EmbeddingRequest } from '../neutral/embedding.ts';
+import { anyJson, arrayOf, asFailure, boolean, integerIn, object, string, textOr } from '../neutral/value-checks.ts';
 import { dimensionsMax, inputsMax, readEmbeddingRequest } from './read-request.ts';
 
 const model = ['model', 'the name of a model (GET /api/tags lists them)'] as const;

@@ -1,5 +1,5 @@
-import { type JsonObject, objectIn } from '../../../kernel/json.ts';
-import { errorInside } from '../forwarded/read-whole.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
+import { errorInside } from '../dialects/forwarded/read-whole.ts';
 import { type EmbeddingFormat, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
