@@ -178,6 +178,20 @@ for (const [reason, expected] of Object.entries(reasons)) {
   });
 }
 
+test('a refusal without a text has the reason that Anthropic gives', () => {
+  const stop_details = { type: 'refusal', category: 'cyber', explanation: 'It asks for an attack.' };
+  const ended = { stop_reason: 'refusal', stop_sequence: null, stop_details };
+  const last = [{ type: 'message_delta', delta: ended, usage: { output_tokens: 1 } }, { type: 'message_stop' }];
+  const refusals = (events: NeutralEvent[]) => events.flatMap((e) => (e.type === 'refusal-delta' ? [e.text] : []));
+  const why = 'The provider withheld the answer (cyber): It asks for an attack.';
+  assert.deepEqual(refusals(decode([begin, ...last])), [why]);
+  const whole = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-x', content: [], usage, ...ended };
+  assert.deepEqual(refusals(decodeWhole(whole)), [why]);
+  // A part of a text stays as it is.
+  const part = [start(0, { type: 'text', text: '' }), delta(0, { type: 'text_delta', text: 'One' }), stop(0)];
+  assert.deepEqual(refusals(decode([begin, ...part, ...last])), []);
+});
+
 test('a compaction has the summary of its deltas', () => {
   const summary = { content: 'All so far.', encrypted_content: 'e' };
   const block = { type: 'compaction', content: null, encrypted_content: null };

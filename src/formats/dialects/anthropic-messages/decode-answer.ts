@@ -43,6 +43,14 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   compaction: 'pause',
 };
 
+const explanationCharsMax = 500;
+
+/** Words for a refusal, from what Anthropic's newer models tell of its reason. */
+function whyRefused({ category, explanation }: JsonObject): string {
+  const why = stringOr(explanation, '').slice(0, explanationCharsMax);
+  return `The provider withheld the answer (${stringOr(category, 'refusal').slice(0, 64)})${why && `: ${why}`}`;
+}
+
 class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
@@ -236,11 +244,14 @@ class AnswerDecoder extends EventDecoder {
     }
   }
 
-  #stop({ stop_reason: word, stop_sequence: sequence }: JsonObject): void {
+  #stop({ stop_reason: word, stop_sequence: sequence, stop_details: details }: JsonObject): void {
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
     const reason = finishReasonOf(word, reasons, { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped });
+    if (reason === 'content-filter' && isObject(details) && this.#textLength === 0 && this.#toolCalls === 0) {
+      this.emit({ type: 'refusal-delta', choice: 0, text: whyRefused(details), ours: true });
+    }
     this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
 
