@@ -5,6 +5,7 @@ import { modelFacts } from './model-facts.ts';
 import { applyQuirks, quirksOf } from './quirks.ts';
 import { anthropic } from './services/anthropic.ts';
 import { cerebras } from './services/cerebras.ts';
+import { cohere } from './services/cohere.ts';
 import { dashscope } from './services/dashscope.ts';
 import { deepseek } from './services/deepseek.ts';
 import { groq } from './services/groq.ts';
@@ -303,4 +304,10 @@ test('Perplexity: user and assistant speak by turns behind the system, and JSON 
   });
   const plain: JsonObject = { messages };
   assert.equal(applyQuirks(plain, quirksOf(perplexity, 'sonar')).body, plain);
+});
+
+test('callers of Cohere’s own format get its log probabilities, which others cannot', () => {
+  const { omit, logprobs } = quirksOf(cohere, 'command-a');
+  assert.deepEqual([omit.includes('logprobs'), logprobs], [false, false]);
+  assert.equal(quirksOf(groq, 'llama').omit.includes('logprobs'), true);
 });

@@ -60,7 +60,8 @@ function narrowed(quirks: ProviderQuirks, name: string, dialect: DialectId): Qui
   const rules = (quirks.models ?? []).filter(({ pattern }) => pattern.test(name));
   const all: readonly Partial<ModelQuirks>[] = [quirks, ...rules];
   const omit = new Set(all.flatMap((one) => [...(one.omit ?? []), ...((inChat && one.omitInChat) || [])]));
-  if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
+  // Cohere's are of another form, which its callers get.
+  if (!quirks.logprobs && dialect !== 'cohere-chat') omit.add('logprobs').add('top_logprobs');
   if (!quirks.seed) omit.add('seed');
   if (rules.length === 0 && omit.size === quirks.omit.length) return quirks;
   const history = all.find((one) => one.history !== undefined)?.history;
