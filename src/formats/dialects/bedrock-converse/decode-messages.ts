@@ -54,12 +54,13 @@ function partsOf(block: JsonObject): NeutralPart[] {
   const { citationsContent, guardContent, json } = block;
   if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }];
   if (isObject(image)) return [{ type: 'image', source: sourceOf(image, `image/${stringOr(image.format, 'png')}`) }];
-  if (isObject(document)) return [documentOf(document)];
+  if (isObject(document)) return [...textsOf([{ text: document.context ?? null }]), documentOf(document)];
   if (isObject(audio) && isObject(audio.source)) {
     return [{ type: 'audio', format: stringOr(audio.format, 'wav'), base64: stringOr(audio.source.bytes, '') }];
   }
-  if (isObject(toolUse)) return [callOf(toolUse)];
-  if (isObject(toolResult)) return [resultOf(toolResult)];
+  // Those of a tool that Bedrock ran have a type.
+  if (isObject(toolUse) && toolUse.type == null) return [callOf(toolUse)];
+  if (isObject(toolResult) && (toolResult.type ?? 'tool_result') === 'tool_result') return [resultOf(toolResult)];
   if (isObject(reasoningContent)) return thoughtsOf(reasoningContent);
   if (isObject(searchResult)) return [foundOf(searchResult)];
   // Sources of an earlier answer say nothing to a model.

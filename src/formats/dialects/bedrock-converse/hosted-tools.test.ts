@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { openAiChat } from '../openai-chat/index.ts';
+import { decodeTurns } from './decode-messages.ts';
 import { bedrockConverse } from './index.ts';
 
 /* Tools that Bedrock runs itself, such as Nova's search: nobody else may run their calls. */
@@ -42,4 +43,27 @@ test('callers of other formats get no call to run, and are told what has no plac
   const { message, finish_reason } = choices[0]!;
   assert.deepEqual([message.content, message.tool_calls, finish_reason], ['It rains.', undefined, 'stop']);
   assert.deepEqual([...(fold.lost ?? [])], ['toolUse', 'toolResult']);
+});
+
+test('a turn with such a call is sent back without it to others, and with the words around it', () => {
+  const [turn] = decodeTurns([{ role: 'assistant', content }]);
+  assert.deepEqual(
+    turn!.parts.map(({ type }) => type),
+    ['vendor', 'vendor', 'text'],
+  );
+  const own = [
+    { toolUse: { toolUseId: 't2', name: 'look_up', input: {} } },
+    { toolResult: { toolUseId: 't2', content: [{ text: 'Rain.' }] } },
+  ];
+  assert.deepEqual(
+    decodeTurns([{ role: 'user', content: own }])[0]!.parts.map(({ type }) => type),
+    ['tool-call', 'tool-result'],
+  );
+});
+
+test('the context of a document is read before it', () => {
+  const document = { name: 'page', format: 'txt', context: 'Of the law.', source: { text: 'Grass is blue.' } };
+  const [turn] = decodeTurns([{ role: 'user', content: [{ document }] }]);
+  assert.deepEqual(turn!.parts[0], { type: 'text', text: 'Of the law.' });
+  assert.equal(turn!.parts[1]!.type, 'document');
 });
