@@ -264,3 +264,10 @@ test('comments on the work and the final answer, which are two messages, are two
   const joined = { text: 'I look.Found it.', spans: [] };
   assert.deepEqual(read([message(null, 'I look.'), message(null, 'Found it.')]), [joined, joined]);
 });
+
+test('ids of items that come whole are labels, and those of others name what is kept', () => {
+  const use = (type: string) => openAiResponses.objects.find({ input: [{ type, id: 'one' }] }).map((one) => one.use);
+  for (const type of ['message', 'compaction_trigger', 'configuration_update', 'program', 'program_output'])
+    assert.deepEqual(use(type), ['label'], type);
+  for (const type of ['item_reference', 'one_of_tomorrow']) assert.deepEqual(use(type), ['reference'], type);
+});

@@ -47,7 +47,8 @@ const wholeItems: ReadonlySet<JsonValue | undefined> = new Set(
   `message function_call function_call_output custom_tool_call custom_tool_call_output
   tool_search_call tool_search_output additional_tools local_shell_call local_shell_call_output
   shell_call shell_call_output apply_patch_call apply_patch_call_output computer_call
-  computer_call_output mcp_approval_response`.split(/\s+/),
+  computer_call_output mcp_approval_response compaction_trigger configuration_update program
+  program_output`.split(/\s+/),
 );
 
 export const objects = objectsBy(rules);
