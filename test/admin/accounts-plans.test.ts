@@ -200,6 +200,22 @@ test('a plan is changed without knowing the secret of its notices', async (t) =>
   assert.equal((await admin.ok('PUT', '/plans/team', { rpm: 4 })).definition.notify, undefined);
 });
 
+test('who manages plans alone says nowhere where notices go, and changes limits beside them', async (t) => {
+  const admin = await openAdmin(t, config);
+  const billing = { name: 'finance', role: 'billing', accounts: null } as const;
+  const put = (path: string, body: object) => admin.call('PUT', path, body, billing);
+  const windows = { '5h': 10 };
+  // The server would post to it, also inside its network.
+  const refused = await put('/plans/team', { windows, notify: { ...notify, webhook: 'http://169.254.169.254/' } });
+  assert.equal(refused.status, 403);
+  assert.match(refused.text, /notify: the role billing may not say where notices go. These roles may: owner, admin\./);
+  await admin.ok('PUT', '/plans/team', { windows, notify });
+  const moved = await put('/plans/team', { windows, notify: { ...notify, webhook: 'http://10.0.0.1/' } });
+  assert.equal(moved.status, 403);
+  assert.equal((await put('/plans/team?keep=notify', { windows: { '5h': 20 } })).status, 200);
+  assert.equal((await put('/plans/other', { rpm: 5 })).status, 200);
+});
+
 test('accounts and keys are found by a part of what they are called', async (t) => {
   const admin = await openAdmin(t, config);
   await admin.ok('POST', '/accounts', { id: 'acc_1', name: 'Northwind Traders' });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
@@ -11,6 +12,7 @@ import type { Directory, KnownPlan, Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
+import { notAllowed, rolesThatMay } from '../roles.ts';
 import { declaredConflict } from './accounts.ts';
 import {
   checkContentVersion,
@@ -104,6 +106,7 @@ async function putPlan(
     refuse(invalid('name', 'name: expected 1 to 64 letters, digits, dots, _ or -'));
   }
   refuseUnfitPlan(body, directory);
+  refuseNotices(body, before, operator);
   const plan = { name: planName, definition: body, updatedMs: parts.clock.wallMs() };
   const was = query.version === undefined ? null : (before?.definition ?? null);
   const done = await records.apply([{ kind: 'put-plan', plan, was }], {
@@ -153,6 +156,17 @@ export function refuseUnfitPlan(body: PlanBody, { config }: Directory): void {
   if (problem === undefined) return;
   const param = formatPath(problem.path);
   refuse(invalid(param, `${param}: ${problem.message}`));
+}
+
+/** This server posts notices to any address, also a private one: to name one takes more than a right to plans. */
+function refuseNotices({ notify }: PlanBody, before: KnownPlan | null, operator: Operator): void {
+  const known = (before?.definition ?? {}) as Partial<PlanBody>;
+  if (notify === undefined || isDeepStrictEqual(notify, known.notify)) return;
+  const refused = notAllowed(operator, 'settings', 'write');
+  if (refused === null) return;
+  const roles = rolesThatMay('settings', 'write').join(', ');
+  const message = `notify: the role ${operator.role} may not say where notices go. These roles may: ${roles}.`;
+  refuse({ kind: 'forbidden', message });
 }
 
 function withNotices({ notify: _, ...limits }: PlanBody, before: KnownPlan | null): PlanBody {
