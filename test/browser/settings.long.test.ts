@@ -20,17 +20,37 @@ suite('the settings', { skip }, () => {
     const page = await openPage(t, gateway, '/dashboard/settings');
     await settled(page);
     assert.doesNotMatch(await page.locator('main').innerText(), /upstream-secret|sk-cv-/);
-    await page.getByLabel('Find a setting').fill('session_idle');
+    await page.getByLabel('Find by name or value').fill('session_idle');
     await page.waitForURL(/text=session_idle/);
     assert.deepEqual(await page.locator('dt').allInnerTexts(), ['dashboard.session_idle']);
     assert.deepEqual(await page.locator('dd').allInnerTexts(), ['12h'], 'as the file writes it');
     await page.getByRole('button', { name: 'Not the default' }).click();
     await page.getByText('No setting matches.').waitFor();
-    await page.getByLabel('Find a setting').fill('base_url');
+    await page.getByLabel('Find by name or value').fill('base_url');
     await page.getByText('providers.claude.base_url').waitFor();
     assert.match((await page.locator('dd').allInnerTexts()).join(), /^http\S+\s+set/);
     await page.getByRole('link', { name: 'Documentation of providers' }).click();
     await page.locator('h2#providers').waitFor();
+  });
+
+  test('find a setting by its value, and show hundreds of models when they are asked for', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard');
+    await page.route('**/admin/v1/config', async (route) => {
+      const json = await (await route.fetch()).json();
+      const many = Array.from({ length: 2_000 }, (_, at) => `models.many-${at}.tier`);
+      const settings = [...json.settings, ...many.map((path) => ({ path, value: `gold-${path}`, from: 'set' }))];
+      await route.fulfill({ json: { ...json, settings } });
+    });
+    await page.goto('/dashboard/settings');
+    await page.getByLabel('Find by name or value').fill('GOLD-models.many-19');
+    await page.waitForURL(/text=GOLD/);
+    const names = page.locator('dt');
+    await page.getByRole('button', { name: 'Show 11 more of models' }).click();
+    await names.nth(110).waitFor();
+    assert.equal(await names.last().innerText(), 'models.many-1999.tier');
+    await page.getByLabel('Find by name or value').fill('many-1999');
+    await page.waitForURL(/text=many-1999/);
+    assert.deepEqual(await names.allInnerTexts(), ['models.many-1999.tier']);
   });
 
   test('check a file, and say where it is wrong', async (t) => {

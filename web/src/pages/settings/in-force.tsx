@@ -10,6 +10,7 @@ import { SearchInput, Segments } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { count } from '../../parts/format.ts';
 import { Section } from '../../parts/page.tsx';
 import { SkeletonRows } from '../../parts/skeleton.tsx';
 import { Badge } from '../../parts/status.tsx';
@@ -26,7 +27,7 @@ export function InForce() {
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
-        <SearchInput label="Find a setting" value={text} onValue={onText} className="w-full sm:w-72" />
+        <SearchInput label="Find by name or value" value={text} onValue={onText} className="w-full sm:w-72" />
         <Segments
           label="Settings shown"
           value={which === 'set' ? 'set' : 'all'}
@@ -45,25 +46,41 @@ export function InForce() {
       {data === undefined && error === null && <SkeletonRows />}
       {data !== undefined && sections.length === 0 && <Empty title="No setting matches." />}
       {sections.map(([name, settings]) => (
-        <Section key={name} title={name} inside="flush" actions={<Described name={name} />}>
-          <dl className="divide-y divide-line">
-            {settings.map(({ path, value, from }) => (
-              <div key={path} className="grid gap-x-4 px-4 py-1.5 sm:grid-cols-[18rem_minmax(0,1fr)]">
-                <dt className="font-mono text-muted text-xs leading-5 [overflow-wrap:anywhere]">{path}</dt>
-                <dd className="flex flex-wrap items-center gap-x-2 font-mono text-xs leading-5">
-                  <span
-                    className={classes('[overflow-wrap:anywhere]', from === 'set' ? 'font-semibold' : 'text-muted')}
-                  >
-                    {value ?? 'not set'}
-                  </span>
-                  {from === 'set' && <Badge tone="accent">set</Badge>}
-                </dd>
-              </div>
-            ))}
-          </dl>
-        </Section>
+        <Settings key={name} name={name} settings={settings} />
       ))}
     </>
+  );
+}
+
+/** Settings of a section that it begins with. A file with hundreds of models has thousands, which take seconds to draw. */
+const firstSettings = 100;
+
+function Settings({ name, settings }: { name: string; settings: readonly Setting[] }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? settings : settings.slice(0, firstSettings);
+  return (
+    <Section title={name} inside="flush" actions={<Described name={name} />}>
+      <dl className="divide-y divide-line">
+        {shown.map(({ path, value, from }) => (
+          <div key={path} className="grid gap-x-4 px-4 py-1.5 sm:grid-cols-[18rem_minmax(0,1fr)]">
+            <dt className="font-mono text-muted text-xs leading-5 [overflow-wrap:anywhere]">{path}</dt>
+            <dd className="flex flex-wrap items-center gap-x-2 font-mono text-xs leading-5">
+              <span className={classes('[overflow-wrap:anywhere]', from === 'set' ? 'font-semibold' : 'text-muted')}>
+                {value ?? 'not set'}
+              </span>
+              {from === 'set' && <Badge tone="accent">set</Badge>}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {shown.length < settings.length && (
+        <div className="border-line border-t px-2 py-1">
+          <Button look="quiet" size="row" onClick={() => setWhole(true)}>
+            Show {count(settings.length - shown.length)} more of {name}
+          </Button>
+        </div>
+      )}
+    </Section>
   );
 }
 
@@ -85,7 +102,8 @@ function Described({ name }: { name: string }) {
 /** By the first part of their paths. */
 function sectionsOf(settings: readonly Setting[], text: string, which: string | undefined) {
   const found = settings.filter(
-    ({ path, from }) => path.toLowerCase().includes(text) && (which !== 'set' || from === 'set'),
+    ({ path, value, from }) =>
+      (path.toLowerCase().includes(text) || value?.toLowerCase().includes(text)) && (which !== 'set' || from === 'set'),
   );
   return [...Map.groupBy(found, ({ path }) => /^[^.[]+/.exec(path)?.[0] ?? path)];
 }
