@@ -55,7 +55,7 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
     upstream.script('/v1/models', ['status=401;message=No such key.']);
     const refused = await run(...add);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /The provider was not stored \(bad credential\): .*No such key\./);
+    assert.match(refused.stderr, /Nothing was stored \(bad credential\): .*No such key\./);
     const made = await json(run(...add));
     assert.deepEqual([made.name, made.source], ['acme', 'kept']);
     assert.equal(
@@ -83,6 +83,29 @@ describe('setting up by commands, run as programs', { concurrency: true }, () =>
       ((await json(run('providers', 'list'))).data as Row[]).filter(({ source }) => source === 'kept'),
       [],
     );
+  });
+
+  test('the key of a provider is replaced by one that works, and stays where the new one is refused', async (t) => {
+    const { cwd, upstream, run } = await world(t);
+    const base = `${upstream.url}/v1`;
+    await json(run('providers', 'add', 'acme', '--type', 'openai', '--base-url', base, '--key-env', 'ACME_KEY'));
+    const file = join(cwd, 'new.key');
+    writeFileSync(file, 'upstream-key-of-today-5678\n');
+    const hintsOf = async () => {
+      const { data } = await json(run('providers', 'list'));
+      const acme = (data as { name: string; credentials: Row[] }[]).find(({ name }) => name === 'acme')!;
+      return acme.credentials.map(({ hint }) => hint);
+    };
+    upstream.script('/v1/models', ['status=401;message=No such key.']);
+    const [before] = await hintsOf();
+    const refused = await run('providers', 'rotate', 'acme', '--key-file', file);
+    assert.match(refused.stderr, /Nothing was stored \(bad credential\): .*No such key\./);
+    assert.deepEqual([refused.code, await hintsOf()], [1, [before]]);
+    await json(run('providers', 'rotate', 'acme', '--key-file', file));
+    assert.deepEqual(await hintsOf(), ['…5678']);
+    await json(run('providers', 'test', 'acme'));
+    assert.equal(upstream.requests().at(-1)?.headers.authorization, 'Bearer upstream-key-of-today-5678');
+    assert.match((await run('providers', 'rotate', 'none', '--key-file', file)).stderr, /no provider 'none'/);
   });
 
   test('a rotated secret opens what is kept, before and after a restart; the old one does not any more', async (t) => {

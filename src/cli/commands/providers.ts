@@ -41,6 +41,17 @@ export const providers: CommandBody = {
       example: 'OPENAI_API_KEY=… culvert providers add openai',
       work: () => addProvider,
     }),
+    rotate: overAdmin({
+      description: 'test a new key of a stored provider, then use it instead of the keys stored before',
+      arguments: [['<name>', 'its name']],
+      options: [
+        ['--key-env <variable>', 'variable that holds the new key (default: that of its type, such as OPENAI_API_KEY)'],
+        ['--key-file <file>', 'file that holds the new key; - reads standard input'],
+        ['--untested', 'store it without a test'],
+      ],
+      example: 'OPENAI_API_KEY=… culvert providers rotate openai',
+      work: () => rotateKey,
+    }),
     test: calls<{ ok: boolean; data: Row[] }>({
       description: 'ask a provider for its models now, with each credential; costs no tokens',
       arguments: [['<name>', 'its name']],
@@ -81,6 +92,35 @@ async function addProvider(name: string, flags: AddFlags, parts: CliParts): Prom
   });
 }
 
+interface StoredProvider {
+  type: string;
+  definition: object | null;
+  credentials: readonly { id: string; made_at: string | null }[];
+  version: number;
+}
+
+/** The new key is in use before the earlier ones go, so no request is without one. */
+async function rotateKey(name: string, flags: AddFlags, parts: CliParts): Promise<number> {
+  const address = `/providers/${encodeURIComponent(name)}`;
+  return withAdmin(flags, parts, async (admin) => {
+    const before = (await admin.request('GET', address)) as StoredProvider;
+    const api_key = keyOf(before.type, flags);
+    if (api_key === null) throw new CommandFailed('Name the new key by --key-env or --key-file.', 2);
+    // The server refuses a credential of a provider of the configuration file.
+    if (before.definition !== null && flags.untested !== true)
+      await tryOut(admin, { ...before.definition, name, api_key });
+    const credentials = `${address}/credentials`;
+    let now = (await admin.request('POST', credentials, { body: { api_key } })) as StoredProvider;
+    const earlier = before.credentials.filter(({ made_at }) => made_at !== null).map(({ id }) => id);
+    for (const id of earlier) {
+      const path = `${credentials}/${encodeURIComponent(id.slice(name.length + 1))}`;
+      now = (await admin.request('DELETE', path, { query: { version: now.version } })) as StoredProvider;
+    }
+    printReply(flags, now, `Provider '${name}' has a new key. ${earlier.length} stored before it are no longer used.`);
+    return 0;
+  });
+}
+
 /** How many models it lists. */
 async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Promise<number> {
   const { ok, verdict, message, models } = (await admin.request('POST', '/providers/test', { body: provider })) as {
@@ -90,7 +130,7 @@ async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Pr
     models: readonly unknown[];
   };
   if (ok) return models.length;
-  throw new CommandFailed(`The provider was not stored (${verdict}): ${message}. --untested stores it without a test.`);
+  throw new CommandFailed(`Nothing was stored (${verdict}): ${message}. --untested stores it without a test.`);
 }
 
 /** The key comes from a file or a variable, because the process list would show an argument. */
