@@ -252,8 +252,8 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const body = { account, name, expires, models, ips, limits, guards, tags, share_vectors_with: shared };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
-    const whose = `${found === null ? 'the new account' : 'account'} '${account}'`;
-    const sentence = `Key '${name}' of ${whose}, plan '${made.plan}'. The secret is shown only once:`;
+    const owner = `${found === null ? 'the new account' : 'account'} '${account}'`;
+    const sentence = `Key '${name}' of ${owner}, plan '${made.plan}'. The secret is shown only once:`;
     await printSecret(flags, made, sentence, async () => {
       await admin.request('POST', `/keys/${String(made.id)}/revoke`, { body: {} });
       return 'Nobody has the secret, so the key was revoked.';
