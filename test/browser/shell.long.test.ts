@@ -77,6 +77,39 @@ suite('around every page', { skip }, () => {
     assert.deepEqual(refused, [], 'a long text finds nothing, and is no mistake');
   });
 
+  test('a key is found by its account and name, its prefix or its secret, which comes into no address', async (t) => {
+    const made = await gateway.admin('/keys', { method: 'POST', body: { account: 'northwind', name: 'leaked' } });
+    const { id, key } = (await made.json()) as { id: string; key: string };
+    const page = await openPage(t, gateway, '/dashboard/keys');
+    await settled(page);
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url()));
+    for (const text of ['northwind/leak', `sk-cv-${id}`, key]) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('listbox').waitFor();
+      await page.keyboard.insertText(text);
+      await page.getByRole('option', { name: /^leaked Key, northwind/ }).waitFor();
+      await page.keyboard.press('Escape');
+      const search = page.getByRole('searchbox');
+      await search.fill(text);
+      await search.press('Enter');
+      await page.waitForURL(/text=/);
+      await page.getByRole('link', { name: 'leaked' }).waitFor();
+      await page.locator('tbody tr').nth(1).waitFor({ state: 'detached' });
+      await search.fill('');
+      await page.waitForURL((url) => url.search === '');
+    }
+    await page.goto('/dashboard/requests?range=7d');
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByLabel('Key id', { exact: true }).fill(key);
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.searchParams.get('key') === id);
+    assert.deepEqual(
+      sent.filter((url) => url.includes(key)),
+      [],
+    );
+  });
+
   test('what the arrow keys point at is in sight', async (t) => {
     const page = await openPage(t, gateway, '/dashboard');
     await settled(page);

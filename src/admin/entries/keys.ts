@@ -57,7 +57,7 @@ const filters = {
   status: status.optional().describe('Only keys with this status.'),
   tag: filter('Only keys with this tag.'),
   text: filter(
-    'Only those whose name, account, id, prefix or tag contains this text. Upper and lower case are the same.',
+    'Only those whose account/name, id, prefix or tag contains this text. Upper and lower case are the same.',
   ),
 };
 const newKeySchema = z.strictObject({
@@ -262,7 +262,8 @@ function matches(
     (account === undefined || key.account === account) &&
     (requestedStatus === undefined || statusOf(directory, key, nowMs) === requestedStatus) &&
     (tag === undefined || key.tags?.includes(tag) === true) &&
-    (text === undefined || anyContains(text, key.name, key.account, key.id, key.row?.prefix ?? '', ...(key.tags ?? [])))
+    (text === undefined ||
+      anyContains(text, `${key.account}/${key.name}`, key.id, key.row?.prefix ?? '', ...(key.tags ?? [])))
   );
 }
 

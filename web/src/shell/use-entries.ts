@@ -5,6 +5,7 @@ import { type Listed, textMax } from '../api/pages.ts';
 import { get } from '../api/request.ts';
 import { type Area, whyNot } from '../api/rights.ts';
 import type { Session } from '../api/session.ts';
+import { prefixOf } from '../parts/key-prefix.ts';
 import { useRested } from '../parts/use-rested.ts';
 
 /** An entry of a list, which has a page. */
@@ -38,7 +39,7 @@ const kinds: readonly Kind[] = [
   { kind: 'MCP server', area: 'providers', path: 'mcp-servers' },
 ];
 
-type Row = Partial<Record<'id' | 'name' | 'account', string | null>>;
+type Row = Partial<Record<'id' | 'name' | 'account' | 'prefix', string | null>>;
 
 /** Entries found of each kind, at most. */
 const foundMax = 6;
@@ -48,7 +49,7 @@ const restMs = 120;
 
 /** Accounts, keys, models and all else that has a page and holds the text. Nothing for an empty one. */
 export function useEntries(text: string, session: Session): FoundEntry[] {
-  const searchText = useDeferredValue(useRested(text.trim().slice(0, textMax), restMs));
+  const searchText = useDeferredValue(useRested(prefixOf(text).trim().slice(0, textMax), restMs));
   const visible = session.kind === 'operator' && searchText !== '';
   const results = useQueries({
     queries: kinds.map(({ path, area, search }) => {
@@ -62,12 +63,12 @@ export function useEntries(text: string, session: Session): FoundEntry[] {
     }),
   });
   const { data: collections } = useCollections(session, visible);
-  const lower = text.trim().toLowerCase();
+  const lower = prefixOf(text).trim().toLowerCase();
   if (!visible || lower === '') return [];
   const ofKinds = kinds.flatMap((kind, at) =>
     (results[at]?.data?.data ?? [])
+      .filter((row) => wordsOf(kind, row).toLowerCase().includes(lower))
       .map((row) => entryOf(kind, row))
-      .filter(({ name, more, to }) => `${name} ${more} ${to}`.toLowerCase().includes(lower))
       .slice(0, foundMax),
   );
   return [
@@ -95,6 +96,12 @@ function useCollections(session: Session, visible: boolean) {
     enabled: visible && whyNot(session, 'calls', 'write') === null,
     staleTime: 30_000,
   });
+}
+
+/** Texts by which people know an entry, such as the prefix of a key, or its account/name. */
+function wordsOf(kind: Kind, row: Row): string {
+  const { name, more, to } = entryOf(kind, row);
+  return `${name} ${more} ${to} ${row.account == null ? '' : `${row.account}/${row.name} ${row.prefix}`}`;
 }
 
 function entryOf({ kind, path }: Kind, { id, name, account }: Row): FoundEntry {

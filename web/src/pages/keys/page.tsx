@@ -1,6 +1,7 @@
 import { SearchInput } from '../../parts/controls.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { AccountFilter, FilterInput, FilterSelect } from '../../parts/forms/suggest-input.tsx';
+import { prefixOf } from '../../parts/key-prefix.ts';
 import { Page } from '../../parts/page.tsx';
 import { KeysTable } from './keys-table.tsx';
 import { NewKeyButton } from './new-key.tsx';
@@ -19,7 +20,7 @@ export default function KeysPage() {
             className="w-full sm:w-64"
             label="Name, tag, account or id"
             value={text ?? ''}
-            onValue={(value) => setFilters({ text: value })}
+            onValue={(value) => setFilters({ text: prefixOf(value) })}
           />
           <AccountFilter value={account} onValue={(value) => setFilters({ account: value })} />
           <FilterInput

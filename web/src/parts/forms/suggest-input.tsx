@@ -1,5 +1,6 @@
 import { type ChangeEvent, type ComponentProps, type FocusEvent, type KeyboardEvent, useId } from 'react';
 import { Input, Select } from '../controls.tsx';
+import { keyIdIn } from '../key-prefix.ts';
 import { useOffered } from './names-input.tsx';
 import { useTyped } from './use-typed.ts';
 
@@ -65,9 +66,10 @@ export function AccountFilter({ value, onValue }: Pick<FilterInputProps, 'value'
   return <FilterInput label="Account" value={value} onValue={onValue} from="/admin/v1/accounts" field="id" />;
 }
 
-/** Filters by the key whose id is typed. */
+/** Filters by the key whose id, prefix or secret is typed. */
 export function KeyFilter({ value, onValue }: Pick<FilterInputProps, 'value' | 'onValue'>) {
-  return <FilterInput label="Key id" value={value} onValue={onValue} from="/admin/v1/keys" field="id" />;
+  const onKey = (text: string) => onValue(keyIdIn(text));
+  return <FilterInput label="Key id" value={value} onValue={onKey} from="/admin/v1/keys" field="id" />;
 }
 
 interface FilterSelectProps {
