@@ -53,6 +53,36 @@ test('a filter of the address is in its field, and can be cleared there', { skip
   }
 });
 
+test('sessions whose long names differ at their ends are told apart on a phone, and name few models', {
+  skip,
+}, async (t) => {
+  const page = await openPage(t, gateway, '/dashboard');
+  const models = Array.from({ length: 9 }, (_, at) => `model-${at}`);
+  await page.route('**/admin/v1/agent-sessions*', async (route) => {
+    const json = await (await route.fetch()).json();
+    const rows = ['left', 'right'].map((end) => ({
+      ...json.data[0],
+      session: `refactoring-the-billing-service-of-northwind-${end}`,
+      models,
+    }));
+    await route.fulfill({ json: { ...json, data: rows } });
+  });
+  await page.goto('/dashboard/sessions?range=7d');
+  await page.getByText('model-0, model-1, model-2 and 6 more').first().waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await settled(page);
+  const names = page.locator('tbody tr td:first-child .font-medium');
+  assert.deepEqual(
+    await names.evaluateAll((all) =>
+      all.map((name) => [name.scrollWidth > name.clientWidth, name.scrollHeight > name.clientHeight]),
+    ),
+    [
+      [false, false],
+      [false, false],
+    ],
+  );
+});
+
 test('sessions say where very many requests leave some uncounted', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard');
   await page.route('**/admin/v1/agent-sessions*', async (route) => {

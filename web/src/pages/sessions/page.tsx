@@ -17,6 +17,8 @@ import { type Column, NameCell, PagedTable } from '../../parts/tables/table.tsx'
 type Row = AgentSessions['data'][number];
 
 const path = '/admin/v1/agent-sessions';
+/** A session of many models would be a row of many lines. */
+const fewModels = 3;
 /** The clocks of browser and server may differ so much. */
 const clockSkewMs = 5 * 60_000;
 
@@ -85,7 +87,17 @@ const columns: readonly Column<Row>[] = [
     align: 'right',
     cell: ({ first_at, last_at }) => span(Date.parse(last_at) - Date.parse(first_at)),
   },
-  { head: 'Models', from: 'xl', cell: ({ models }) => models.join(', ') },
+  {
+    head: 'Models',
+    from: 'xl',
+    value: ({ models }) => models.join(', '),
+    cell: ({ models }) => (
+      <span title={models.join(', ')}>
+        {models.slice(0, fewModels).join(', ')}
+        {models.length > fewModels && ` and ${models.length - fewModels} more`}
+      </span>
+    ),
+  },
   { head: 'Requests', from: 'sm', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
   {
     head: 'Failed',

@@ -224,7 +224,7 @@ function groupColumn(by: string, of: (row: UsageRow) => { id: string; name?: str
   const page = pagesOf[by];
   const shown = ({ id, name }: ReturnType<typeof of>) => (
     <div className="min-w-0 max-w-[32cqw] @xl:max-w-40 @4xl:max-w-56">
-      <div className="truncate" title={name ?? id}>
+      <div className="line-clamp-2 [overflow-wrap:anywhere]" title={name ?? id}>
         {name ?? id}
       </div>
       {name != null && name !== id && <div className="truncate text-muted text-xs">{id}</div>}

@@ -224,7 +224,9 @@ function SortButton<Row>({ column, sorter: { now, by } }: { column: Column<Row>;
 export function NameCell({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div className="min-w-0 max-w-[56cqw] @xl:max-w-72">
-      <div className="truncate font-medium">{name}</div>
+      <div className="line-clamp-2 font-medium [overflow-wrap:anywhere]" title={name}>
+        {name}
+      </div>
       <div className="truncate text-muted text-xs">{children}</div>
     </div>
   );
