@@ -67,7 +67,7 @@ export function useEntries(text: string, session: Session): FoundEntry[] {
   if (!visible || lower === '') return [];
   const ofKinds = kinds.flatMap((kind, at) =>
     (results[at]?.data?.data ?? [])
-      .filter((row) => wordsOf(kind, row).toLowerCase().includes(lower))
+      .filter((row) => namesIn(kind, row).toLowerCase().includes(lower))
       .map((row) => entryOf(kind, row))
       .slice(0, foundMax),
   );
@@ -99,7 +99,7 @@ function useCollections(session: Session, visible: boolean) {
 }
 
 /** Texts by which people know an entry, such as the prefix of a key, or its account/name. */
-function wordsOf(kind: Kind, row: Row): string {
+function namesIn(kind: Kind, row: Row): string {
   const { name, more, to } = entryOf(kind, row);
   return `${name} ${more} ${to} ${row.account == null ? '' : `${row.account}/${row.name} ${row.prefix}`}`;
 }
