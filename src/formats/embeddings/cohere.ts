@@ -3,9 +3,6 @@ import { errorInside } from '../dialects/forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
-/** Members that say how Cohere cuts long texts. */
-const cutMembers: readonly string[] = ['truncate', 'max_tokens'];
-
 /** https://docs.cohere.com/reference/embed, version 2: it will have `input_type` of every request. */
 export const cohereEmbeddings: EmbeddingFormat = {
   id: 'cohere',
@@ -18,12 +15,11 @@ export const cohereEmbeddings: EmbeddingFormat = {
       embedding_types: ['float'],
     };
     if (dimensions !== null) body.output_dimension = dimensions;
-    for (const name of cutMembers) {
-      const value = order.request.extra[name];
-      if (value !== undefined) body[name] = value;
-    }
+    // How it cuts long texts.
+    const { truncate, max_tokens } = order.request.extra;
+    Object.assign(body, truncate !== undefined && { truncate }, max_tokens !== undefined && { max_tokens });
     const losses = lossesOf(order, { extra: 'lost' });
-    return { body, losses: losses.filter(({ field }) => !cutMembers.includes(field)) };
+    return { body, losses: losses.filter(({ field }) => !/^(?:truncate|max_tokens)$/.test(field)) };
   },
   decode(body, count) {
     const { embeddings, meta } = objectIn(body);

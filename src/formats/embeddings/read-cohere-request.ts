@@ -30,12 +30,14 @@ const fields = plainTable({
 
 const required = new Map([['model', 'the name of an embedding model (GET /v1/models lists them)']]);
 
+/** Members that are read as those of OpenAI's body are. */
+const passed = ['input_type', 'truncate', 'max_tokens', 'priority'] as const;
+
 /** The body of Cohere's `POST /v2/embed`, of texts. */
 export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure {
   const complaint = checkFields(fields, body, required);
   if (complaint !== null) return v.asFailure(complaint);
   const { images, model, texts, inputs, output_dimension: dimensions = null, embedding_types: given } = body;
-  const { truncate, max_tokens, priority } = body;
   if ((images ?? null) !== null) return invalid('images', "'images' cannot be embedded here: send 'texts'.");
   const input = texts ?? (Array.isArray(inputs) ? inputs.map(textOf) : undefined);
   if (input === undefined) return invalid('texts', "Missing 'texts': send an array of texts.");
@@ -43,10 +45,7 @@ export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure 
     model,
     input,
     dimensions,
-    ...(isGiven(body.input_type) && { input_type: body.input_type }),
-    ...(isGiven(truncate) && { truncate }),
-    ...(isGiven(max_tokens) && { max_tokens }),
-    ...(isGiven(priority) && { priority }),
+    ...Object.fromEntries(passed.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : []))),
   });
   if (isFailure(read)) return read;
   const types = vectorTypes.filter((type) => Array.isArray(given) && given.includes(type));

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 
 /** How an attempt can end badly (design §8). Routing and health read `class`; people read `message`. */
 export interface Fault {
@@ -68,4 +68,12 @@ export type OutcomeClass = 'ok' | FaultClass;
 /** A fault of ours to tell of; `status` is the upstream's, null when none came. */
 export function fault(faultClass: FaultClass, message: string, status: number | null = null): Fault {
   return { class: faultClass, status, message };
+}
+
+const messageCharsMax = 500;
+
+/** Words for an answer that a provider withheld, from its word and its message about that. */
+export function withheldBecause(word: string, message: JsonValue | undefined): string {
+  const why = typeof message === 'string' && message !== '' ? `: ${message.slice(0, messageCharsMax)}` : '';
+  return `The provider withheld the answer (${word.slice(0, 64)})${why}${why.endsWith('.') ? '' : '.'}`;
 }

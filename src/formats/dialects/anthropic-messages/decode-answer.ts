@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
 import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
-import { fault } from '../../neutral/outcome.ts';
+import { fault, withheldBecause } from '../../neutral/outcome.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { readCitation } from './citations.ts';
@@ -42,14 +42,6 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   pause_turn: 'pause',
   compaction: 'pause',
 };
-
-const explanationCharsMax = 500;
-
-/** Words for a refusal, from what Anthropic's newer models tell of its reason. */
-function whyRefused({ category, explanation }: JsonObject): string {
-  const why = stringOr(explanation, '').slice(0, explanationCharsMax);
-  return `The provider withheld the answer (${stringOr(category, 'refusal').slice(0, 64)})${why && `: ${why}`}`;
-}
 
 class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
@@ -250,7 +242,8 @@ class AnswerDecoder extends EventDecoder {
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
     const reason = finishReasonOf(word, reasons, { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped });
     if (reason === 'content-filter' && isObject(details) && this.#textLength === 0 && this.#toolCalls === 0) {
-      this.emit({ type: 'refusal-delta', choice: 0, text: whyRefused(details), ours: true });
+      const text = withheldBecause(stringOr(details.category, 'refusal'), details.explanation);
+      this.emit({ type: 'refusal-delta', choice: 0, text, ours: true });
     }
     this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }

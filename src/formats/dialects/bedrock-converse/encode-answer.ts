@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -160,14 +160,9 @@ function openingOf(block: OpenedBlock, lost: Set<string>): { start: JsonObject |
 /** A call of a tool that Bedrock runs, or its result; streams have no form for other blocks. */
 function hostedOpening(block: JsonObject, lost: Set<string>): { start: JsonObject | null; whole: JsonObject | null } {
   const { toolUse, toolResult } = block;
-  if (isObject(toolUse)) {
-    const { input, ...start } = toolUse;
-    return { start: { toolUse: start }, whole: { toolUse: { input: JSON.stringify(input ?? {}) } } };
-  }
-  if (isObject(toolResult)) {
-    const { content = [], ...start } = toolResult;
-    return { start: { toolResult: start }, whole: { toolResult: content } };
-  }
+  const { input = {}, content = [], ...start } = objectIn(toolUse ?? toolResult);
+  if (isObject(toolUse)) return { start: { toolUse: start }, whole: { toolUse: { input: JSON.stringify(input) } } };
+  if (isObject(toolResult)) return { start: { toolResult: start }, whole: { toolResult: content } };
   for (const name of Object.keys(block)) lost.add(name);
   return { start: null, whole: null };
 }

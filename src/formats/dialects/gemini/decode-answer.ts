@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
 import { EventDecoder, type FinishReason, type NeutralEvent } from '../../neutral/event.ts';
-import { fault } from '../../neutral/outcome.ts';
+import { fault, withheldBecause } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { StreamDecoder } from '../dialect.ts';
@@ -252,8 +252,7 @@ class AnswerDecoder extends EventDecoder {
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
-    const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
-    candidate.end = { word, why, counted };
+    candidate.end = { word, why: withheldBecause(word, data.finishMessage), counted };
   }
 
   /** Gives the proof of a shown thought. */
@@ -288,12 +287,6 @@ class AnswerDecoder extends EventDecoder {
     const answered = !candidate.hasContent && counted && reason === 'stop';
     this.emit({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
   }
-}
-
-const finishMessageCharsMax = 500;
-
-function messageOf(value: JsonValue | undefined): string {
-  return typeof value === 'string' && value !== '' ? `: ${value.slice(0, finishMessageCharsMax)}` : '';
 }
 
 function secondsOf(value: JsonValue | undefined): number | null {

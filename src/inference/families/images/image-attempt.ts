@@ -146,7 +146,7 @@ export class ImageTrial extends SplitTrial<TrialServices> {
     if (tokens === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
     const { inputTokens, outputTokens, imageTokens, made } = tokens;
     const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
-    // Where nobody tells them apart, all that such a model writes is the picture.
+    // Without parts, all that such a model writes is the picture.
     return { inputTokens, outputTokens, ...seen, imageOutputTokens: made?.imageTokens ?? outputTokens, images };
   }
 
