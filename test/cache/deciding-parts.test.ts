@@ -21,6 +21,8 @@ const different: Record<string, readonly (readonly [string, string])[]> = {
     ['How much is 2⁵?', 'How much is 25?'],
     ['What is 10² plus 1?', 'What is 102 plus 1?'],
     ['What is log₂8?', 'What is log28?'],
+    ['What is log₂x?', 'What is log2x?'],
+    ['What is A₁2?', 'What is A12?'],
     ['Is 1½ enough?', 'Is 11⁄2 enough?'],
     ['How long is 6" in cm?', "How long is 6' in cm?"],
     ['Does it open at 5 am?', 'Does it open at 5?'],
@@ -167,6 +169,8 @@ const alike: readonly (readonly [string, string])[] = [
   ['Is ５ enough?', 'Is 5 enough?'],
   ['Is “it” right?', 'Is "it" right?'],
   ['Is 5kg heavy?', 'is 5kg heavy'],
+  ['How much CO₂ does a car make?', 'How much CO2 does a car make?'],
+  ['Is C₆H₁₂O₆ sweet?', 'Is C6H12O6 sweet?'],
 ];
 
 test('the difference check lets questions through that differ in common words alone', () => {

@@ -83,6 +83,7 @@ function plain(text: string): string {
   return (
     text
       .replaceAll(raised, ' ^$&')
+      .replaceAll(formula, (digits) => digits.normalize('NFKC'))
       .replaceAll(lowered, ' _$&')
       .replaceAll(/(?<=\d)[¼-¾⅐-⅞]/g, ' $&')
       .normalize('NFKC')
@@ -104,6 +105,8 @@ function plain(text: string): string {
 
 /** Digits and signs of powers and of indices, which would be digits of the number before them. */
 const [raised, lowered] = [/[²³¹⁰-⁹⁺-⁾]+/g, /[₀-₉₊-₎]+/g];
+/** Indices of a formula: "CO₂" is written "CO2" too, where no digit follows. */
+const formula = /(?<=\p{Lu}\p{Ll}?)[₀-₉]+(?![\d₀-₎])/gu;
 
 /** "How do I" and "how to" ask the same. */
 function shortened(text: string, languages: AskingLanguage[][]): string {
