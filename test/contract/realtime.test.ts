@@ -210,6 +210,45 @@ test('speech that is written down when its caller leaves is charged all the same
   assert.deepEqual([row?.units, row?.cost_usd], [0, 0.0003]);
 });
 
+test('speech that nobody writes down any more does not hold the session of a caller who has left', async (t) => {
+  const own = await startGateway(t, config);
+  const opening = upstream.next();
+  const caller = await open({ key: heardKey }, own);
+  const there = await opening;
+  for (const transcription of [{ model: 'gpt-4o-transcribe' }, null]) {
+    caller.send('session.update', { session: { audio: { input: { transcription } } } });
+    await caller.heard('session.updated');
+  }
+  caller.send('input_audio_buffer.commit');
+  await caller.heard('input_audio_buffer.committed');
+  const leftMs = performance.now();
+  caller.socket.terminate();
+  await there.closed;
+  assert.ok(performance.now() - leftMs < 1_500);
+});
+
+test('speech is charged by the model that wrote it down, also where another one follows', async (t) => {
+  const own = await startGateway(t, config);
+  const opening = upstream.next();
+  const caller = await open({ key: heardKey }, own);
+  const there = await opening;
+  const update = async (transcription: JsonObject) => {
+    const from = caller.events.length;
+    caller.send('session.update', { session: { audio: { input: { transcription } } } });
+    await caller.heard('session.updated', from);
+  };
+  await update({ model: 'gpt-4o-transcribe' });
+  caller.send('input_audio_buffer.commit');
+  const { item_id } = await caller.heard('input_audio_buffer.committed');
+  await update({ model: 'unheard-of' });
+  const type = 'conversation.item.input_audio_transcription.completed';
+  there.send({ type, item_id, content_index: 0, transcript: 'Hello.', usage: { type: 'duration', seconds: 3 } });
+  await caller.heard(type);
+  await caller.close();
+  const rows = (await rowsOf('heard', 2, own)) as (Row & { target: string | null })[];
+  assert.deepEqual(rows.flatMap(({ target }) => target ?? []), ['up/gpt-4o-transcribe']);
+});
+
 test('a session without a response costs nothing', async () => {
   const caller = await open({ key: cheapKey });
   await caller.heard('session.created');

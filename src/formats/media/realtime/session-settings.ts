@@ -214,10 +214,12 @@ export function transcriptionModelIn(session: JsonValue | undefined): string | n
   return typeof model === 'string' && model !== '' ? model : null;
 }
 
-/** The same in either form of OpenAI's API, of a session that may answer too. */
-export function transcriberIn(session: JsonValue | undefined): string | null {
-  const { model } = objectIn(objectIn(session).input_audio_transcription);
-  return transcriptionModelIn(session) ?? (typeof model === 'string' && model !== '' ? model : null);
+/** The same in either form of OpenAI's API, of a session that may answer too. Undefined: it names nothing. */
+export function transcriberIn(session: JsonValue | undefined): string | null | undefined {
+  const { audio, input_audio_transcription: older } = objectIn(session);
+  const { transcription = older } = objectIn(objectIn(audio).input);
+  const { model } = objectIn(transcription);
+  return typeof model === 'string' && model !== '' ? model : transcription === null ? null : undefined;
 }
 
 /** The update with the model under this name. */

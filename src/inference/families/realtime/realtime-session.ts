@@ -92,10 +92,10 @@ class Session implements LongWork {
   /** Responses that run, and those of which nothing has come yet. */
   readonly #active = new Set<string>();
   readonly #silent = new Set<string>();
-  /** Model that the provider writes down the caller's speech with; null: none so far. */
+  /** Model that the provider writes down the caller's speech with; null: none. */
   #transcriber: string | null = null;
-  /** Items of the caller's speech that the provider writes down still. */
-  readonly #unwritten = new Set<string>();
+  /** Items of the caller's speech that the provider writes down still, each with its model. */
+  readonly #unwritten = new Map<string, string>();
   readonly #relayEnds = relayBegins();
 
   constructor(parts: SessionParts, ended: () => void) {
@@ -204,15 +204,18 @@ class Session implements LongWork {
     const isSign = [writtenDown.begins, ...writtenDown.ends].some((type) => mayBe(frame, type));
     const event = isSign || frame.includes('"session.') ? eventIn(frame) : null;
     if (event === null) return false;
-    if (event.type === 'session.created' || event.type === 'session.updated')
-      this.#transcriber = transcriberIn(event.session) ?? this.#transcriber;
+    if (event.type === 'session.created' || event.type === 'session.updated') {
+      const named = transcriberIn(event.session);
+      if (named !== undefined) this.#transcriber = named;
+    }
     const item = jsonText(event.item_id);
-    if (event.type === writtenDown.begins && this.#transcriber !== null) this.#unwritten.add(item);
+    if (event.type === writtenDown.begins && this.#transcriber !== null) this.#unwritten.set(item, this.#transcriber);
     if (!writtenDown.ends.includes(event.type)) return false;
+    const model = this.#unwritten.get(item) ?? this.#transcriber;
     this.#unwritten.delete(item);
     const usage = writtenDownUsage(event);
     if (usage === null) return true;
-    meter.writtenDown(this.#transcriber, usage).then((failure) => {
+    meter.writtenDown(model, usage).then((failure) => {
       if (failure !== null) this.#refuse(failure);
     }, this.#crash);
     return true;
