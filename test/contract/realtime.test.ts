@@ -246,7 +246,10 @@ test('speech is charged by the model that wrote it down, also where another one 
   await caller.heard(type);
   await caller.close();
   const rows = (await rowsOf('heard', 2, own)) as (Row & { target: string | null })[];
-  assert.deepEqual(rows.flatMap(({ target }) => target ?? []), ['up/gpt-4o-transcribe']);
+  assert.deepEqual(
+    rows.flatMap(({ target }) => target ?? []),
+    ['up/gpt-4o-transcribe'],
+  );
 });
 
 test('a session without a response costs nothing', async () => {
