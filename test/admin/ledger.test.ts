@@ -431,7 +431,14 @@ test('usage is summed and requests are listed by the tags of keys, also of two k
     (await admin.ok('GET', `/usage?${query}`)).data.map(({ group, split, units }: Record<string, unknown>) =>
       split === undefined ? [group, units] : [group, split, units],
     );
-  assert.deepEqual(await sums('group_by=key_tag'), [['a', 3], ['', 2.5], ['b', 1]]); // biome-ignore format: a table
+  const largestFirst = [['a', 3], ['', 2.5], ['b', 1]]; // biome-ignore format: a table
+  assert.deepEqual(await sums('group_by=key_tag'), largestFirst);
+  const ofDay = await sums('group_by=day&split_by=key_tag');
+  assert.deepEqual(
+    ofDay.map(([_, ...tag]: unknown[]) => tag),
+    largestFirst,
+    'within a day, too',
+  );
   assert.deepEqual(await sums('group_by=model&split_by=key_tag&key_tag=b'), [
     ['smart', 'a', 1],
     ['smart', 'b', 1],

@@ -291,7 +291,9 @@ async function rowsOf(
   });
   if (!isByKeyTag(query)) return rows;
   const tagged = byKeyTag(rows, directory, group_by === 'key_tag' ? 'group' : 'split');
-  return group_by === 'day' || group_by === 'hour' ? tagged : largestFirst(tagged, query.order_by);
+  const sorted = largestFirst(tagged, query.order_by);
+  if (group_by !== 'day' && group_by !== 'hour') return sorted;
+  return sorted.sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
 }
 
 /** Group that the ledger sums by: it knows keys, and not their tags. */
