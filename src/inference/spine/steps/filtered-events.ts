@@ -1,3 +1,4 @@
+import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
 import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
@@ -59,6 +60,13 @@ interface OpenText {
   sources: CitationEvent[];
   /** Its parts before, each with its sources and where it ends in the choice's text. */
   parts: { sources: CitationEvent[]; end: number }[];
+}
+
+interface OpenCall {
+  choice: number;
+  call: number;
+  json: string;
+  state: CompleteJson;
 }
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
@@ -151,7 +159,7 @@ class TextEvents {
   readonly #texts: AnswerTexts;
   readonly #open = new Map<string, OpenText>();
   /** Arguments by choice and call, as far as they came. */
-  readonly #calls = new Map<string, { choice: number; call: number; json: string }>();
+  readonly #calls = new Map<string, OpenCall>();
   /** Choices whose sound has begun. */
   readonly #sounding = new Set<number>();
   readonly #thoughts: PartsBefore['thoughts'];
@@ -181,9 +189,10 @@ class TextEvents {
       case 'tool-call-delta': {
         const { choice, call, argumentsJson } = event;
         const key = `${choice} ${call}`;
-        const json = (this.#calls.get(key)?.json ?? '') + argumentsJson;
-        this.#calls.set(key, { choice, call, json });
-        return;
+        const open = this.#calls.get(key) ?? { choice, call, json: '', state: createCompleteJson() };
+        this.#calls.set(key, open);
+        open.json += argumentsJson;
+        return open.state.add(argumentsJson);
       }
       case 'logprobs':
         return;
@@ -322,9 +331,9 @@ class TextEvents {
 
   /** Providers may send the arguments of several calls by turns: a call that is incomplete goes on behind the next one. */
   #closeCalls(choice: number | null, passed: NeutralEvent[], which: 'complete' | 'all'): void {
-    for (const [key, { json, ...call }] of this.#calls) {
+    for (const [key, { json, state, ...call }] of this.#calls) {
       if (choice !== null && call.choice !== choice) continue;
-      if (which === 'complete' && jsonIn(json) === null) continue;
+      if (which === 'complete' && !state.complete) continue;
       this.#calls.delete(key);
       passed.push({ type: 'tool-call-delta', ...call, argumentsJson: this.#arguments(json, call.choice) });
     }
