@@ -43,9 +43,15 @@ export async function findingsOfParts(check: Check, parts: readonly Part[]): Pro
     const run = end === at + 1 ? [] : texts.slice(at, end);
     const [across = []] = await findingsOf(check, run.length === 0 ? [] : [run.join('')]);
     let from = 0;
+    let next = 0;
     for (const [place, { length }] of run.entries()) {
-      addAcross(found[at + place] ?? [], across, from, from + length);
-      from += length;
+      const to = from + length;
+      // They come in their order: each is looked at in its parts alone.
+      while ((across[next]?.end ?? to + 1) <= from) next += 1;
+      let behind = next;
+      while ((across[behind]?.start ?? to) < to) behind += 1;
+      addAcross(found[at + place] ?? [], across.slice(next, behind), from, to);
+      from = to;
     }
   }
   return found;
@@ -66,7 +72,7 @@ function goesOn(before: Part | undefined, part: Part | undefined): boolean {
 function addAcross(ofPart: Finding[], across: readonly Finding[], from: number, to: number): void {
   for (const { kind, start, end, isUnread } of across) {
     const isWithin = start >= from && end <= to;
-    if (isUnread === true || isWithin || start >= to || end <= from) continue;
+    if (isUnread === true || isWithin || from === to) continue;
     const piece = { kind, start: Math.max(start, from) - from, end: Math.min(end, to) - from };
     if (ofPart.every((one) => one.end <= piece.start || one.start >= piece.end)) ofPart.push(piece);
   }
