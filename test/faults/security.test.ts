@@ -524,7 +524,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/ledger/largest-parts.ts': [
     'count',
     'few',
-    'measures[by]',
+    'usage.measureColumns[by]',
     "marks.oneOf('split', names)",
     'rows',
     'usage.signedSums',
@@ -539,6 +539,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'rows',
     'schema',
     'signedSums',
+    'measureColumns[orderBy]',
     'source',
     'split',
     'sums',

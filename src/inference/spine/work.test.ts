@@ -20,7 +20,16 @@ async function run(reservation: object, unbooked: boolean) {
     chunk: (body: string) => sent.push(body),
     end() {},
   };
-  const call = { requestId: 'r', principal: {}, admitted: {}, tag: null, trace: null, client: {}, sink };
+  const call = {
+    requestId: 'r',
+    principal: {},
+    callerHeaders: {},
+    admitted: {},
+    tag: null,
+    trace: null,
+    client: {},
+    sink,
+  };
   const refused = await runWork(
     services as never,
     { work: async ({ held }) => ({ body: held === null ? 'free' : 'paid', failure: null }) },
