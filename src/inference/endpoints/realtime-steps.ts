@@ -8,7 +8,7 @@ import { speechEndpoint } from '../families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../families/transcription/endpoint.ts';
 import { BufferedAnswer, type Outcome } from '../spine/buffered-answer.ts';
 import { call } from '../spine/call.ts';
-import { endUserOf } from '../spine/end-user.ts';
+import { endUserOf, forUser } from '../spine/end-user.ts';
 import type { Bytes, Pace } from '../spine/sink.ts';
 import { abandoned } from '../spine/work.ts';
 import type { Services } from './services.ts';
@@ -57,7 +57,8 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
 /** For whom a step is, and until when. */
 function stepOf({ call: opened, signal }: StepOrder) {
   const { clientRequestId, requestId, tag, preferences } = opened;
-  const principal = { ...opened.principal, user: endUserOf(opened, null) };
+  // Limits are looked up by the principal, so it is another object only for a named user.
+  const principal = forUser(opened.principal, endUserOf(opened, null));
   return {
     // By which all calls of a session are found.
     owner: { principal, of: clientRequestId ?? requestId, tag },
