@@ -10,6 +10,7 @@ export interface Signer {
 }
 
 const keyBytes = 32;
+const signatureChars = 43;
 
 /**
  * HMAC-SHA-256 under keys derived from `secrets` for one purpose: a signature for one purpose is worth nothing for
@@ -39,4 +40,16 @@ function signerUnder(secret: string, purpose: string): Signer {
       return presented.length === right.length && timingSafeEqual(presented, right);
     },
   };
+}
+
+/** A text with its signature behind it. `bind` makes what is signed: the text, and who may use it. */
+export function withSignature(signer: Signer, text: string, bind: (text: string) => string): string {
+  return `${text}.${signer.sign(bind(text))}`;
+}
+
+/** The text before such a signature; null: it has none. */
+export function withoutSignature(signer: Signer, signed: string, bind: (text: string) => string): string | null {
+  const text = signed.slice(0, -signatureChars - 1);
+  const signature = signed.slice(-signatureChars);
+  return signed === `${text}.${signature}` && signer.isSigned(bind(text), signature) ? text : null;
 }

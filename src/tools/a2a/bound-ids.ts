@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
-import type { Signer } from '../../kernel/sign.ts';
+import { type Signer, withoutSignature, withSignature } from '../../kernel/sign.ts';
 import type { AgentMethod } from './methods.ts';
 
 /** Ids of an agent's tasks and contexts, as one tenant knows them. No other tenant can use these. */
 export type BoundIds = ReturnType<typeof boundIds>;
 
-const signatureChars = 43;
 const ownerChars = 22;
 
 /**
@@ -14,14 +13,10 @@ const ownerChars = 22;
  * same in every answer. A context that a caller names begins with a mark of the tenant for the agent.
  */
 export function boundIds(signer: Signer, tenant: string, agent: string) {
-  const bind = (kind: string, id: string) => JSON.stringify([kind, tenant, agent, id]);
-  const give = (kind: string, id: string) => `${id}.${signer.sign(bind(kind, id))}`;
+  const bind = (kind: string) => (id: string) => JSON.stringify([kind, tenant, agent, id]);
+  const give = (kind: string, id: string) => withSignature(signer, id, bind(kind));
   const owner = `${hash('sha256', JSON.stringify([tenant, agent]), 'base64url').slice(0, ownerChars)}.`;
-  function given(kind: string, text: string): string | null {
-    const id = text.slice(0, -signatureChars - 1);
-    const signature = text.slice(-signatureChars);
-    return id !== '' && text === `${id}.${signature}` && signer.isSigned(bind(kind, id), signature) ? id : null;
-  }
+  const given = (kind: string, text: string) => withoutSignature(signer, text, bind(kind)) || null;
   return {
     /** The id for the caller, of a task that the agent has. */
     task: (id: string): string => give('task', id),

@@ -1,6 +1,6 @@
 import { invalid, refuse } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
-import type { Signer } from '../../kernel/sign.ts';
+import { type Signer, withoutSignature, withSignature } from '../../kernel/sign.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import { McpFault, McpFaultError } from './mcp-fault.ts';
 import { statelessMeta } from './stateless.ts';
@@ -52,8 +52,6 @@ function objectField(fields: ToolFields, name: string): JsonObject | undefined {
   return value === undefined || isObject(value) ? value : fields.refuse(name, 'an object');
 }
 
-const signatureChars = 43;
-
 /**
  * The states of a server's questions, as one tenant knows them. All tenants are one client to the server, so a signature
  * keeps each from the calls of others.
@@ -65,16 +63,14 @@ export function boundStates(signer: Signer, tenant: string, server: string) {
     given(result: object): object {
       const { requestState: state } = result as { requestState?: unknown };
       if (!isQuestion(result) || typeof state !== 'string') return result;
-      return { ...result, requestState: `${state}.${signer.sign(bind(state))}` };
+      return { ...result, requestState: withSignature(signer, state, bind) };
     },
     /** The caller's part with the server's state. A FailureError: this tenant has no such state. */
     taken(input: CallerInput | undefined): CallerInput | undefined {
       const text = input?.answers.requestState;
       if (input === undefined || typeof text !== 'string') return input;
-      const requestState = text.slice(0, -signatureChars - 1);
-      const signature = text.slice(-signatureChars);
-      const isTheirs = text === `${requestState}.${signature}` && signer.isSigned(bind(requestState), signature);
-      return isTheirs ? { ...input, answers: { ...input.answers, requestState } } : refuse(unknownState);
+      const requestState = withoutSignature(signer, text, bind);
+      return requestState === null ? refuse(unknownState) : { ...input, answers: { ...input.answers, requestState } };
     },
   };
 }
