@@ -211,6 +211,22 @@ test('tasks that an answer refers to have ids that its caller can name again', a
   });
 });
 
+test('an agent that lists the tasks of all its clients tells a key the number of its alone', async () => {
+  next = (request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      const { contextId } = (JSON.parse(body) as { params: { contextId: string } }).params;
+      const tasks = [{ id: 'mine', contextId }, ...['b', 'c'].map((id) => ({ id, contextId: id }))];
+      const result = { tasks: tasks.slice(0, 1), totalSize: tasks.length, pageSize: 1, nextPageToken: '1' };
+      json(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))(request, response);
+    });
+  };
+  const { result } = await rpc(gateway, 'scripted', { ...send('ListTasks'), params: { contextId: 'mine', pageSize: 1 } });
+  next = null;
+  assert.deepEqual([(result?.tasks as object[]).length, result?.totalSize], [1, 1]);
+});
+
 test('a stream that drips, never ends, is no stream or breaks ends with an error', async () => {
   const event = `data: {"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"m","parts":[]}}}\n\n`;
   const streamed = async (answer: Answer) => {

@@ -72,12 +72,15 @@ export function taskNamed(params: JsonObject, { work }: AgentMethod, result: Jso
   return typeof found === 'string' ? found.slice(0, taskCharsMax) : null;
 }
 
-/** Tasks of other contexts are left out: an agent may not know the filter. */
+/**
+ * Tasks of other contexts are left out: an agent may not know the filter. Its `totalSize` would then count the tasks of
+ * other keys, also where a page has none of them. So the number is that of the page.
+ */
 function boundList(ids: BoundIds, result: JsonObject, contextId: JsonValue | undefined): JsonObject | null {
   if (!Array.isArray(result.tasks)) return null;
   const tasks = result.tasks.filter((task) => isObject(task) && task.contextId === contextId);
   const bound = tasks.map((task) => boundTask(ids, task as JsonObject));
-  return bound.includes(null) ? null : { ...result, tasks: bound };
+  return bound.includes(null) ? null : { ...result, tasks: bound, totalSize: bound.length };
 }
 
 function boundTask(ids: BoundIds, task: JsonObject): JsonObject | null {
