@@ -222,9 +222,13 @@ test('an agent that lists the tasks of all its clients tells a key the number of
       json(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))(request, response);
     });
   };
-  const { result } = await rpc(gateway, 'scripted', { ...send('ListTasks'), params: { contextId: 'mine', pageSize: 1 } });
+  const { result } = await rpc(gateway, 'scripted', {
+    ...send('ListTasks'),
+    params: { contextId: 'mine', pageSize: 1 },
+  });
   next = null;
-  assert.deepEqual([(result?.tasks as object[]).length, result?.totalSize], [1, 1]);
+  const { tasks, totalSize } = result as { tasks: object[]; totalSize: number };
+  assert.deepEqual([tasks.length, totalSize], [1, 1]);
 });
 
 test('a stream that drips, never ends, is no stream or breaks ends with an error', async () => {
