@@ -126,7 +126,10 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
             : await explainChat(parts.planning, { ...question, endpoint, dialect: dialectOfEndpoint[endpoint] });
         if (explained.kind !== 'explained') {
           const { status, type, message, param } = factsOf(explained, parts.clock.wallMs());
-          return { ...nothing, endpoint, error: { message, type, code: status, param } };
+          const { model = null } = 'model' in explained ? explained : {};
+          const isOfOthers = status === 404 && question.snapshot.models.all().some(({ id }) => id === model);
+          const why = isOfOthers ? ` It exists for other accounts: see models.${model}.only.` : '';
+          return { ...nothing, endpoint, error: { message: message + why, type, code: status, param } };
         }
         const { candidates, unmet, cache } = explained;
         return {

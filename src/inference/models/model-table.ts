@@ -122,9 +122,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     });
 
   function resolve(model: string, principal: Principal): Alias | Failure {
-    const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
-    const exact = alias === null ? null : opened(alias, principal);
+    const found = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
+    const exact = found === null ? null : opened(found, principal);
     if (exact !== null) return exact;
+    const alias = found === null || isOfOthers(found, principal) ? null : found;
     const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
     if (unheardOf !== null) {
       const shown = model.slice(0, 256);
@@ -223,6 +224,11 @@ function forCaller(alias: Alias, { moved }: Principal, rules: readonly DataRule[
   const within = rules.length === 0 ? alias : withinData(alias, rules);
   if (isFailure(within) || moved === undefined || moved.targets === null) return within;
   return withinTargets(within, moved.targets, moved.rule);
+}
+
+/** Whether it is for other accounts alone: a caller who guesses its name is answered as for a name that nobody has. */
+function isOfOthers({ only }: Alias, { account }: Principal): boolean {
+  return only !== undefined && only.plans.size === 0 && !only.accounts.has(account);
 }
 
 function isFor({ only }: Alias, { account, plan }: Principal): boolean {
