@@ -71,3 +71,37 @@ test('a server that stops waits for no store', async (t) => {
   await pause(500);
   assert.equal(seen.written, written);
 });
+
+test('an alert reaches its receiver while twelve other receivers hang, each with many alerts', async (t) => {
+  const clock = fakeClock();
+  const store = memoryNoticeStore();
+  const arrived: string[] = [];
+  const hang = new Promise<'sent'>(() => undefined);
+  const delivery = createNoticeDelivery({
+    store,
+    plans: () => assert.fail('an alert is of no plan'),
+    clock,
+    post: () => assert.fail('an alert has a receiver'),
+    send: {
+      async alerts(receiver) {
+        if (receiver !== 'ops') return hang;
+        arrived.push(receiver);
+        return 'sent';
+      },
+      statement: () => assert.fail('no statement'),
+    },
+    onTrouble: (message) => assert.fail(message),
+  });
+  t.after(() => delivery.stop());
+  const queue = async (receiver: string, nth: number) => {
+    const alert = { id: `${receiver}-${nth}`, plan: `alert ${receiver}`, body: '{}', createdMs: nth, tries: 0 };
+    await store.cross({ scope: 'alerts', limit: receiver, share: nth, crossedMs: nth }, alert);
+  };
+  for (let dead = 0; dead < 12; dead += 1) for (let nth = 0; nth < 6; nth += 1) await queue(`dead-${dead}`, nth);
+  void delivery.look();
+  await pause(200);
+  await queue('ops', 7);
+  void delivery.look();
+  await pause(200);
+  assert.deepEqual(arrived, ['ops']);
+});

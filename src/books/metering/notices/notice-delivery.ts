@@ -26,8 +26,8 @@ export interface DeliveryParts {
 const leaseMs = 30_000;
 /** Pauses between tries to write how one ended. */
 const writePauses = { firstMs: 100, maxMs: 2_000 };
-/** Maximum number of concurrent tries; others wait in the store. */
-const atOnceMax = 8;
+/** Maximum number of concurrent tries: eighteen receivers may hang before others wait. What waits is in the store. */
+const atOnceMax = 64;
 /** Maximum number of one receiver: while it hangs, those of others go out. */
 const ofReceiverMax = 4;
 
