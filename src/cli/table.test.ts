@@ -24,6 +24,15 @@ vectors     real       embedded, in ./.culvert`,
   );
 });
 
+test('a long heading goes on below before any row does', () => {
+  assert.equal(
+    table(['user', 'input tokens', 'USD'], [['someone@example.org', '1234', '0.5']], 32),
+    `user                 input   USD
+                     tokens
+someone@example.org  1234    0.5`,
+  );
+});
+
 test('an id is not cut: a row that does not fit goes on below, indented', () => {
   const id = 'req_01a1fe82-8224-7773-85e0-cbe98d0c0e9d';
   assert.equal(

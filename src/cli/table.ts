@@ -31,11 +31,15 @@ function widthsOf(rows: readonly (readonly string[])[]): number[] {
   return Array.from({ length: count }, (_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
 }
 
-/** Widths that together fit, the widest column giving way first; null where none do without cutting a word. */
+/**
+ * Widths that together fit, the widest column giving way first; null where none do without cutting a word. A heading,
+ * which is in the first row, may take a line for each word.
+ */
 function fitting(rows: readonly (readonly string[])[], natural: readonly number[], widthMax: number): number[] | null {
+  const below = widthsOf(rows.length > 1 ? rows.slice(1) : rows);
   const columns = natural.map((width, at) => {
     const longestWord = Math.max(...rows.flatMap((row) => (row[at] ?? '').split(' ').map((word) => word.length)));
-    return { width, floor: Math.max(longestWord, Math.min(width, proseWidthMin)) };
+    return { width, floor: Math.max(longestWord, Math.min(below[at] ?? 0, proseWidthMin)) };
   });
   for (let over = joined(natural) - widthMax; over > 0; over -= 1) {
     const widest = columns.reduce<(typeof columns)[number] | null>(

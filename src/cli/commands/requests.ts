@@ -50,7 +50,6 @@ export const requests: CommandBody = {
       rowsMax: ({ limit }) => limit,
       columns: [
         ['time', (request) => shownTime(request.created_at)],
-        ['id', (request) => request.id],
         ['account', (request) => request.account],
         ['endpoint', (request) => request.endpoint],
         ['model', (request) => request.model],
@@ -58,6 +57,8 @@ export const requests: CommandBody = {
         ['status', (request) => request.status],
         ['ms', (request) => request.ms],
         ['units', (request) => request.units],
+        // The widest word: a narrow terminal has it alone in a second line.
+        ['id', (request) => request.id],
       ],
       empty: 'There is no such request.',
       more: (flags) =>
