@@ -35,7 +35,8 @@ const requestErrors = {
       'Read `message`: it says which of these it is. Use a key of the right kind, or ask an operator to activate the account (`culvert accounts activate`), to allow the address, or to change the role.',
   },
   'model-unknown': {
-    cause: 'No model has this name.',
+    cause:
+      'No model has this name, or `only` of the model names other accounts. Callers cannot tell which, but `culvert explain` does.',
     remedy:
       '`message` lists the models of this key and the nearest name. `GET /v1/models` lists all of them. Models of a provider that has no list are named under `models`; a pattern such as `"mine/*"` names all of them.',
   },
