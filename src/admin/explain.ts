@@ -34,6 +34,7 @@ const explainReply = z.object({
         .describe(
           'Rules before the last of them that do not, each with the first part of its condition that is not true.',
         ),
+      passed_more: z.int().optional().describe('Number of further ones, which are not in `passed`.'),
     })
     .nullable()
     .describe('What rules for routes do with the request. Null: there are none.'),
@@ -158,8 +159,10 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
 }
 
 function ruledOf({ rules, barred }: ExplainedRequest) {
-  const shown = rules === undefined ? null : { applied: [...rules.applied], passed: [...rules.passed] };
-  return { rules: shown, barred: [...barred] };
+  if (rules === undefined) return { rules: null, barred: [...barred] };
+  const { applied, passed, passedMore: passed_more } = rules;
+  const more = passed_more !== undefined && { passed_more };
+  return { rules: { applied: [...applied], passed: [...passed], ...more }, barred: [...barred] };
 }
 
 const nothing = {

@@ -76,6 +76,7 @@ const routeSchema = z.looseObject({
         .array(z.object({ rule: z.string(), because: z.string() }))
         .optional()
         .describe('Rules that were tried and did not, with the first part of their condition that was not true.'),
+      passedMore: z.number().optional().describe('Number of further ones, which are not in `passed`.'),
       classified: z
         .array(
           z.object({

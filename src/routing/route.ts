@@ -215,6 +215,8 @@ export interface RulesRecord {
   applied: readonly string[];
   /** Rules that were tried and did not, with the first part of their condition that was not true. */
   passed: readonly { rule: string; because: string }[];
+  /** Number of further ones, which are not in the list; absent: none. */
+  passedMore?: number;
   /** By rules that classify; absent: none applied. */
   classified?: readonly ClassifiedBy[];
 }

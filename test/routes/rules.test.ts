@@ -81,7 +81,7 @@ const rules = (routes: Record<string, unknown>) => gateway.reload({ ...base, rou
 
 interface Recorded {
   route: {
-    rules?: { applied: string[]; passed: { rule: string; because: string }[] };
+    rules?: { applied: string[]; passed: { rule: string; because: string }[]; passedMore?: number };
     verdicts: { verdict: string }[];
   };
   alias: string;
@@ -256,6 +256,17 @@ test('rules run by their order, and the first that applies ends it', async () =>
   const { route, tag } = await recordOf(id);
   assert.equal(tag, null);
   assert.deepEqual(route.rules, { applied: ['second'], passed: [{ rule: 'first', because: 'model == "none"' }] });
+});
+
+test('a record names twenty of the rules that did not apply, and says how many more there were', async () => {
+  const others = Array.from({ length: 30 }, (_, at) => [
+    `rule-${at}`,
+    { order: at, when: 'model == "none"', tag: 'x' },
+  ]);
+  await rules({ ...Object.fromEntries(others), last: { order: 99, model: 'cheap' } });
+  const { id } = await ask();
+  const { passed, passedMore } = (await recordOf(id)).route.rules ?? { passed: [] };
+  assert.deepEqual([passed.length, passedMore], [20, 10]);
 });
 
 test('a rule with continue lets later ones add what it does not set', async () => {

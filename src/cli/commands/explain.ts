@@ -135,6 +135,8 @@ function described(explained: ExplainedRequest): string {
   for (const { rule, because } of explained.rules?.passed ?? []) {
     lines.push(plain(`The rule '${rule}' does not apply: ${because} is not true.`));
   }
+  const { passedMore } = explained.rules ?? {};
+  if (passedMore !== undefined) lines.push(`${passedMore} more rules do not apply.`);
   for (const rule of explained.rules?.applied ?? []) lines.push(plain(`The rule '${rule}' applies.`));
   for (const { target, verdict } of explained.barred) lines.push(plain(`${target}: ${verdict}.`));
   if (upstreamRequests > 1)

@@ -8,7 +8,7 @@ interface DescribedRoute {
   passThrough?: boolean;
   malformedLines?: number;
   refused?: Row;
-  rules?: { applied: readonly string[]; passed?: readonly Row[]; classified?: readonly Row[] };
+  rules?: { applied: readonly string[]; passed?: readonly Row[]; passedMore?: number; classified?: readonly Row[] };
   mcp?: Row;
   agent?: Row;
 }
@@ -47,6 +47,7 @@ export function describedRequest(request: Row): string {
     ['', (row) => (row.observed === true ? 'observed only' : '')],
   );
   tableOf(route.rules?.passed, ['rule that did not apply', (row) => row.rule], ['not true', (row) => row.because]);
+  if (route.rules?.passedMore !== undefined) lines.push(`${route.rules.passedMore} more rules did not apply.`);
   tableOf(
     request.feedback as readonly Row[] | undefined,
     ['metric', (row) => row.metric],

@@ -167,7 +167,12 @@ async function effectsOf(rules: readonly RouteRule[], facts: RuleFacts, asking: 
     config.parameters = parameters === undefined ? config.parameters : { ...parameters, ...config.parameters };
     if (!rule.config.continue && !onlyLooks(rule.config)) break;
   }
-  const record = { applied, passed: passed.slice(0, passedMax), ...(classes.length > 0 && { classified: classes }) };
+  const record = {
+    applied,
+    passed: passed.slice(0, passedMax),
+    ...(passed.length > passedMax && { passedMore: passed.length - passedMax }),
+    ...(classes.length > 0 && { classified: classes }),
+  };
   return { config, by, record };
 }
 

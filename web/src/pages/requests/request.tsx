@@ -285,7 +285,7 @@ type Called = NonNullable<RequestReply['route']['mcp']>;
 type RulesOfRequest = NonNullable<RequestReply['route']['rules']>;
 
 /** Rules for routes that applied, and why those before them did not. */
-function Rules({ applied, passed = [], classified = [] }: RulesOfRequest) {
+function Rules({ applied, passed = [], passedMore = 0, classified = [] }: RulesOfRequest) {
   return (
     <Fact name="Rules">
       {applied.length === 0 && 'None applied'}
@@ -313,6 +313,7 @@ function Rules({ applied, passed = [], classified = [] }: RulesOfRequest) {
           {rule}: <code>{because}</code> is not true
         </div>
       ))}
+      {passedMore > 0 && <div className="text-muted text-sm">{passedMore} more did not apply</div>}
     </Fact>
   );
 }
