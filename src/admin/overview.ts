@@ -14,7 +14,7 @@ import type { AdminParts } from './parts.ts';
 import { pointsIn } from './points.ts';
 import { periodOf } from './requests.ts';
 import { type TroubleWatch, wrongSchema } from './troubles/wrong.ts';
-import { usageRow } from './usage/usage.ts';
+import { largestFirst, usageRow } from './usage/usage.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -94,7 +94,12 @@ const overviewReply = z.object({
   totals,
   before: totals.describe('The same figures for the span before.'),
   top: z
-    .object({ models: z.array(usageRow), accounts: z.array(usageRow), providers: z.array(usageRow) })
+    .object({
+      order_by: z.enum(['cost_usd', 'units']).describe('cost_usd: where requests of the range have prices.'),
+      models: z.array(usageRow),
+      accounts: z.array(usageRow),
+      providers: z.array(usageRow),
+    })
     .describe('Those that used most, in the same range.'),
   wrong: z.array(wrongSchema).describe('What is wrong right now, the worst first.'),
 });
@@ -185,9 +190,10 @@ async function topsOf(parts: AdminParts, scope: AccountScope, of: Drawn, nowMs: 
   const isWhole = pairs.length < usageRowsMax;
   const byModel = isWhole ? summedBy(pairs, ({ group }) => group) : await ask('model');
   const byProvider = isWhole ? summedBy(pairs, ({ split }) => split ?? '') : await ask('provider');
-  const top = (rows: readonly UsageRow[]) => rows.slice(0, topRows).map(usageRecord);
+  const orderBy = byAccount.some(({ costUsd }) => costUsd > 0) ? 'cost_usd' : 'units';
+  const top = (rows: readonly UsageRow[]) => largestFirst(rows, orderBy).slice(0, topRows).map(usageRecord);
   const providers = top(byProvider).filter(({ group }) => group !== '');
-  return { models: top(byModel), accounts: top(byAccount), providers };
+  return { order_by: orderBy, models: top(byModel), accounts: top(byAccount), providers } as const;
 }
 
 /** The same sums by one name, those with most units first, as the ledger orders them. */

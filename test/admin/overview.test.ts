@@ -83,6 +83,20 @@ test('the overview draws requests, errors, spend and how long they took, and com
   assert.deepEqual([later.totals.requests, later.top.accounts.length], [1, 1], 'lists cover what totals do');
 });
 
+test('the overview begins with those that cost most, and without prices with those that used most', async (t) => {
+  const admin = await openAdmin(t, config);
+  const accountsOf = async () => {
+    const { order_by, accounts } = (await admin.ok('GET', '/overview?range=1h')).top;
+    return [order_by, ...accounts.map(({ group }: { group: string }) => group)];
+  };
+  for (let nth = 0; nth < 3; nth += 1) await settle(admin, { costUsd: null });
+  await settle(admin, { account: 'other', costUsd: null });
+  assert.deepEqual(await accountsOf(), ['units', 'dev', 'other']);
+  await settle(admin, { account: 'other', costUsd: 2 });
+  await settle(admin, { costUsd: 1 });
+  assert.deepEqual(await accountsOf(), ['cost_usd', 'other', 'dev']);
+});
+
 test('the overview takes any range, and its lists cover what its totals do', async (t) => {
   const admin = await openAdmin(t, config);
   const fromMs = Math.floor(admin.clock.wallMs() / minuteMs) * minuteMs;

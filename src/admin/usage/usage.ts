@@ -248,7 +248,8 @@ function largestRows(rows: readonly UsageRow[], most: number, by: PartMeasure): 
   return rows.filter((row) => largest.has(row));
 }
 
-function largestFirst(rows: readonly UsageRow[], by: PartMeasure): UsageRow[] {
+/** Equal rows stay in their order. */
+export function largestFirst(rows: readonly UsageRow[], by: PartMeasure): UsageRow[] {
   const sizeOf = measureOf[by];
   return rows.toSorted((a, b) => sizeOf(b) - sizeOf(a));
 }

@@ -21,12 +21,12 @@ export function Tops({ overview: { top, from, to }, range, account }: TopsProps)
   const mayProviders = useMay('providers', 'read');
   return (
     <div className="grid gap-4 lg:grid-cols-3">
-      <Top title="Models" by="model" rows={top.models} range={range} />
-      <Top title="Accounts" by="account" rows={top.accounts} range={range} />
+      <Top title="Models" by="model" rows={top.models} order={top.order_by} range={range} />
+      <Top title="Accounts" by="account" rows={top.accounts} order={top.order_by} range={range} />
       {account === undefined && mayProviders ? (
         <ProvidersByAttempts range={range} span={{ from, ...(range.query.to !== undefined && { to }) }} />
       ) : (
-        <Top title="Providers" by="provider" rows={top.providers} range={range} />
+        <Top title="Providers" by="provider" rows={top.providers} order={top.order_by} range={range} />
       )}
     </div>
   );
@@ -119,14 +119,16 @@ interface TopProps {
   title: string;
   by: string;
   rows: Overview['top']['models'];
+  order: Overview['top']['order_by'];
   range: Ranged;
 }
 
-function Top({ title, by, rows, range }: TopProps) {
-  const most = Math.max(1, ...rows.map(({ requests }) => requests));
+function Top({ title, by, rows, order, range }: TopProps) {
+  const sizeOf = ({ requests, cost_usd }: (typeof rows)[number]) => (order === 'cost_usd' ? cost_usd : requests);
+  const most = Math.max(...rows.map(sizeOf)) || 1;
   return (
     <Section
-      title={title}
+      title={order === 'cost_usd' ? `${title} by spend` : title}
       inside="flush"
       actions={
         <Link
@@ -142,20 +144,20 @@ function Top({ title, by, rows, range }: TopProps) {
         <Empty title="There are no requests yet." />
       ) : (
         <ul className="py-1">
-          {rows.map(({ group, requests, errors, ...sum }) => (
+          {rows.map((row) => (
             <Line
-              key={group}
+              key={row.group}
               to="/dashboard/requests"
-              search={{ ...range.search, [by]: group }}
-              name={group}
-              failed={{ part: errors, of: requests }}
-              share={requests / most}
+              search={{ ...range.search, [by]: row.group }}
+              name={row.group}
+              failed={{ part: row.errors, of: row.requests }}
+              share={sizeOf(row) / most}
             >
               <span className="w-14 text-right">
-                <Count value={requests} />
+                <Count value={row.requests} />
               </span>
-              <span className="w-16 text-right text-muted" title={spendText(sum)}>
-                {usdOfSum(sum)}
+              <span className="w-16 text-right text-muted" title={spendText(row)}>
+                {usdOfSum(row)}
               </span>
             </Line>
           ))}
