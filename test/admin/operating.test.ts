@@ -48,6 +48,17 @@ test('providers are shown with the live health of their credentials, and without
   assert.ok(!text.includes('upstream-secret'));
 });
 
+test('a text finds providers by name, type or address', async (t) => {
+  const { providers } = over('http://127.0.0.1:9');
+  const claude = { type: 'anthropic', api_key: 'k' };
+  const admin = await openAdmin(t, { providers: { ...providers, claude }, models: {} });
+  const found = async (text: string) => (await admin.ok('GET', `/providers?text=${text}`)).data.map(nameOf);
+  const nameOf = ({ name }: { name: string }) => name;
+  for (const text of ['CLAU', 'anthropic']) assert.deepEqual(await found(text), ['claude']);
+  assert.deepEqual(await found('127.0.0.1'), ['up']);
+  assert.deepEqual(await found('nobody'), []);
+});
+
 test('a provider that asks to wait is not down, however few targets it has', async (t) => {
   const { providers } = over('http://127.0.0.1:9');
   const one = { up: { ...providers.up, credentials: [{ api_key: 'upstream-secret-a' }] } };

@@ -44,8 +44,11 @@ export function providerOperations(parts: AdminParts, entryRecords: EntryRecords
   const entries = entryOperations({ path: '/providers', named: 'name', area: 'providers', reply: shownSchema });
   const show = (provider: string) => shownProvider(parts, entryRecords, provider);
   return [
-    listByName(entries, 'Lists providers and search engines with the live health of their credentials.', async () =>
-      shownProviders(parts, await entryRecords.rows()),
+    listByName<typeof shownSchema>(
+      entries,
+      'Lists providers and search engines with the live health of their credentials.',
+      async () => shownProviders(parts, await entryRecords.rows()),
+      ({ name, type, base_url }) => [name, type, base_url],
     ),
     entries.show({ summary: 'Returns one provider or search engine.', run: show }),
     ...storedEntryOperations(parts, entryRecords, {

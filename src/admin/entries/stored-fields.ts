@@ -4,7 +4,7 @@ import { openDefinition } from '../../books/auth/entry-secrets.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
 import { redactPart } from '../../config/redact.ts';
 import type { AccountScope } from '../account-scope.ts';
-import { timeField } from '../fields.ts';
+import { anyContains, filter, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
 import type { AdminParts } from '../parts.ts';
@@ -60,18 +60,21 @@ export function shownEntries<Config, Shown>(
   ];
 }
 
-/** GET of the list: all that the operator may see, in the order of their names. */
+/** GET of the list: all that the operator may see, in the order of their names. A text is looked for in `textsOf`. */
 export function listByName<Entry extends z.ZodType<unknown, { name: string }>>(
   entries: Pick<EntryOperations<Entry>, 'list'>,
   summary: string,
   all: (scope: AccountScope) => Promise<readonly z.input<Entry>[]>,
+  textsOf: (row: z.input<Entry>) => readonly string[] = ({ name }) => [name],
 ): Operation {
   const textOf = ({ name }: z.input<Entry>) => name;
   return entries.list({
     summary,
-    rows: async (_query, { accounts }) => ({
+    filters: { text: filter('Only those that contain this text. Upper and lower case are the same.') },
+    rows: async ({ text }, { accounts }) => ({
       rows: inOrderOf(await all(accounts), textOf),
       textOf,
+      matches: (row: z.input<Entry>) => text === undefined || anyContains(text, ...textsOf(row)),
       shown: (row: z.input<Entry>) => row,
     }),
   });

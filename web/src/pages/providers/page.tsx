@@ -1,9 +1,12 @@
 import { Plug } from 'lucide-react';
+import { useCallback } from 'react';
 import type { ProviderReply } from '../../../../src/admin/entries/provider-shown.ts';
 import { providers } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
+import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
+import { useFilters } from '../../parts/filters.ts';
 import { count, percent } from '../../parts/format.ts';
 import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -46,7 +49,9 @@ const columns: readonly Column<ProviderReply>[] = [
 
 /** Upstream services, as they do right now. */
 export default function ProvidersPage() {
-  const pages = usePages<ProviderReply>(providers.path, {}, { everyMs: 5_000, inUrl: true });
+  const [{ text }, setFilters] = useFilters<'text'>();
+  const onText = useCallback((value: string) => setFilters({ text: value }), [setFilters]);
+  const pages = usePages<ProviderReply>(providers.path, { text }, { everyMs: 5_000, inUrl: true });
   const { add, dialog } = useAdding({
     area: 'providers',
     label: 'Add provider',
@@ -55,7 +60,11 @@ export default function ProvidersPage() {
     form: (done) => <AddProvider onAdded={done} />,
   });
   return (
-    <Page title="Providers" actions={add}>
+    <Page
+      title="Providers"
+      actions={add}
+      bar={<SearchInput label="Name, type or address" value={text ?? ''} onValue={onText} className="w-full sm:w-64" />}
+    >
       <PagedTable
         label="Providers"
         pages={pages}
@@ -63,9 +72,13 @@ export default function ProvidersPage() {
         keyOf={({ name }) => name}
         to={({ name }) => `/dashboard/providers/${encodeURIComponent(name)}`}
         empty={
-          <Empty icon={<Plug />} title="There are no providers yet." action={add}>
-            A provider answers requests: a service with an API key, or your own model server.
-          </Empty>
+          text !== undefined ? (
+            <Empty icon={<Plug />} title="No provider matches." />
+          ) : (
+            <Empty icon={<Plug />} title="There are no providers yet." action={add}>
+              A provider answers requests: a service with an API key, or your own model server.
+            </Empty>
+          )
         }
       />
       <Attempts groups={['provider', 'target', 'credential', 'class']} />
