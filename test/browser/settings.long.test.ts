@@ -96,12 +96,11 @@ suite('the settings', { skip }, () => {
     const { id } = (await made.json()) as { id: string };
     await gateway.admin(`/keys/${id}/revoke`, { method: 'POST', body: {} });
     await gateway.admin('/accounts', { method: 'POST', body: { id: 'audited-later' } });
-    const page = await openPage(t, gateway, '/dashboard/settings?tab=audit');
+    const page = await openPage(t, gateway, `/dashboard/keys/${id}`);
     const rows = page.getByRole('region', { name: 'Audit log' }).locator('tbody tr');
     const actions = rows.locator('code');
-    await page.getByLabel('Subject', { exact: true }).fill(id);
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/subject=/);
+    await page.getByRole('link', { name: 'Changes' }).click();
+    await page.waitForURL(/action=key&subject=/);
     await settled(page);
     assert.deepEqual(await actions.allInnerTexts(), ['key.revoke', 'key.create']);
     await page.getByLabel('Action', { exact: true }).fill('key.create');

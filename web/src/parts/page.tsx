@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
+import { useMay } from '../api/rights.ts';
 import { buttonClass } from './button.tsx';
 import { classes } from './classes.ts';
 import { Read, type ReadState } from './read.tsx';
@@ -58,14 +59,31 @@ interface EntryPageProps<Entry> {
   /** The list that it is of. */
   list: { to: string; label: string };
   query: ReadState<Entry>;
+  /** Its changes in the audit log. */
+  changes?: { action?: string; subject: string };
   actions?: (entry: Entry) => ReactNode;
   children: (entry: Entry) => ReactNode;
 }
 
 /** Page of one entry of a list, once it is read. */
-export function EntryPage<Entry>({ title, list, query, actions, children }: EntryPageProps<Entry>) {
+export function EntryPage<Entry>({ title, list, query, changes, actions, children }: EntryPageProps<Entry>) {
+  const mayAudit = useMay('audit', 'read');
+  const all = query.data !== undefined && (
+    <>
+      {changes !== undefined && mayAudit && (
+        <Link
+          to={'/dashboard/settings' as never}
+          search={{ tab: 'audit', ...changes } as never}
+          className={buttonClass('quiet')}
+        >
+          Changes
+        </Link>
+      )}
+      {actions?.(query.data)}
+    </>
+  );
   return (
-    <Page title={title} before={<Back {...list} />} actions={query.data !== undefined && actions?.(query.data)}>
+    <Page title={title} before={<Back {...list} />} actions={all}>
       <Read query={query}>{children}</Read>
     </Page>
   );

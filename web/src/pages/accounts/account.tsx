@@ -42,6 +42,7 @@ export default function AccountPage() {
       title={query.data?.name ?? id}
       list={{ to: '/dashboard/accounts', label: 'Accounts' }}
       query={waits ? { ...query, data: undefined } : query}
+      changes={{ action: 'account', subject: id }}
       actions={(account) => <Actions account={account} />}
     >
       {(account) => (

@@ -54,6 +54,7 @@ export default function KeyPage() {
       title={query.data?.name ?? id}
       list={{ to: '/dashboard/keys', label: 'Keys' }}
       query={query}
+      changes={{ action: 'key', subject: id }}
       actions={(key) => <Actions of={key} used={windows.data?.own} />}
     >
       {(key) => (

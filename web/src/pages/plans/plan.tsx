@@ -29,6 +29,7 @@ export default function PlanPage() {
       title={name}
       list={list}
       query={query}
+      changes={{ action: 'plan', subject: name }}
       actions={(plan) => plan?.from === 'admin api' && may && <Remove plan={plan} />}
     >
       {(plan) => (

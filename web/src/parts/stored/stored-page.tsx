@@ -47,6 +47,7 @@ export function StoredPage<Entry extends StoredEntry>(props: StoredPageProps<Ent
       title={title}
       list={list}
       query={query}
+      changes={{ subject: title }}
       actions={(entry) => (
         <>
           {actions?.(entry)}
