@@ -22,14 +22,16 @@ import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { Secret } from '../keys/secret.tsx';
 import { type MadeAccount, NewAccount } from './new-account.tsx';
 
-/** Spend is read from the ledger for this many accounts, those that used most. */
+/** Spend is read from the ledger for this many accounts, those that spent most. */
 const spendersMax = 1_000;
-const nothing = { cost_usd: 0, unpriced_requests: 0 };
+/** A list of one page sorts, by spend for example. */
+const rowsMax = 200;
+const nothing = { requests: 0, cost_usd: 0, unpriced_requests: 0 };
 
 export default function AccountsPage() {
   const [filters, setFilters] = useFilters<'text' | 'plan' | 'status'>();
   const { text, plan, status } = filters;
-  const pages = usePages<AccountReply>(accounts.path, { text, plan, status }, { inUrl: true });
+  const pages = usePages<AccountReply>(accounts.path, { text, plan, status }, { limit: rowsMax, inUrl: true });
   const navigate = useNavigate();
   const [made, setMade] = useState<MadeAccount | null>(null);
   const open = ({ account: { id } }: MadeAccount) =>
@@ -54,11 +56,12 @@ export default function AccountsPage() {
   const { data: spent } = useQuery({
     queryKey: ['/admin/v1/usage', 'by account, 30 days'],
     queryFn: async ({ signal }) => {
-      const query = { group_by: 'account', from: '30d', limit: spendersMax };
-      const { data } = await get<UsageReply>('/admin/v1/usage', query, signal);
-      return new Map(data.map((row) => [row.group, row]));
+      const query = { group_by: 'account', order_by: 'cost_usd', from: '30d', limit: spendersMax };
+      const { data, next_cursor } = await get<UsageReply>('/admin/v1/usage', query, signal);
+      return { rows: new Map(data.map((row) => [row.group, row])), others: next_cursor === null ? nothing : null };
     },
   });
+  const spentBy = (id: string) => (spent === undefined ? null : (spent.rows.get(id) ?? spent.others));
   const columns: Column<AccountReply>[] = [
     {
       head: 'Account',
@@ -79,13 +82,14 @@ export default function AccountsPage() {
       head: 'Requests, 30 d',
       align: 'right',
       from: 'md',
-      cell: ({ id }) => <Count value={spent === undefined ? null : (spent.get(id)?.requests ?? 0)} />,
+      value: ({ id }) => spentBy(id)?.requests ?? null,
+      cell: ({ id }) => <Count value={spentBy(id)?.requests ?? null} />,
     },
     {
       head: 'Spent, 30 d',
-      value: ({ id }) => spent?.get(id)?.cost_usd ?? 0,
+      value: ({ id }) => spentBy(id)?.cost_usd ?? null,
       align: 'right',
-      cell: ({ id }) => <Spend sum={spent === undefined ? null : (spent.get(id) ?? nothing)} />,
+      cell: ({ id }) => <Spend sum={spentBy(id)} />,
     },
     {
       head: 'Source',
