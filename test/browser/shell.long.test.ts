@@ -57,6 +57,7 @@ suite('around every page', { skip }, () => {
       ['priva', /^private Model/, 'private'],
       ['groq', /^groq Provider/, 'groq'],
       ['trial', /^trial Plan/, 'trial'],
+      ['user-3', /^Requests of the end user user-3/, 'Requests'],
       ['audit', /^Settings: Audit log/, 'Settings'],
     ] as const;
     for (const [text, option, title] of cases) {
@@ -89,6 +90,7 @@ suite('around every page', { skip }, () => {
       await page.getByRole('listbox').waitFor();
       await page.keyboard.insertText(text);
       await page.getByRole('option', { name: /^leaked Key, northwind/ }).waitFor();
+      if (text === key) assert.equal(await page.getByRole('option', { name: /end user/ }).count(), 0);
       await page.keyboard.press('Escape');
       const search = page.getByRole('searchbox');
       await search.fill(text);

@@ -1,6 +1,7 @@
-import { CornerDownLeft, FileSearch, LogOut, Settings } from 'lucide-react';
+import { CornerDownLeft, FileSearch, LogOut, Settings, UserRound } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { whyNot } from '../api/rights.ts';
 import { type Session, useLogOut } from '../api/session.ts';
 import { operatorPages } from '../pages/pages.ts';
 import { settingsTabs } from '../pages/settings/tabs.ts';
@@ -98,10 +99,14 @@ function Commands({ onClose, places, session, go }: Omit<PaletteProps, 'open'>) 
       <Finder
         label="Search pages, entries, requests and actions"
         list="Found"
-        placeholder="Find a page, account, key, model, provider, request id…"
+        placeholder="Find a page, account, key, model, provider, end user, request id…"
         size="dialog"
         onText={setTyped}
-        find={(text) => [...requestOf(text, session, go), ...inOrder(commands, text === '' ? [] : entries, text)]}
+        find={(text) => [
+          ...requestOf(text, session, go),
+          ...inOrder(commands, text === '' ? [] : entries, text),
+          ...userOf(text, session, go),
+        ]}
         keyOf={({ title, about = '' }) => `${about} ${title}`}
         onPick={({ run }) => {
           onClose();
@@ -125,6 +130,14 @@ function requestOf(text: string, session: Session, go: (to: string) => void): Co
   const id = text.trim();
   if (session.kind !== 'operator' || !/^req_[\w-]{6,}$/.test(id)) return [];
   return [{ title: `Request ${id}`, icon: <FileSearch />, run: () => go(`/dashboard/requests/${id}`) }];
+}
+
+/** Requests of the end user of this id, in the last row: there is no list of end users. No secret comes into an address. */
+function userOf(text: string, session: Session, go: (to: string) => void): Command[] {
+  const user = text.trim();
+  if (user === '' || /^(req_|sk-)/.test(user) || whyNot(session, 'requests', 'read') !== null) return [];
+  const to = `/dashboard/requests?${new URLSearchParams({ user })}`;
+  return [{ title: `Requests of the end user ${user}`, icon: <UserRound />, run: () => go(to) }];
 }
 
 /** Pages that hold the text, then entries that do, then pages in which its letters occur. */
