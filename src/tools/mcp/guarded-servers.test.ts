@@ -169,6 +169,9 @@ test('what a server answers instead is a fault that says so', async (t) => {
   await gone.close();
   const fault = faultIn(await guarded([gone.place]).open({ url: gone.url, bytesMax, ...long }));
   assert.match(`${fault.reason}: ${fault.message}`, /^unreachable: could not be reached \(ECONNREFUSED\)$/);
+  const url = 'http://127.0.0.1:6000/mcp';
+  const blocked = faultIn(await guarded([new URL(url).host]).open({ url, bytesMax, ...long }));
+  assert.match(`${blocked.reason}: ${blocked.message}`, /^blocked: .* port is one that the Fetch standard blocks/);
 });
 
 test('a session that is closed is ended at the server too', async (t) => {

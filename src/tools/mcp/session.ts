@@ -327,6 +327,9 @@ export function sessionFault(error: unknown, secrets: readonly string[] = []): M
   }
   const { cause } = error as { cause?: unknown };
   if (cause instanceof Blocked) return sessionFault(cause);
+  if (error instanceof TypeError && cause instanceof Error && cause.message === 'bad port') {
+    return new McpFault('blocked', 'may not be asked: its port is one that the Fetch standard blocks, such as 6000');
+  }
   if (error instanceof TypeError && cause !== undefined) {
     return new McpFault('unreachable', `could not be reached (${codeOf(cause)})`);
   }
