@@ -377,6 +377,19 @@ test('who may use a model: accounts and plans that it names, and nobody else', a
   assert.equal((await chat(gateway, 'ours', otherKey)).status, 200);
 });
 
+test('a new credential is tested with the secret headers of its provider, which nobody has to know', async (t) => {
+  const { gateway, upstream } = await started(t);
+  await ok(gateway, 'POST', '/providers', { ...acme(upstream), headers: { 'x-team': 'team-of-the-operator' } });
+  const test = () => ok(gateway, 'POST', '/providers/acme/credentials/test', { api_key: 'sk-new-key-of-today' });
+  assert.equal((await test()).ok, true);
+  const { headers } = upstream.requests().at(-1)!;
+  assert.deepEqual([headers['x-team'], headers.authorization], ['team-of-the-operator', 'Bearer sk-new-key-of-today']);
+  upstream.script('/v1/models', ['status=401;message=No such key.']);
+  assert.equal((await test()).verdict, 'bad credential');
+  assert.equal((await ok(gateway, 'GET', '/providers/acme')).credentials.length, 1, 'nothing was stored');
+  assert.equal((await call(gateway, 'POST', '/providers/none/credentials/test', { api_key: 'x' })).status, 404);
+});
+
 test('credentials are added and removed one by one; requests go by those that are left', async (t) => {
   const { gateway, upstream } = await started(t);
   await ok(gateway, 'POST', '/providers', {

@@ -6,7 +6,8 @@ import { invalid } from '../../kernel/failure.ts';
 import { randomBase36 } from '../../kernel/ids.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { credentialsIn, type EntryRecords, withRow } from './entry-records.ts';
+import { credentialsIn, type EntryRecords, noEntry, rowIn, withRow, writtenOf } from './entry-records.ts';
+import { type Draft, draftReply, testedDraft } from './provider-drafts.ts';
 import { shownProvider, providerSchema as shownSchema } from './provider-shown.ts';
 import { stamp, versionQuery } from './stored-row.ts';
 
@@ -30,6 +31,18 @@ export function providerCredentialOperations(parts: AdminParts, entryRecords: En
       reply: shownSchema,
       run: ({ params, written, operator: { name: actor } }) =>
         changed(params.name, undefined, actor, addition(parts, written as NewCredential, actor)),
+    }),
+    jsonOperation({
+      route: 'POST /providers/{name}/credentials/test',
+      area: 'providers',
+      summary: 'Tests a credential with the settings of a stored provider, its secret headers too. It stores nothing.',
+      body: credentialSchema,
+      reply: draftReply,
+      async run({ params: { name }, written }) {
+        const row = rowIn(await entryRecords.rows(), 'provider', name) ?? refuse(noEntry('provider', name));
+        const { api_key } = written as NewCredential;
+        return testedDraft(parts, { ...(writtenOf(parts, row) as Draft), name, api_key });
+      },
     }),
     jsonOperation({
       route: 'DELETE /providers/{name}/credentials/{id}',

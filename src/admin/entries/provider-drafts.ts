@@ -52,7 +52,9 @@ export type FoundServersReply = z.output<typeof foundSchema>;
 
 const draftSchema = providerSchema.extend({ name: name("a provider's name").optional() });
 
-const draftReply = z.object({
+export type Draft = z.input<typeof draftSchema>;
+
+export const draftReply = z.object({
   ok: z.boolean(),
   verdict: z
     .enum(['ok', 'not listed', 'bad credential', 'unreachable', 'failed'])
@@ -87,7 +89,7 @@ export function providerDraftOperations(parts: AdminParts): Operation[] {
         'Tests a provider before it is stored: asks for its list of models with the given key. It stores nothing.',
       body: draftSchema,
       reply: draftReply,
-      run: ({ written }) => testedDraft(parts, written as z.input<typeof draftSchema>),
+      run: ({ written }) => testedDraft(parts, written as Draft),
     }),
   ];
 }
@@ -123,9 +125,9 @@ async function foundServers({ setup, snapshots }: AdminParts): Promise<z.input<t
   };
 }
 
-async function testedDraft(
+export async function testedDraft(
   { transport }: AdminParts,
-  { name: draft = 'draft', ...definition }: z.input<typeof draftSchema>,
+  { name: draft = 'draft', ...definition }: Draft,
 ): Promise<z.input<typeof draftReply>> {
   refuseMachineTokens(definition);
   const { connected, problems } = connectProviders(builtProviders({ [draft]: definition }), null);

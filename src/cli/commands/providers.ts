@@ -85,7 +85,7 @@ async function addProvider(name: string, flags: AddFlags, parts: CliParts): Prom
   const key = keyOf(type, flags);
   const provider = { type, base_url: flags.baseUrl, api_key: key ?? undefined };
   return withAdmin(flags, parts, async (admin) => {
-    const tested = flags.untested === true ? null : await tryOut(admin, { name, ...provider });
+    const tested = flags.untested === true ? null : await tryOut(admin, '/providers/test', { name, ...provider });
     const made = await admin.request('POST', '/providers', { body: { name, ...provider } });
     printReply(flags, made, `Provider '${name}' is stored${tested === null ? '' : `; it lists ${tested} models`}.`);
     return 0;
@@ -107,9 +107,8 @@ async function rotateKey(name: string, flags: AddFlags, parts: CliParts): Promis
     const api_key = keyOf(before.type, flags);
     if (api_key === null) throw new CommandFailed('Name the new key by --key-env or --key-file.', 2);
     // The server refuses a credential of a provider of the configuration file.
-    if (before.definition !== null && flags.untested !== true)
-      await tryOut(admin, { ...before.definition, name, api_key });
     const credentials = `${address}/credentials`;
+    if (before.definition !== null && flags.untested !== true) await tryOut(admin, `${credentials}/test`, { api_key });
     let now = (await admin.request('POST', credentials, { body: { api_key } })) as StoredProvider;
     const earlier = before.credentials.filter(({ made_at }) => made_at !== null).map(({ id }) => id);
     for (const id of earlier) {
@@ -122,8 +121,8 @@ async function rotateKey(name: string, flags: AddFlags, parts: CliParts): Promis
 }
 
 /** How many models it lists. */
-async function tryOut(admin: AdminClient, provider: Record<string, unknown>): Promise<number> {
-  const { ok, verdict, message, models } = (await admin.request('POST', '/providers/test', { body: provider })) as {
+async function tryOut(admin: AdminClient, path: string, body: Record<string, unknown>): Promise<number> {
+  const { ok, verdict, message, models } = (await admin.request('POST', path, { body })) as {
     ok: boolean;
     verdict: string;
     message: string;
