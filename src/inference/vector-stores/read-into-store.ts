@@ -6,7 +6,7 @@ import { backoffMs } from '../../kernel/backoff.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, isFailure, statusOf } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
-import type { Lease } from '../../kernel/leased-jobs.ts';
+import { type Lease, leaseMs } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import { type StoredFile, type StoredFiles, UnreadableFile } from '../batches/stored-files.ts';
 import { cutText } from './cut-text.ts';
@@ -46,36 +46,43 @@ export async function readIntoStore(
   const read: Read = isFailure(principal)
     ? { code: 'server_error', message: 'The key that added the file may not be used any more.' }
     : await readWhole(parts, file, { principal, requestId: file.id }, signal);
-  let now = await stillOpen(parts, file);
-  if (read === 'left' && now !== null) return;
-  while (now !== null && read !== 'left') {
-    if (await finish(parts, file, { now, read, lease })) return;
+  let now = await present(parts, file);
+  while (now !== 'gone') {
+    // Its passages are those of whoever has the file now.
+    if (now === 'ended' || read === 'left' || (await finish(parts, file, { now, read, lease }))) return;
     // A change of its attributes came before: it ends with those. Otherwise the lease is lost.
     const { seen } = now;
-    now = await stillOpen(parts, file);
-    if (now !== null && Buffer.compare(now.seen, seen) === 0) now = null;
+    now = await present(parts, file);
+    if (typeof now === 'object' && Buffer.compare(now.seen, seen) === 0) return;
   }
-  // It was removed, or its batch was cancelled: nobody may find it.
+  // Nobody may find it.
   await passages.removeAttachments(storeOf(file), [file.id]);
 }
 
 const storeOf = ({ id, store, tenant }: StoreFile) => ({ id: store, tenant, requestId: id });
 
-/** The file as its row has it; null: it was removed, replaced or cancelled. */
-async function stillOpen({ rows, sealer }: ReadingParts, { id, store, file }: StoreFile): Promise<StoreFile | null> {
+/** The file as its row has it. `gone`: it was removed, replaced or cancelled. `ended`: another reader has read it. */
+async function present(
+  { rows, sealer }: ReadingParts,
+  { id, store, file }: StoreFile,
+): Promise<StoreFile | 'gone' | 'ended'> {
   const row = await rows.findFile(store, file);
-  return row?.id === id && row.status === 'in_progress' ? openFile(sealer, row) : null;
+  if (row?.id !== id || row.status === 'cancelled') return 'gone';
+  return row.status === 'in_progress' ? openFile(sealer, row) : 'ended';
 }
 
 /** Ends it as it is `now`. False: that has changed meanwhile, or the lease is lost. */
 async function finish(
-  { rows, passages, sealer }: ReadingParts,
+  { rows, passages, sealer, clock }: ReadingParts,
   file: StoreFile,
   { now, read, lease }: { now: StoreFile; read: Exclude<Read, 'left'>; lease: Lease },
 ): Promise<boolean> {
   const store = storeOf(file);
   const isRead = 'bytes' in read;
-  if (!isRead) await passages.removeAttachments(store, [file.id]);
+  if (!isRead) {
+    if (!(await rows.renew(lease, clock.wallMs() + leaseMs))) return false;
+    await passages.removeAttachments(store, [file.id]);
+  }
   // Its attributes may have changed meanwhile. A process that dies here leaves the file to another one as it was.
   if (isRead && !isDeepStrictEqual(now.attributes, file.attributes))
     await passages.setAttributes(store, file.id, now.attributes);
