@@ -418,3 +418,19 @@ test('a file that is added again replaces its passages', async () => {
   assert.equal((await searched(store, { query: 'same words' })).length, 1);
   assert.equal((await vectorStores.retrieve(store)).file_counts.total, 1);
 });
+
+test('a file that is added again, and cancelled before it is read, has the content of before', async () => {
+  const made = await gateway.fetch('/v1/vector_stores', { json: { name: 'again', embedding_model: 'embed' } });
+  const { id: store } = (await made.json()) as { id: string };
+  const file = await upload('The same words.', 'same.txt');
+  await vectorStores.files.createAndPoll(store, { file_id: file }, { pollIntervalMs });
+  upstream.script('/v1/embeddings', ['stall']);
+  const { id: batch } = await vectorStores.fileBatches.create(store, { file_ids: [file] });
+  await vectorStores.fileBatches.cancel(batch, { vector_store_id: store });
+  assert.equal((await vectorStores.files.retrieve(file, { vector_store_id: store })).status, 'cancelled');
+  const { data } = await vectorStores.files.content(file, { vector_store_id: store });
+  assert.deepEqual(
+    data.map(({ text }) => text),
+    ['The same words.'],
+  );
+});

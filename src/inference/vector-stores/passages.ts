@@ -39,8 +39,8 @@ export interface Passages {
   /** Removes the passages of all attachments of the file, except for one. */
   removeFile(store: StoreOf, file: string, except: string | null): Promise<void>;
   setAttributes(store: StoreOf, id: string, attributes: FileAttributes | null): Promise<void>;
-  /** Text of the file, in its pieces without what they repeat. */
-  content(owner: PassagesOwner, file: FileHere): Promise<string[]>;
+  /** Text of the file, in its pieces without what they repeat. While it is not read, that of its earlier attachment. */
+  content(owner: PassagesOwner, file: FileHere & Pick<StoreFile, 'status'>): Promise<string[]>;
   search(owner: PassagesOwner, store: string, search: PassageSearch): Promise<FoundPassage[]>;
 }
 
@@ -147,7 +147,9 @@ function changesOf(ask: Ask) {
 function readsOf(ask: Ask) {
   return {
     async content(owner, file) {
-      const filter = { must: [conditionOf(file.id)] };
+      const must = [{ key: 'file_id', match: { value: file.file } }];
+      const ofEarlier = { must, must_not: [conditionOf(file.id)] };
+      const filter = file.status === 'completed' ? { must: [conditionOf(file.id)] } : ofEarlier;
       const body = { filter, limit: piecesMax, with_payload: ['text', 'piece', 'repeats'] };
       const { points } = (await done(ask(owner, 'scroll-points', file.store, body))) as {
         points: readonly { payload?: JsonObject | null }[];
