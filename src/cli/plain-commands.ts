@@ -164,6 +164,7 @@ export const lastCommands: Readonly<Record<string, TopCommand>> = {
     description: 'check everything that a server needs, and say how to repair it',
     options: [
       ['--live', 'ask each provider and credential for its list of models, and each search engine'],
+      ['--url <url>', 'server to ask about itself (default: CULVERT_URL where it is not on this machine, else none)'],
       ...localOptions,
     ],
     example: 'culvert doctor --live',

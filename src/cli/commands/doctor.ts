@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DoctorReply } from '../../admin/doctor.ts';
+import { isLoopback } from '../../config/loopback-host.ts';
 import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { probeGet } from '../../formats/providers/probe-get.ts';
@@ -13,7 +14,8 @@ import type { SchemaState } from '../../stores/migration.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
 import type { Damage } from '../../stores/sqlite/integrity.ts';
-import { adminKey, overHttp } from '../admin-client.ts';
+import { adminKey, overHttp, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
 import { capabilityFindings, toolFindings } from '../doctor/capabilities.ts';
 import { type Finding, ok, problem, warning } from '../doctor/finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../doctor/folder.ts';
@@ -29,10 +31,13 @@ import { aligned } from '../table.ts';
 
 export interface DoctorFlags extends LocalFlags {
   live?: boolean;
+  url?: string;
 }
 
 /** `culvert doctor`: looks at everything a start needs, changes nothing. 1 when something would keep it from serving. */
 export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<number> {
+  const elsewhere = serverElsewhere(flags);
+  if (elsewhere !== null) return doctorOf({ ...flags, url: elsewhere }, parts);
   const progress = createProgress(flags, 'blocks');
   const findings: Finding[] = [nodeFinding(process.versions.node)];
   const { file, result } = loadHere(flags.config);
@@ -49,8 +54,29 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
     for (const each of result.errors)
       findings.push(problem('config', formatProblem(each), `Correct it, then run ${culvert} check.`));
   }
+  return reported(flags, parts.version, findings);
+}
+
+/** Server that is named by `--url`, or by CULVERT_URL on another machine; null: this machine is looked at. */
+function serverElsewhere({ url }: DoctorFlags): string | null {
+  if (url !== undefined) return url;
+  const named = process.env.CULVERT_URL ?? '';
+  return URL.canParse(named) && !isLoopback(new URL(named).hostname.replace(/^\[|\]$/g, '')) ? named : null;
+}
+
+/** Findings of a server on itself. */
+async function doctorOf(flags: DoctorFlags, parts: CliParts): Promise<number> {
+  if (flags.live) throw new CommandFailed('--live works on the machine of the server. Run it there.', 2);
+  return withAdmin(flags, parts, async (admin) => {
+    const { version, findings } = (await admin.request('GET', '/doctor')) as DoctorReply;
+    return reported(flags, version, [ok('server', `answers at ${admin.server}`), ...findings]);
+  });
+}
+
+/** Prints the findings. 1 when there is a problem among them. */
+function reported(flags: DoctorFlags, version: string, findings: readonly Finding[]): number {
   const sick = findings.some(({ state }) => state === 'problem');
-  if (listForm(flags) === 'json') printJson({ ok: !sick, version: parts.version, findings });
+  if (listForm(flags) === 'json') printJson({ ok: !sick, version, findings });
   else print(report(findings));
   return sick ? 1 : 0;
 }
