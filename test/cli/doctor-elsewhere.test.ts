@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adminKey, startGateway } from '../start-gateway.ts';
-import { runCommand, temporaryFolder } from '../start-process.ts';
+import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
 
 test('doctor asks the server that --url names about itself, and does not look at this machine', async (t) => {
   const gateway = await startGateway(t);
@@ -18,4 +18,14 @@ test('doctor asks the server that --url names about itself, and does not look at
   const live = await run('--url', gateway.url, '--live');
   assert.equal(live.code, 2);
   assert.match(live.stderr, /Run it there/);
+});
+
+test('the list of providers says why one is down', async (t) => {
+  const gone = { type: 'openai', base_url: `http://127.0.0.1:${await closedPort()}/v1`, api_key: 'k' };
+  const gateway = await startGateway(t, { providers: { gone }, models: { smart: { targets: ['gone/m'] } } });
+  const json = { model: 'smart', messages: [{ role: 'user', content: 'Hi' }] };
+  for (let tries = 0; tries < 3; tries += 1) await (await gateway.fetch('/v1/chat/completions', { json })).text();
+  const env = { CULVERT_URL: gateway.url, CULVERT_ADMIN_KEY: adminKey };
+  const { stdout } = await runCommand(['providers', 'list'], { cwd: temporaryFolder(t), env, columns: 120 });
+  assert.match(stdout, /^gone +openai +file +down .*unreachable/m);
 });

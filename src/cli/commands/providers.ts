@@ -24,7 +24,7 @@ export const providers: CommandBody = {
         ['status', (provider) => provider.status],
         ['base url', (provider) => provider.base_url],
         ['keys', (provider) => (provider.credentials as Row[]).flatMap(({ hint }) => (hint === null ? [] : [hint]))],
-        ['problem', (provider) => provider.problem],
+        ['problem', (provider) => provider.problem ?? closedBecause(provider)],
       ],
       empty: 'There is no provider.',
     }),
@@ -71,6 +71,12 @@ export const providers: CommandBody = {
     ),
   },
 };
+
+/** Causes for which its credentials are not asked now. */
+function closedBecause({ credentials }: Row): string {
+  const lanes = (credentials as Row[]).flatMap((credential) => credential.lanes as Row[]);
+  return [...new Set(lanes.flatMap(({ state, why }) => (state === 'ready' || why === null ? [] : [why])))].join(', ');
+}
 
 interface AddFlags extends AdminFlags {
   type?: string;
