@@ -248,7 +248,7 @@ test("a service's own members reach it in its own format: OpenAI's, and Google's
   assert.deepEqual(body.requests, [{ title: 'Own', model, content, taskType: 'CODE_RETRIEVAL_QUERY' }]);
 });
 
-test("how Cohere cuts long texts reaches Cohere, and is named as dropped where a service of OpenAI's format would refuse it", async (t) => {
+test("how Cohere cuts long texts reaches Cohere, and is named as dropped where a service of OpenAI's or Google's format would refuse it", async (t) => {
   const json = {
     model: 'e',
     texts: ['Hello'],
@@ -260,6 +260,7 @@ test("how Cohere cuts long texts reaches Cohere, and is named as dropped where a
   for (const [type, path, sent, dropped] of [
     ['cohere', '', { truncate: 'NONE', max_tokens: 64 }, 'priority'],
     ['openai', '/v1', {}, 'max_tokens, priority, truncate'],
+    ['gemini', '/v1beta', {}, 'max_tokens, priority, truncate'],
   ] as const) {
     const upstream = await startUpstream();
     t.after(() => upstream.close());
@@ -270,7 +271,8 @@ test("how Cohere cuts long texts reaches Cohere, and is named as dropped where a
     const answer = await gateway.fetch('/v2/embed', { json });
     assert.equal(answer.status, 200, await answer.text());
     const losses = answer.headers.get('x-culvert-dropped')?.split(', ').toSorted().join(', ');
-    const { body } = asked(upstream)[0] as unknown as { body: Record<string, unknown> };
+    const { body: whole } = asked(upstream)[0] as unknown as { body: { requests?: Record<string, unknown>[] } };
+    const body = whole.requests?.[0] ?? (whole as Record<string, unknown>);
     const cuts = ['truncate', 'max_tokens', 'priority'].filter((name) => name in body);
     assert.deepEqual([Object.fromEntries(cuts.map((name) => [name, body[name]])), losses], [sent, dropped]);
   }

@@ -1,6 +1,6 @@
 import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { errorInside } from '../dialects/forwarded/read-whole.ts';
-import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
+import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';
 
 /**
@@ -11,8 +11,7 @@ export const geminiEmbeddings: EmbeddingFormat = {
   id: 'gemini',
   encode(order) {
     const { model, inputs, dimensions } = order;
-    // Unknown members of Google's format come from callers of that format.
-    const vendorFields = order.request.answerForm === 'openai' ? {} : order.request.extra;
+    const vendorFields = googleMembers(order);
     const taskType = inputTypeFor(order);
     const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
@@ -34,3 +33,8 @@ export const geminiEmbeddings: EmbeddingFormat = {
     return readRows(vectors, count, objectIn(usageMetadata).promptTokenCount);
   },
 };
+
+/** Further members of callers of Google's formats. Google refuses those of all others. */
+export function googleMembers({ request: { answerForm, extra } }: EmbeddingOrder): JsonObject {
+  return /^(?:gemini|vertex)/.test(answerForm) ? extra : {};
+}

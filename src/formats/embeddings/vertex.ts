@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kerne
 import { errorInside } from '../dialects/forwarded/read-whole.ts';
 import { reportedCount } from '../neutral/usage.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
+import { googleMembers } from './gemini.ts';
 import { malformed, readRows } from './read-rows.ts';
 
 /** True for models that Vertex asks by `embedContent`, one text a call, as Google's SDK does; others by `predict`. */
@@ -17,7 +18,7 @@ export const vertexEmbeddings: EmbeddingFormat = {
   id: 'vertex',
   encode(order) {
     const { model, inputs, dimensions } = order;
-    const extra = order.request.answerForm === 'openai' ? {} : order.request.extra;
+    const extra = googleMembers(order);
     const taskType = inputTypeFor(order);
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
     const size: JsonObject = dimensions === null ? {} : { outputDimensionality: dimensions };
