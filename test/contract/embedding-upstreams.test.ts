@@ -157,7 +157,7 @@ async function world(t: TestContext, { type, base, model: upstreamModel = model,
     models: { e: { type: 'embedding', targets: [{ provider: 'up', model: upstreamModel }] } },
   });
   const ask = (json: unknown) => gateway.fetch(embeddingsPath, { json });
-  return { upstream, ask };
+  return { upstream, gateway, ask };
 }
 
 for (const one of cases) {
@@ -203,6 +203,7 @@ test("the purpose in the service's own member, as Jina's clients send it, or as 
     ['jina', { task: 'retrieval.passage' }],
     ['gemini', { task_type: 'RETRIEVAL_DOCUMENT' }],
     ['gemini', { taskType: 'RETRIEVAL_DOCUMENT' }],
+    ['voyage', { task_type: 'document' }],
   ] as const) {
     const one = cases.find((known) => known.type === type)!;
     const { upstream, ask } = await world(t, one);
@@ -275,6 +276,51 @@ test("how Cohere cuts long texts reaches Cohere, and is named as dropped where a
     const body = whole.requests?.[0] ?? (whole as Record<string, unknown>);
     const cuts = ['truncate', 'max_tokens', 'priority'].filter((name) => name in body);
     assert.deepEqual([Object.fromEntries(cuts.map((name) => [name, body[name]])), losses], [sent, dropped]);
+  }
+});
+
+test("members of Ollama's clients reach Ollama or are named as dropped, by their names", async (t) => {
+  const json = { model: 'e', input: 'Hello', truncate: false, options: { num_ctx: 512 }, keep_alive: '5m' };
+  for (const [type, base, sent, dropped] of [
+    ['ollama', '/v1', { truncate: false }, 'options'],
+    ['cohere', '', {}, 'truncate, options'],
+    ['openai', '/v1', {}, 'truncate, options'],
+  ] as const) {
+    const { upstream, gateway } = await world(t, { ...cases.find((known) => known.type === type)!, base });
+    const answer = await gateway.fetch('/api/embed', { json });
+    assert.deepEqual([answer.status, answer.headers.get('x-culvert-dropped')], [200, dropped], await answer.text());
+    const { truncate } = asked(upstream)[0]!.body as Record<string, unknown>;
+    assert.deepEqual(truncate === undefined ? {} : { truncate }, sent);
+  }
+});
+
+test("Google's callers learn that the purpose is lost by the name that they gave it", async (t) => {
+  const { gateway } = await world(t, cases.find(({ type }) => type === 'tei')!);
+  const json = { content: { parts: [{ text: 'Hello' }] }, taskType: 'RETRIEVAL_DOCUMENT' };
+  const answer = await gateway.fetch('/v1beta/models/e:embedContent', { json });
+  assert.equal(answer.headers.get('x-culvert-dropped'), 'taskType', await answer.text());
+});
+
+test("the length that SDKs of Voyage and Mistral ask for reaches each service under the service's name", async (t) => {
+  for (const one of cases) {
+    const { upstream, ask } = await world(t, one);
+    const { dimensions: output_dimension, ...rest } = wish;
+    const answer = await ask({ ...rest, output_dimension });
+    assert.deepEqual([answer.status, answer.headers.get('x-culvert-dropped')], [200, null], await answer.text());
+    assert.deepEqual(asked(upstream)[0]!.body, one.body);
+  }
+});
+
+test('vectors of integers are asked for as numbers: their base64 has no floats', async (t) => {
+  for (const [type, kind] of [
+    ['voyage', { output_dtype: 'binary', output_dimension: 256 }],
+    ['jina', { embedding_type: 'binary' }],
+  ] as const) {
+    const { upstream, ask } = await world(t, cases.find((known) => known.type === type)!);
+    await ask({ model: 'e', input: texts, ...kind });
+    const { encoding_format, ...body } = asked(upstream)[0]!.body as Record<string, unknown>;
+    assert.equal(encoding_format, undefined);
+    for (const [name, value] of Object.entries(kind)) assert.equal(body[name], value);
   }
 });
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
 import { cohereEmbeddings } from './cohere.ts';
-import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf } from './format.ts';
+import { type EmbeddingFormat, type EmbeddingOrder, inputTypeFor, lossesOf, purposeLoss } from './format.ts';
 import { readRows } from './read-rows.ts';
 
 /** True for Cohere's models: they take many texts a call and get their purpose. */
@@ -30,7 +30,7 @@ export const bedrockEmbeddings: EmbeddingFormat = {
     const losses = lossesOf(order, { extra: 'lost' });
     if (isNova(model)) return { body: novaBody(order), losses };
     // Titan embeds everything alike.
-    if (request.inputType !== null) losses.push({ field: 'input_type', why: 'unsupported' });
+    if (request.inputType !== null) losses.push(purposeLoss(request));
     return { body: titanBody(order), losses };
   },
   decode(body, count) {

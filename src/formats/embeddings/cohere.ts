@@ -17,9 +17,11 @@ export const cohereEmbeddings: EmbeddingFormat = {
     if (dimensions !== null) body.output_dimension = dimensions;
     // How it cuts long texts.
     const { truncate, max_tokens } = order.request.extra;
-    Object.assign(body, truncate !== undefined && { truncate }, max_tokens !== undefined && { max_tokens });
+    // Ollama's callers have a boolean.
+    Object.assign(body, typeof truncate === 'string' && { truncate }, max_tokens !== undefined && { max_tokens });
     const losses = lossesOf(order, { extra: 'lost' });
-    return { body, losses: losses.filter(({ field }) => !/^(?:truncate|max_tokens)$/.test(field)) };
+    const isSent = (name: string) => /^(?:truncate|max_tokens)$/.test(name) && name in body;
+    return { body, losses: losses.filter(({ field }) => !isSent(field)) };
   },
   decode(body, count) {
     const { embeddings, meta } = objectIn(body);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import {
+  type AnswerForm,
   type EmbeddingInputs,
   type EmbeddingRequest,
   type InputType,
@@ -123,6 +124,19 @@ export function inputTypeMember(order: EmbeddingOrder): JsonObject | null {
   return word === null ? null : { [field]: word };
 }
 
+/** Names of the purpose in callers' formats; others say `input_type`. */
+const purposeFields: Readonly<Partial<Record<AnswerForm, string>>> = {
+  'gemini-one': 'taskType',
+  'gemini-batch': 'taskType',
+  vertex: 'task_type',
+  nova: 'embeddingPurpose',
+};
+
+/** The purpose of inputs as a loss, by its name in the caller's format. */
+export function purposeLoss({ answerForm }: Pick<EmbeddingRequest, 'answerForm'>): Loss {
+  return { field: purposeFields[answerForm] ?? 'input_type', why: 'unsupported' };
+}
+
 /** Members that each format takes, or that are seen to before one is asked. */
 const taken: ReadonlySet<string> = new Set<keyof EmbeddingRequest>([
   'model',
@@ -153,7 +167,7 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
   const hasWord =
     request.inputType === null || !isInputType(request.inputType) || words[request.inputType] !== undefined;
   const isPassedOn = (typeof facts.inputType === 'object' && hasWord) || asItIs;
-  if (request.inputType !== null && !isPassedOn) losses.push({ field: 'input_type', why: 'unsupported' });
+  if (request.inputType !== null && !isPassedOn) losses.push(purposeLoss(request));
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });
   const read = typeof facts.inputType === 'object' ? purposeNames(facts.inputType) : [];
   if (extra === 'lost')

@@ -10,7 +10,10 @@ export const ollamaEmbeddings: EmbeddingFormat = {
     const { model, inputs, dimensions } = order;
     const body: JsonObject = { model, input: inputs.kind === 'texts' ? [...inputs.texts] : [] };
     if (dimensions !== null) body.dimensions = dimensions;
-    return { body, losses: lossesOf(order, { extra: 'lost' }) };
+    const { truncate } = order.request.extra;
+    if (typeof truncate === 'boolean') body.truncate = truncate;
+    const losses = lossesOf(order, { extra: 'lost' });
+    return { body, losses: losses.filter(({ field }) => !(field in body)) };
   },
   decode(body, count) {
     const { embeddings, prompt_eval_count: inputTokens } = objectIn(body);

@@ -39,12 +39,21 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
   };
   const encoding = facts.encoding === 'asked' ? request.encoding : facts.encoding;
   // Every server answers floats if nothing is asked for, and some refuse the field.
-  if (encoding !== undefined && encoding !== 'float') body[facts.encodingField ?? 'encoding_format'] = encoding;
+  if (encoding !== undefined && encoding !== 'float' && !isOfIntegers(order))
+    body[facts.encodingField ?? 'encoding_format'] = encoding;
   if (dimensions !== null) body[facts.dimensionsField ?? 'dimensions'] = dimensions;
+  // LiteLLM's name for a purpose that the service has its word for.
+  if (typeof facts.inputType === 'object') delete body.task_type;
   Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;
   const losses = lossesOf(order, { extra });
   return { body, losses: [...losses, ...leaveOut(body, facts.without)] };
+}
+
+/** Whether the caller chose vectors of integers (Voyage's `output_dtype`, Jina's `embedding_type`), read as numbers alone. */
+function isOfIntegers({ request: { extra }, facts: { encodingField = 'output_dtype' } }: EmbeddingOrder): boolean {
+  const type = extra.output_dtype ?? extra[encodingField];
+  return typeof type === 'string' && /int|binary/.test(type);
 }
 
 /** `index` says which input each is of: all of them once, or none of them has one. */

@@ -1,6 +1,7 @@
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { checkFields, plainTable } from '../dialects/field-table.ts';
+import { furtherMembers } from '../dialects/forward-body.ts';
 import { bodySchema, type JsonSchema } from '../neutral/described-check.ts';
 import type { EmbeddingRequest } from '../neutral/embedding.ts';
 import { anyJson, arrayOf, asFailure, boolean, integerIn, object, string, textOr } from '../neutral/value-checks.ts';
@@ -18,6 +19,9 @@ const fields = plainTable({
   keep_alive: anyJson,
 });
 
+/** `keep_alive` says nothing here: operators decide which models stay in memory. */
+const taken = new Set(['model', 'input', 'prompt', 'dimensions', 'keep_alive']);
+
 const requiredOfMany = new Map([model, ['input', 'a text, or an array of texts']]);
 
 /** The body of Ollama's `POST /api/embed`, or of `/api/embeddings`, whose text is `prompt`. */
@@ -27,7 +31,8 @@ export function readOllamaRequest(body: JsonObject): EmbeddingRequest | Failure 
   if (complaint !== null) return asFailure(complaint);
   const { model: name = '', input = '', prompt = '', dimensions = null } = body;
   const read = readEmbeddingRequest({ model: name, input: isOne ? prompt : input, dimensions });
-  return isFailure(read) ? read : { ...read, answerForm: isOne ? 'ollama-one' : 'ollama' };
+  if (isFailure(read)) return read;
+  return { ...read, answerForm: isOne ? 'ollama-one' : 'ollama', extra: furtherMembers(body, taken) };
 }
 
 /** Schema of such a body for `/openapi.json`. */

@@ -12,8 +12,11 @@ export const dimensionsMax = 65_536;
 const tokenIdMax = 2 ** 31 - 1;
 
 const known = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user', 'input_type']);
+/** Voyage's and Mistral's SDKs write `dimensions` so. It is no length of vectors of bits, where each number has eight. */
+const knownOfFloats = new Set([...known, 'output_dimension']);
 const rules = {
   dimensions: v.integerIn(1, dimensionsMax),
+  output_dimension: v.integerIn(1, dimensionsMax),
   encoding_format: v.oneOf('float', 'base64'),
   input_type: v.stringOf(1, 64),
 };
@@ -42,18 +45,19 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
   const inputs = readInputs(body.input);
   if (isFailure(inputs)) return inputs;
   const emptyAt = emptyTextIn(body.input);
+  const isOfFloats = (body.output_dtype ?? 'float') === 'float';
   return {
     model: body.model as string,
     inputs,
     ...(emptyAt !== null && { emptyAt }),
-    dimensions: (body.dimensions as number | null | undefined) ?? null,
+    dimensions: ((body.dimensions ?? (isOfFloats ? body.output_dimension : null)) as number | null | undefined) ?? null,
     inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
     inputTypeWord: typeof body.input_type === 'string' ? body.input_type : null,
     encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
     purpose: 'query',
     answerForm: 'openai',
     user: typeof body.user === 'string' ? v.cleanUser(body.user) : null,
-    extra: furtherMembers(body, known),
+    extra: furtherMembers(body, isOfFloats ? knownOfFloats : known),
   };
 }
 
