@@ -290,3 +290,17 @@ test("Responses' older name of the summary, and the pictures of chat as they are
     (await sent('openai-responses', { ...asked(), reasoning: { effort: 'low', [name]: 'detailed' } }, gemini))!;
   assert.deepEqual(await thought('generate_summary'), await thought('summary'));
 });
+
+test("the detail `original` of OpenAI's pictures is `high` for services that refuse the word, and named as changed", async () => {
+  const picture = { type: 'input_image', image_url: 'data:image/png;base64,aGk=', detail: 'original' };
+  for (const [provider, dialect, detail, lost] of [
+    ['openai', 'openai-chat', 'original', []],
+    ['openrouter', 'openai-chat', 'original', []],
+    ['groq', 'openai-chat', 'high', ['input[0]']],
+    ['cohere', 'cohere-chat', 'high', ['input[0]']],
+  ] as const) {
+    const given = (await sent('openai-responses', asked(picture), { provider, dialect, model: 'some-model' }))!;
+    assert.equal(JSON.parse(JSON.parse(given.bytes)[0]).messages[0].content[0].image_url.detail, detail, provider);
+    assert.deepEqual(given.lost, lost, provider);
+  }
+});

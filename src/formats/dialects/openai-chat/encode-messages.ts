@@ -200,7 +200,8 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
     case 'image': {
       const url = urlOf(part.source);
       if (url === null) return refuse(encoding, 'an image by file id');
-      return { type: 'image_url', image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } };
+      const detail = part.detail === 'original' ? fullDetail(encoding) : part.detail;
+      return { type: 'image_url', image_url: { url, ...(detail !== undefined && { detail }) } };
     }
     case 'audio':
       return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } };
@@ -226,6 +227,13 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       // A call by a user, or a result inside a result: no dialect writes that.
       return null;
   }
+}
+
+/** Codex sends `original`, a word of OpenAI's that other services refuse. */
+function fullDetail(encoding: Encoding): string {
+  if (/^(?:openai|azure-openai|openrouter|litellm|culvert)$/.test(encoding.provider ?? '')) return 'original';
+  lose(encoding, `messages[${encoding.at}].content`, 'narrowed');
+  return 'high';
 }
 
 /** The text of a document that is nothing else; null for any other: this format takes files of other kinds alone, and not everywhere. */
