@@ -284,7 +284,7 @@ test('search results, guarded texts and sources of an earlier turn reach other f
     title,
   });
   assert.deepEqual(first.content, [
-    document('Lawns', 'Grass is blue.\nMostly.'),
+    document('Lawns — https://a.example', 'Grass is blue.\nMostly.'),
     document('page', 'one\ntwo'),
     { type: 'text', text: 'Is it so?' },
   ]);

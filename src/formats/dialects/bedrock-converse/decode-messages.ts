@@ -98,7 +98,7 @@ function foundOf({ source, title, content, citations }: JsonObject): NeutralPart
   return {
     type: 'document',
     source: textSource(joinedTexts(content)),
-    name: stringOr(title, '') || stringOr(source, ''),
+    name: [title, source].filter((text) => typeof text === 'string' && text !== '').join(' — '),
     ...(isObject(citations) && citations.enabled === true && { cited: true as const }),
   };
 }
