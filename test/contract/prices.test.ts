@@ -117,6 +117,11 @@ const config = {
     searching: {
       targets: [{ provider: 'responses', model: 'm', stream: false, price: { input: 1, web_search: 0.01 } }],
     },
+    drawing: {
+      targets: [
+        { provider: 'responses', model: 'm', stream: false, price: { input: 1, output: 10, image_output: 40 } },
+      ],
+    },
     stated: { targets: [{ provider: 'openai', model: 'gpt-4o', stream: false, price: { input: 100 } }] },
   },
   plans: { default: { windows: 'off', rpm: 'off', budget: { month: 1_000 } } },
@@ -256,6 +261,19 @@ test('searches of OpenAI are charged, in its own format and in others', async ()
   const native = await gateway.fetch('/v1/responses', { json });
   assert.equal(native.status, 200, await native.text());
   assert.deepEqual([converted, Number(native.headers.get('x-culvert-cost-usd'))], [0.031, 0.031]);
+});
+
+test("pictures that OpenAI's tool draws are charged, at the price of pictures where the target states one", async () => {
+  const usage = {
+    usage: { input_tokens: 1_000, output_tokens: 10, total_tokens: 1_010 },
+    tool_usage: { image_gen: { input_tokens: 50, output_tokens: 1_000, total_tokens: 1_050 } },
+  };
+  const json = { model: 'drawing', input: 'Hello', store: false };
+  const [, converted] = await costOf('drawing', usage);
+  const native = await gateway.fetch('/v1/responses', { json });
+  assert.equal(native.status, 200, await native.text());
+  // 1,050 tokens at 1 USD a million, 10 at 10, 1,000 at 40.
+  assert.deepEqual([converted, Number(native.headers.get('x-culvert-cost-usd'))], [0.04115, 0.04115]);
 });
 
 test('several choices of one request are charged together, and the header says so', async () => {

@@ -23,9 +23,23 @@ export function neutralUsage({ usage: value, tool_usage: byTools, service_tier: 
   if (written !== null && written > 0) usage.cacheWriteTokens = written;
   const reasoning = reportedCount(outputDetails.reasoning_tokens);
   if (reasoning !== null) usage.reasoningTokens = reasoning;
-  const search = isObject(byTools) && isObject(byTools.web_search) ? byTools.web_search : {};
-  const searches = reportedCount(search.num_requests) ?? 0;
+  const { web_search: search, image_gen: drawn } = objectIn(byTools);
+  const searches = reportedCount(objectIn(search).num_requests) ?? 0;
   if (searches > 0) usage.webSearches = searches;
+  if (isObject(drawn)) addDrawn(usage, drawn);
   noteService(usage, [tier]);
   return usage;
+}
+
+/** Adds tokens of the tool that draws, which OpenAI charges in addition. Without parts, all that it writes is the picture. */
+function addDrawn(usage: Usage, { input_tokens, output_tokens, ...details }: JsonObject): void {
+  const input = reportedCount(input_tokens) ?? 0;
+  const output = reportedCount(output_tokens) ?? 0;
+  if (input + output === 0) return;
+  const seen = reportedCount(objectIn(details.input_tokens_details).image_tokens) ?? 0;
+  const made = reportedCount(objectIn(details.output_tokens_details).image_tokens) ?? output;
+  usage.inputTokens += input;
+  usage.outputTokens += output;
+  if (seen > 0) usage.imageInputTokens = (usage.imageInputTokens ?? 0) + seen;
+  if (made > 0) usage.imageOutputTokens = made;
 }
