@@ -118,6 +118,20 @@ for (const name of names) {
   });
 }
 
+test('members of one service are named as dropped where another one would refuse them', async () => {
+  const json = { query: 'red fish', documents, rank_fields: ['text'], max_tokens_per_doc: 9, return_embeddings: true };
+  for (const [model, known, dropped] of [
+    ['cohere', ['max_tokens_per_doc'], 'return_embeddings'],
+    ['jina', ['return_embeddings'], 'max_tokens_per_doc'],
+    ['voyage', [], 'max_tokens_per_doc, return_embeddings'],
+  ] as const) {
+    const response = await gateway.fetch('/v1/rerank', { json: { ...json, model } });
+    assert.equal(response.headers.get('x-culvert-dropped'), dropped, await response.text());
+    const { model: _, query: __, documents: ___, ...sent } = bodies.get(model)!;
+    assert.deepEqual(Object.keys(sent), known);
+  }
+});
+
 test('Text Embeddings Inference gets texts, which it may cut, and its ranks come in the one shape', async () => {
   const { results } = await ranked('tei', { top_n: 2, return_documents: true });
   const [first, second] = [score(1, 0.9), score(2, 0.4)];

@@ -28,11 +28,11 @@ export const rerank: ForwardedEndpoint = {
       documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
     };
     const texts = plainDocuments(body);
-    const members = { members: { documents: texts }, without: ['rank_fields'], losses: [] };
+    const members = { members: { documents: texts }, losses: [] };
     const value: ForwardedRequest = {
       ...read,
       answerShape,
-      // Some services refuse the wish, and others send texts unasked: the caller gets the texts of its request.
+      // Some services refuse the two, and others send texts unasked: the caller gets the texts of its request.
       forward: (target) =>
         forward({
           ...(target.rename.top_n === 'top_k' ? withoutDocuments(target, []) : asCohere(body, target)),
@@ -60,7 +60,7 @@ export const rerank: ForwardedEndpoint = {
 const readRanking = readUnstreamed((raw) => raw.length);
 
 function withoutDocuments(target: ForwardTarget, others: readonly string[]): ForwardTarget {
-  return { ...target, without: [...(target.without ?? []), 'return_documents', ...others] };
+  return { ...target, without: [...(target.without ?? []), 'return_documents', 'rank_fields', ...others] };
 }
 
 /** Voyage's words in Cohere's. By default, every service cuts texts to what its model reads. */

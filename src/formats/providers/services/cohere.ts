@@ -31,6 +31,10 @@ export const cohere: Provider = {
   paths: { chat: '/v2/chat', models: '/v1/models?page_size=1000' },
   headers: {},
   forwards: { rerank: '/v2/rerank' },
+  // 422: "unknown field". The first is of its version 1, the second is Jina's.
+  forwardBodies: {
+    rerank: () => ({ without: [], with: {}, omit: ['max_chunks_per_doc', 'return_embeddings'] }),
+  },
   embeds: {
     format: 'cohere',
     path: '/v2/embed',

@@ -10,7 +10,15 @@ export const voyage = openAiLike({
   envKey: 'VOYAGE_API_KEY',
   paths: { chat: null, models: null },
   forwards: { rerank: '/rerank' },
-  forwardBodies: { rerank: () => ({ without: [], with: {}, omit: [], rename: { top_n: 'top_k' } }) },
+  // 400: "Argument 'priority' is not supported by our API"
+  forwardBodies: {
+    rerank: () => ({
+      without: [],
+      with: {},
+      omit: ['max_tokens_per_doc', 'max_chunks_per_doc', 'priority', 'return_embeddings'],
+      rename: { top_n: 'top_k' },
+    }),
+  },
   embeds: {
     ...openAiEmbeddings,
     batch: 1_000,
