@@ -167,7 +167,7 @@ function withCallerHeaders(
   const { provider } = connection;
   const members = provider.bodies?.[dialect];
   // Services of Anthropic's type have its version among their own headers, and some want it in the body.
-  const hasVersion = provider.dialect === 'anthropic-messages' || members?.with.anthropic_version !== undefined;
+  const hasVersion = provider.dialect === 'anthropic-messages' || members?.with?.anthropic_version !== undefined;
   if (dialect === 'anthropic-messages' && !hasVersion) joined = versioned(joined ?? base);
   for (const name of connection.traced && trace === undefined ? tracedHeaders : passedHeaders) {
     const value = caller[name];

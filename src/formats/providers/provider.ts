@@ -176,8 +176,8 @@ export interface ModelFamily {
 /** Top-level members of a body that a service has elsewhere, or wants besides. */
 export interface BodyMembers {
   /** Members that are in the path: left out, which is no loss. */
-  without: readonly string[];
-  with: JsonObject;
+  without?: readonly string[];
+  with?: JsonObject;
   /** Betas that it knows. They go into the member `anthropic_beta`; others are left out. Absent: they are a header. */
   betas?: RegExp;
   /** Betas of the header that it knows: it answers 400 to others. Absent: it takes any. */

@@ -118,7 +118,7 @@ export function membersFor(
   return {
     members: {
       ...members,
-      without: [...members.without, ...shut.map(([name]) => name)],
+      without: [...(members.without ?? []), ...shut.map(([name]) => name)],
       ...(inBody && known.length > 0 && { with: { ...members.with, anthropic_beta: [...known] } }),
     },
     losses: inBody && known.length < names.length ? [{ field: 'anthropic-beta', why: 'narrowed' }] : [],

@@ -85,7 +85,7 @@ function invokePath(model: string): string {
 function rerankMembers(model: string): ForwardMembers {
   const refused = ['user', 'rank_fields', 'max_chunks_per_doc', 'priority'];
   return /amazon\.rerank/.test(model)
-    ? { without: ['model'], with: {}, omit: [...refused, 'max_tokens_per_doc'] }
+    ? { without: ['model'], omit: [...refused, 'max_tokens_per_doc'] }
     : { without: ['model'], with: { api_version: 2 }, omit: refused };
 }
 

@@ -32,9 +32,7 @@ export const cohere: Provider = {
   headers: {},
   forwards: { rerank: '/v2/rerank' },
   // 422: "unknown field". The first is of its version 1, the second is Jina's.
-  forwardBodies: {
-    rerank: () => ({ without: [], with: {}, omit: ['max_chunks_per_doc', 'return_embeddings'] }),
-  },
+  forwardBodies: { rerank: () => ({ omit: ['max_chunks_per_doc', 'return_embeddings'] }) },
   embeds: {
     format: 'cohere',
     path: '/v2/embed',

@@ -9,13 +9,7 @@ export const jina = openAiLike({
   envKey: 'JINA_API_KEY',
   paths: { chat: null, models: null },
   forwards: { rerank: '/rerank' },
-  forwardBodies: {
-    rerank: () => ({
-      without: [],
-      with: {},
-      omit: ['max_tokens_per_doc', 'max_chunks_per_doc', 'priority'],
-    }),
-  },
+  forwardBodies: { rerank: () => ({ omit: ['max_tokens_per_doc', 'max_chunks_per_doc', 'priority'] }) },
   embeds: {
     ...openAiEmbeddings,
     batch: 512,

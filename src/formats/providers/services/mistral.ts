@@ -14,8 +14,6 @@ import { hintsForOpenAi, openAiBatches, openAiEmbeddings, openAiLike, openAiTran
 /** It continues texts by its endpoint for fill in the middle alone, which needs no suffix. */
 const fim = '/fim/completions';
 const fimMembers = () => ({
-  without: [],
-  with: {},
   omit: ['user', 'logit_bias', 'frequency_penalty', 'presence_penalty'],
   rename: { seed: 'random_seed' },
 });

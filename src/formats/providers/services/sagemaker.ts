@@ -28,7 +28,7 @@ export const sagemaker = openAiLike({
     body: JSON.stringify({ MaxResults: 100, StatusEquals: 'InService', SortBy: 'Name', SortOrder: 'Ascending' }),
   },
   listModels,
-  bodies: { 'openai-chat': { without: ['model'], with: {} } },
+  bodies: { 'openai-chat': { without: ['model'] } },
   errors: [
     { status: 400, code: /endpoint .{1,200} not found|could not find/i, class: 'model_unavailable' },
     // The container failed, or took too long.

@@ -13,8 +13,6 @@ export const voyage = openAiLike({
   // 400: "Argument 'priority' is not supported by our API"
   forwardBodies: {
     rerank: () => ({
-      without: [],
-      with: {},
       omit: ['max_tokens_per_doc', 'max_chunks_per_doc', 'priority', 'return_embeddings'],
       rename: { top_n: 'top_k' },
     }),
