@@ -255,6 +255,7 @@ test('sources and pictures of an answer have their blocks, whole and streamed', 
 });
 
 test('search results, guarded texts and sources of an earlier turn reach other formats', async () => {
+  const png = Buffer.from('iVBORw0KGgo=', 'base64');
   const content: ContentBlock[] = [
     {
       searchResult: {
@@ -266,6 +267,7 @@ test('search results, guarded texts and sources of an earlier turn reach other f
     },
     { document: { format: 'txt', name: 'page', source: { content: [{ text: 'one' }, { text: 'two' }] } } },
     { guardContent: { text: { text: 'Is it so?' } } },
+    { guardContent: { image: { format: 'png', source: { bytes: png } } } },
   ];
   const earlier: ContentBlock[] = [{ citationsContent: { content: [{ text: 'As A says.' }], citations: [] } }];
   await converse({
@@ -287,7 +289,12 @@ test('search results, guarded texts and sources of an earlier turn reach other f
     document('Lawns — https://a.example', 'Grass is blue.\nMostly.'),
     document('page', 'one\ntwo'),
     { type: 'text', text: 'Is it so?' },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } },
   ]);
+  const s3 = { source: { s3Location: { uri: 's3://sounds/a.mp3' } } };
+  const sound: ContentBlock[] = [{ audio: { format: 'mp3', ...s3 } }];
+  const heard = converse({ modelId: 'chat', messages: [{ role: 'user', content: sound }] });
+  await assert.rejects(heard, /takes sounds of S3/);
   assert.deepEqual([second.content].flat(), [{ type: 'text', text: 'As A says.' }]);
 });
 

@@ -65,7 +65,8 @@ function partsOf(block: JsonObject): NeutralPart[] {
   if (isObject(searchResult)) return [foundOf(searchResult)];
   // Sources of an earlier answer say nothing to a model.
   if (isObject(citationsContent)) return textsOf(citationsContent.content);
-  if (isObject(guardContent)) return textsOf([guardContent.text ?? null]);
+  if (isObject(guardContent))
+    return isObject(guardContent.image) ? partsOf(guardContent) : textsOf([guardContent.text ?? null]);
   if (json !== undefined) return [{ type: 'text', text: JSON.stringify(json) }];
   return [{ type: 'vendor', vendor, block }];
 }

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, objectIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import {
   type NeutralReasoning,
@@ -68,7 +68,10 @@ function bedrockOnlyFailure(body: JsonObject): Failure | null {
   }
   for (const [at, { content }] of (body.messages as JsonObject[]).entries()) {
     for (const [i, block] of (content as JsonObject[]).entries()) {
-      if (block.video !== undefined) return onlyBedrock(`messages[${at}].content[${i}].video`, 'takes videos');
+      const field = `messages[${at}].content[${i}]`;
+      if (block.video !== undefined) return onlyBedrock(`${field}.video`, 'takes videos');
+      const { s3Location } = objectIn(objectIn(block.audio).source);
+      if (s3Location !== undefined) return onlyBedrock(`${field}.audio`, 'takes sounds of S3');
     }
   }
   const tools = toolsOf(body);
@@ -102,7 +105,7 @@ function needsOf(body: JsonObject, bodyBytes: number, reasoning: NeutralReasonin
   };
   for (const { content } of body.messages as JsonObject[]) {
     for (const block of content as JsonObject[]) {
-      if (block.image !== undefined) needs.vision = true;
+      if ((block.image ?? objectIn(block.guardContent).image) !== undefined) needs.vision = true;
       else if (block.audio !== undefined) needs.audioIn = true;
       else if (isObject(block.document) && block.document.format === 'pdf') needs.files = true;
     }

@@ -28,7 +28,7 @@ const reasoning = v.members("an object with 'reasoningText' or 'redactedContent'
   reasoningText: v.members("an object with 'text'", { text: v.needed(v.string, 'a text'), signature: v.string }),
   redactedContent: v.string,
 });
-const guarded = v.members("an object with 'text'", { text: textObject });
+const guarded = v.members("an object with 'text' or 'image'", { text: textObject, image: media });
 const searched = v.members("an object with 'source', 'title' and 'content'", {
   source: v.string,
   title: v.string,
