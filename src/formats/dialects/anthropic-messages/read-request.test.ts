@@ -24,7 +24,7 @@ test('thinking between calls alone, which other providers cannot do, is named as
     const hello = { model: 'm', max_tokens: 64, messages: [{ role: 'user', content: 'Hi' }] };
     const decoded = decodeRequest(anthropicMessages, { ...hello, thinking: { type } });
     assert.ok(!isFailure(decoded), JSON.stringify(decoded));
-    return (decoded.lost ?? []).map(({ field }) => field);
+    return (decoded.lost ?? []).map(({ field }) => callersWord(field));
   };
-  assert.deepEqual(['between_tools', 'adaptive', 'disabled'].map(lost), [['thinking'], [], []]);
+  assert.deepEqual(['between_tools', 'adaptive', 'disabled'].map(lost), [['thinking.type'], [], []]);
 });

@@ -314,7 +314,7 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
   const isRequested = thinking?.type === 'enabled' || thinking?.type === 'adaptive';
   const word = config?.effort;
   // Others cannot think between calls of tools alone, as `between_tools` wants.
-  if (!isRequested && thinking && thinking.type !== 'disabled') losses.add('thinking', 'unsupported');
+  if (!isRequested && thinking && thinking.type !== 'disabled') losses.add('thinking.type', 'unsupported');
   if (typeof word !== 'string') {
     if (!isRequested) return thinking?.type === 'disabled' ? { effort: 'none' } : null;
     // It is written, since other vendors' models think only on request.
