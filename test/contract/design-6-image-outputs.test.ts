@@ -29,7 +29,8 @@ const drawn = (bytes: Buffer, more = {}): Drawing => ({
 
 test("pictures as SVG: the wishes of today's SDK arrive as they are, and a link opens it as a picture alone", async () => {
   const svg_usage = { model: 'gpt-6', input_tokens: 20, output_tokens: 300, reasoning_tokens: 100, total_tokens: 320 };
-  first.script.push(drawn(Buffer.from(svg), { output_format: 'svg', svg_usage }));
+  const usage = { input_tokens: 5, output_tokens: 100, total_tokens: 105 };
+  first.script.push(drawn(Buffer.from(svg), { output_format: 'svg', usage, svg_usage }));
   const wish = {
     quality: 'max',
     complexity: 'high',
@@ -37,12 +38,17 @@ test("pictures as SVG: the wishes of today's SDK arrive as they are, and a link 
     svg: { model: 'gpt-6', reasoning: { effort: 'low' } },
     safety_identifier: 'user-1',
   } as const;
-  const answer = await openai.images.generate({ model: 'pic', prompt: 'A ring', n: 1, ...wish });
+  const { data: answer, response } = await openai.images
+    .generate({ model: 'pic', prompt: 'A ring', n: 1, ...wish })
+    .withResponse();
   assert.equal(answer.output_format, 'svg');
   assert.deepEqual(answer.svg_usage, svg_usage);
   const { model, prompt, n, ...sent } = first.calls.at(-1)!.body;
   assert.deepEqual([model, prompt, n], ['gpt-image-2.6-sunburst', 'A ring', 1]);
   assert.deepEqual(sent, wish);
+  const record = await gateway.fetch(`/v1/requests/${response.headers.get('x-culvert-request-id')}`);
+  const { usage: charged } = (await record.json()) as { usage: { input_tokens: number; output_tokens: number } };
+  assert.deepEqual([charged.input_tokens, charged.output_tokens], [25, 400], 'with those of the model that wrote it');
   const link = await fetch(answer.data![0]!.url!);
   assert.equal(link.headers.get('content-type'), 'image/svg+xml');
   assert.match(link.headers.get('content-security-policy')!, /default-src 'none'.*sandbox/);

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
-import type { ImageFormat, ImageFormatId, ImageModelFacts, ImageTokens } from '../../../formats/media/images/format.ts';
+import type { ImageFormat, ImageFormatId, ImageModelFacts } from '../../../formats/media/images/format.ts';
 import { imageFormats } from '../../../formats/media/images/index.ts';
 import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
-import type { Usage } from '../../../formats/neutral/usage.ts';
+import { reportedCount, type Usage } from '../../../formats/neutral/usage.ts';
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
@@ -22,7 +22,7 @@ import type { AnswerForm, Bytes } from '../../spine/sink.ts';
 import { type BodyPiece, type FormFile, formUpload, joinedUpload } from '../../spine/upload-body.ts';
 import { DrawnStream } from './drawn-stream.ts';
 import type { GatheredImage, GatheredImages } from './gathered-images.ts';
-import type { PictureForm, ReadImage } from './image-codec.ts';
+import type { PictureForm, ReadImage, ReadImages } from './image-codec.ts';
 import type { ImageEdit, UploadedPicture } from './image-edit.ts';
 import type { ImageServices } from './services.ts';
 
@@ -121,7 +121,7 @@ export class ImageTrial extends SplitTrial<TrialServices> {
     const images = await Promise.all(read.images.slice(0, count).map((image) => this.#inHand(image)));
     if (this.failed) return 0;
     this.#run.gathered.add(images as GatheredImage[], read.usage, read.reported);
-    this.took(this.#usageOf(images.length, read.usage), read.usage !== null);
+    this.took(this.#usageOf(images.length, read), read.usage !== null);
     return images.length;
   }
 
@@ -142,12 +142,22 @@ export class ImageTrial extends SplitTrial<TrialServices> {
     return null;
   }
 
-  #usageOf(images: number, tokens: ImageTokens | null): Usage {
+  #usageOf(images: number, { usage: tokens, reported }: Omit<ReadImages, 'images'>): Usage {
     if (tokens === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
     const { inputTokens, outputTokens, imageTokens, made } = tokens;
     const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
     // Without parts, all that such a model writes is the picture.
-    return { inputTokens, outputTokens, ...seen, imageOutputTokens: made?.imageTokens ?? outputTokens, images };
+    const imageOutputTokens = made?.imageTokens ?? outputTokens;
+    // OpenAI charges the model that writes an SVG in addition.
+    const { input_tokens: svgInput, output_tokens: svgOutput } = objectIn(reported.svg_usage);
+    const [input, output] = [svgInput, svgOutput].map((count) => reportedCount(count) ?? 0) as [number, number];
+    return {
+      inputTokens: inputTokens + input,
+      outputTokens: outputTokens + output,
+      ...seen,
+      imageOutputTokens,
+      images,
+    };
   }
 
   /** Shows an event of an unfinished image at once; null: nobody wants any. */
