@@ -94,9 +94,11 @@ const config = {
     'openrouter-listed': { ...provider('openrouter'), prices: 'openrouter' },
     responses: { ...provider('openai'), dialects: ['openai-responses'] },
     aws: { ...provider('bedrock', ''), region: 'us-east-1' },
+    mistral: provider('mistral'),
   },
   models: {
     'tiers-of-google': { targets: [{ provider: 'google', model: 'm', stream: false, price: tiered }] },
+    'tiers-of-mistral': { targets: [{ provider: 'mistral', model: 'm', stream: false, price: tiered }] },
     'tiers-of-aws': { targets: [{ provider: 'aws', model: 'm', stream: false, price: tiered }] },
     ...Object.fromEntries(reporting.map((type) => [`by-${type}`, over(type, 'm')])),
     listed: over('openrouter-listed', 'openai/gpt-4o'),
@@ -205,7 +207,7 @@ test('writes to the cache for an hour are charged as such over Bedrock', async (
   assert.equal(cost, (500 * 10 + 400 * 100) / 1e6);
 });
 
-test('tiers of Google and of Bedrock are charged, and pictures where they have a price', async () => {
+test('tiers of Google, of Bedrock and of Mistral are charged, and pictures where they have a price', async () => {
   const google = { promptTokenCount: 1_000, candidatesTokenCount: 0, totalTokenCount: 1_000 };
   for (const [told, usd] of [
     [{}, 1],
@@ -217,6 +219,10 @@ test('tiers of Google and of Bedrock are charged, and pictures where they have a
   const aws = { inputTokens: 1_000, outputTokens: 0, totalTokens: 1_000 };
   assert.deepEqual(await costOf('tiers-of-aws', { ...aws, serviceTier: { type: 'flex' } }), [0.5, 0.5]);
   assert.deepEqual(await costOf('tiers-of-aws', { ...aws, serviceTier: { type: 'default' } }), [1, 1]);
+  for (const [service_tier, usd] of Object.entries({ standard: 1, priority: 2 })) {
+    const usage = { prompt_tokens: 1_000, completion_tokens: 0, total_tokens: 1_000, service_tier };
+    assert.deepEqual(await costOf('tiers-of-mistral', usage), [usd, usd]);
+  }
   const seen = { prompt_tokens: 1_000, completion_tokens: 0, prompt_tokens_details: { image_tokens: 400 } };
   assert.deepEqual(await costOf('pictures', seen), [4.6, 4.6]);
 });

@@ -61,6 +61,16 @@ test('Mistral: other spellings are translated, stream_options goes without a los
   assert.deepEqual(fitted.losses, [{ field: 'user', why: 'unsupported' }]);
 });
 
+test('Mistral: its two words for a service tier arrive, and others are left out and listed', () => {
+  const fitted = (service_tier: string) => {
+    const { body, losses } = applyQuirks({ messages, service_tier }, mistral.quirks);
+    return [body.service_tier, losses.map(({ field }) => field)];
+  };
+  for (const word of ['auto', 'standard_only']) assert.deepEqual(fitted(word), [word, []]);
+  assert.deepEqual(fitted('default'), ['standard_only', []]);
+  assert.deepEqual(fitted('flex'), [undefined, ['service_tier']]);
+});
+
 test('what a provider does not have goes, wherever its file says so', () => {
   const fitted = applyQuirks({ messages, seed: 3, logprobs: true }, quirksOf(deepseek, 'deepseek-chat'));
   assert.deepEqual(fitted.body, { messages, logprobs: true });

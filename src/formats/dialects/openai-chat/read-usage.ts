@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 /** No request costs more. */
@@ -54,6 +54,8 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const { [reportedUsd]: usd } = value as { [reportedUsd]?: unknown };
   if (typeof usd === 'number' && usd >= 0 && usd <= usdMax) usage.reportedUsdNano = Math.round(usd * 1e9);
   if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
+  // Of Mistral.
+  if (value.service_tier !== undefined) noteService(usage, [value.service_tier]);
   return usage;
 }
 

@@ -1,3 +1,4 @@
+import type { FitMembers } from '../../dialects/forward-target.ts';
 import { schemaOfJsonMode } from '../answer-forms.ts';
 import { withoutMarks } from '../cache-marks.ts';
 import { lowToHigh, wordsOfOpenRouter } from '../efforts.ts';
@@ -17,6 +18,13 @@ const fimMembers = () => ({
   omit: ['user', 'logit_bias', 'frequency_penalty', 'presence_penalty'],
   rename: { seed: 'random_seed' },
 });
+
+/** https://docs.mistral.ai/inference/priority-tier: it takes two words, and refuses OpenAI's. */
+const tiers: FitMembers = ({ service_tier: tier }) => {
+  if (typeof tier !== 'string' || tier === 'auto' || tier === 'standard_only') return null;
+  if (tier === 'default') return { members: { service_tier: 'standard_only' }, losses: [] };
+  return { members: {}, without: ['service_tier'], losses: [{ field: 'service_tier', why: 'unsupported' }] };
+};
 
 const [jane, paul] = ['gb_jane_neutral', 'en_paul_neutral'];
 const mistralVoices = { alloy: jane, nova: jane, shimmer: jane, echo: paul, fable: paul, onyx: paul };
@@ -69,9 +77,9 @@ export const mistral = openAiLike({
   // https://docs.mistral.ai/capabilities/reasoning
   listsThoughts: (model, thinks) => thinks || /^magistral/.test(model),
   quirks: {
-    fits: [withoutMarks, schemaOfJsonMode],
+    fits: [withoutMarks, schemaOfJsonMode, tiers],
     omitConverted: ['top_k'],
-    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'service_tier', 'modalities', 'audio', 'thinking'],
+    omit: ['logprobs', 'top_logprobs', 'logit_bias', 'user', 'modalities', 'audio', 'thinking'],
     omitInChat: [...wordsOfOpenRouter, 'reasoning_format', ...hintsForOpenAi],
     rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
     // https://docs.mistral.ai/capabilities/reasoning/adjustable
