@@ -274,6 +274,8 @@ export interface DecodeOptions {
   choices?: number | undefined;
   /** Type of the provider that answers, for proofs that it alone reads; absent: nobody wants them. */
   provider?: string | undefined;
+  /** Format of its caller, who gets words and figures that only that format has. Absent: nobody gets any. */
+  callers?: CallerDialectId | undefined;
   /** Ids in the answer are wanted: its caller can name them later. Absent: they are not. */
   names?: boolean | undefined;
   /** Estimate of the input for a stream that ends without the usage which its caller asked for; absent: none is shown. */

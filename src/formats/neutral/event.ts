@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, parsedData, withOne } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn, parsedData, withOne } from '../../kernel/json.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';
@@ -12,7 +12,7 @@ import type { Usage } from './usage.ts';
  */
 export type NeutralEvent =
   /** Once, first. `model` is what the upstream calls itself. */
-  | { type: 'start'; id: string | null; model: string | null; createdS: number | null }
+  | { type: 'start'; id: string | null; model: string | null; createdS: number | null; beside?: Beside }
   | { type: 'text-delta'; choice: number; text: string }
   | { type: 'reasoning-delta'; choice: number; text: string }
   /** Closes the reasoning part before it: the vendor's proof over its text. */
@@ -35,10 +35,13 @@ export type NeutralEvent =
       custom?: true;
       /** That of the provider of the tool, with which `name` begins. */
       namespace?: string;
+      beside?: Beside;
     }
   | { type: 'tool-call-delta'; choice: number; call: number; argumentsJson: string }
   /** A boundary between two parts of the same kind, where the wire shows one. */
   | { type: 'part-end'; choice: number }
+  /** The beginning of a message, for a format whose answers have several. Texts before and behind it are one for others. */
+  | { type: 'message-start'; choice: number; beside?: Beside }
   | { type: 'audio-delta'; choice: number; audio: JsonObject }
   | { type: 'media'; choice: number; media: ProducedMedia }
   | { type: 'citation'; choice: number; citation: Citation }
@@ -54,7 +57,7 @@ export type NeutralEvent =
    * Cumulative: replaces what an earlier one said, never adds. `impossible`: a count came that no request can have, so
    * that none is believed, the earlier ones neither; no encoder is given it.
    */
-  | { type: 'usage'; usage: Usage; impossible?: true }
+  | { type: 'usage'; usage: Usage; impossible?: true; beside?: Beside }
   /** `answered`: it is an answer though no event shows any: the provider ran its tools, or counted a silent turn. */
   | {
       type: 'finish';
@@ -64,11 +67,30 @@ export type NeutralEvent =
       answered?: true;
       /** Findings of a content filter in prompt and answer: Azure's own members, which every format repeats as they are. */
       filters?: JsonObject;
+      beside?: Beside;
     }
   /** The upstream's own terminal event ([DONE], message_stop); a stream that stops without it is truncated. */
   | { type: 'end' }
   /** An error inside the answer, or a decoder that cannot go on. Nothing follows. */
   | { type: 'failed'; fault: Fault };
+
+/** Words and figures, no texts, that only the dialect `vendor` has: it repeats them for its callers. */
+export interface Beside {
+  vendor: string;
+  members: JsonObject;
+}
+
+/** Members of `wire` by these names, or all; undefined: there are none. */
+export function besideOf(vendor: string, wire: JsonValue | undefined, names?: readonly string[]) {
+  const all = Object.entries(objectIn(wire));
+  const members = Object.fromEntries(names === undefined ? all : all.filter(([name]) => names.includes(name)));
+  return Object.keys(members).length === 0 ? undefined : { beside: { vendor, members } };
+}
+
+/** Undefined: they are another dialect's. */
+export function membersIn(beside: Beside | undefined, vendor: string): JsonObject | undefined {
+  return beside?.vendor === vendor ? beside.members : undefined;
+}
 
 /** Why a choice ended: a superset of the dialects' words. */
 export type FinishReason =
@@ -136,6 +158,16 @@ export abstract class EventDecoder {
   /** Events of the data that is being read. */
   protected events: NeutralEvent[] = [];
   protected over = false;
+  /** Its format where callers speak it, too; undefined: they speak another one. */
+  protected readonly callers: string | undefined;
+
+  constructor(vendor = '', callers?: string) {
+    this.callers = callers === vendor ? vendor : undefined;
+  }
+
+  protected beside(wire: JsonValue | undefined, names?: readonly string[]) {
+    return this.callers === undefined ? undefined : besideOf(this.callers, wire, names);
+  }
 
   step({ event, data }: { event: string; data: string }): NeutralEvent[] {
     this.events = [];

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Citation, citationsMax } from '../../neutral/citation.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, membersIn, type NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { ServerToolStep } from '../../neutral/server-tool.ts';
 import type { Usage } from '../../neutral/usage.ts';
@@ -33,7 +33,7 @@ export function createAnswerBlocks(
   const waiting: Waiting[] = [];
   let waitingEvents = 0;
   let finished: Extract<NeutralEvent, { type: 'finish' }> | null = null;
-  let usage: Usage | null = null;
+  let counted: Extract<NeutralEvent, { type: 'usage' }> | null = null;
   let over = false;
 
   function wait(event: NeutralEvent): void {
@@ -57,7 +57,9 @@ export function createAnswerBlocks(
   function end(): void {
     over = true;
     release('all');
-    blocks.end(finished?.reason ?? 'stop', finished?.stopSequence ?? null, usage, finished?.filters ?? {});
+    const beside = { ...membersIn(finished?.beside, owner), usage: membersIn(counted?.beside, owner) };
+    const members = { ...beside, ...finished?.filters };
+    blocks.end(finished?.reason ?? 'stop', finished?.stopSequence ?? null, counted?.usage ?? null, members);
   }
 
   return (event) => {
@@ -66,7 +68,7 @@ export function createAnswerBlocks(
       case 'start':
         return blocks.start(event.id, event.model);
       case 'usage':
-        usage = event.usage;
+        counted = event;
         return;
       case 'finish':
         finished ??= event;
@@ -179,12 +181,12 @@ class BlockWriter {
     return this.#open?.type === 'tool_use' && !this.#open.json.complete;
   }
 
-  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, filters: JsonObject): void {
+  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, members: JsonObject): void {
     // The contract promises a first block with a text, also of an answer that says nothing.
     if (this.#blocks === 0) this.#openText();
     this.#close();
     if (this.#citations.length > 0) this.#sink.lose('citations');
-    this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage, filters);
+    this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage, members);
   }
 
   #opened(block: OpenedBlock, state: Open): void {
@@ -276,11 +278,11 @@ class BlockWriter {
     this.#close();
   }
 
-  #toolStart({ id, name, call, signature: payload, vendor: signer }: ToolStart): void {
+  #toolStart({ id, name, call, signature: payload, vendor: signer, beside }: ToolStart): void {
     const proof = payload === undefined || signer === undefined ? null : { vendor: signer, payload };
     this.#calls++;
     this.#opened(
-      { type: 'tool_use', id: withProof(id, proof), name },
+      { type: 'tool_use', id: withProof(id, proof), name, beside: membersIn(beside, this.#owner) ?? {} },
       { type: 'tool_use', call, json: createCompleteJson() },
     );
   }

@@ -25,6 +25,6 @@ export interface BlockSink {
   /** A part of the answer has no place in this format. */
   lose(part: string): void;
   close(): void;
-  /** `filters`: further members of the message. */
-  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, filters: JsonObject): void;
+  /** `members`: further ones of the message; its `usage` has those of the usage. */
+  end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, members: JsonObject): void;
 }

@@ -12,14 +12,14 @@ import { stopReasons, vendor } from './wire.ts';
  * one bad line must not cost the caller the answer around it.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  return new AnswerDecoder(options?.unwrapTool);
+  return new AnswerDecoder(options);
 }
 
 /** A whole Messages answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   if (readError(body) !== null) return [{ type: 'failed', fault: faultOfError(body) }];
   if (!Array.isArray(body.content)) return [{ type: 'failed', fault: fault('malformed', 'the answer has no content') }];
-  return new AnswerDecoder(options?.unwrapTool).whole(body);
+  return new AnswerDecoder(options).whole(body);
 }
 
 type OpenBlock =
@@ -43,6 +43,10 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   compaction: 'pause',
 };
 
+/** Words and figures of an answer and of its usage. */
+const answerWords = ['container', 'context_management', 'stop_details'];
+const usageWords = ['cache_creation', 'service_tier', 'inference_geo', 'iterations', 'speed'];
+
 class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
@@ -56,9 +60,9 @@ class AnswerDecoder extends EventDecoder {
   /** message_start may already carry why it stopped, when a whole answer is replayed as a stream. */
   #early: JsonObject | null = null;
 
-  constructor(unwrapTool: string | undefined) {
-    super();
-    this.#unwrapTool = unwrapTool;
+  constructor(options: DecodeOptions | undefined) {
+    super(vendor, options?.callers);
+    this.#unwrapTool = options?.unwrapTool;
   }
 
   override finish(): NeutralEvent[] {
@@ -93,8 +97,13 @@ class AnswerDecoder extends EventDecoder {
         return true;
       case 'message_delta':
         if (!this.#started) this.#startMessage({});
-        if (isObject(data.delta)) this.#stop(data.delta);
-        if (this.#counts.take(data.usage)) this.emit({ type: 'usage', usage: this.#counts.usage() });
+        if (isObject(data.delta)) this.#stop({ ...data, ...data.delta });
+        if (this.#counts.take(data.usage))
+          this.emit({
+            type: 'usage',
+            usage: this.#counts.usage(),
+            ...(this.callers && this.beside(this.#counts.members, usageWords)),
+          });
         else if (this.#counts.impossible) {
           this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
         }
@@ -128,7 +137,12 @@ class AnswerDecoder extends EventDecoder {
       const { id, model } = message;
       this.emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
-    if (this.#counts.take(message.usage)) this.emit({ type: 'usage', usage: this.#counts.usage() });
+    if (this.#counts.take(message.usage))
+      this.emit({
+        type: 'usage',
+        usage: this.#counts.usage(),
+        ...(this.callers && this.beside(this.#counts.members, usageWords)),
+      });
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
     if (!Array.isArray(message.content)) return;
@@ -178,7 +192,8 @@ class AnswerDecoder extends EventDecoder {
         }
         const call = this.#toolCalls++;
         this.#open.set(index, { kind: 'tool', call, input: block.input, argumentsSeen: false });
-        this.emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
+        const beside = this.callers === undefined ? undefined : this.beside(block, ['caller']);
+        this.emit({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name, ...beside });
         return;
       }
       default:
@@ -236,7 +251,8 @@ class AnswerDecoder extends EventDecoder {
     }
   }
 
-  #stop({ stop_reason: word, stop_sequence: sequence, stop_details: details }: JsonObject): void {
+  #stop(message: JsonObject): void {
+    const { stop_reason: word, stop_sequence: sequence, stop_details: details } = message;
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
@@ -245,7 +261,8 @@ class AnswerDecoder extends EventDecoder {
       const text = withheldBecause(stringOr(details.category, 'refusal'), details.explanation);
       this.emit({ type: 'refusal-delta', choice: 0, text, ours: true });
     }
-    this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
+    const beside = this.callers === undefined ? undefined : this.beside(message, answerWords);
+    this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null), ...beside });
   }
 
   #text(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined): void {
@@ -291,6 +308,8 @@ export class UsageCounts {
   /** A count came that no request can have: none is believed, neither earlier nor later ones. */
   impossible = false;
   output = 0;
+  /** Members as they came, each the latest one. */
+  readonly members: JsonObject = {};
   #input = 0;
   #cacheRead = 0;
   #cacheWrite = 0;
@@ -308,6 +327,7 @@ export class UsageCounts {
    */
   take(usage: JsonValue | undefined): boolean {
     if (!isObject(usage)) return false;
+    Object.assign(this.members, usage);
     this.impossible ||= reportsInvalidCount(usage, mainCounts);
     const input = reportedCount(usage.input_tokens);
     const output = reportedCount(usage.output_tokens);

@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
@@ -52,10 +52,10 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     close() {
       out += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
     },
-    end(reason, stopSequence, usage, filters) {
-      const stopped = { stop_reason: stopReasons[reason], stop_sequence: stopSequence };
-      const counted = usage === null ? startUsage(options.inputTokens) : wireUsage(usage);
-      out += frame('message_delta', { type: 'message_delta', delta: stopped, usage: counted, ...filters });
+    end(reason, stop_sequence, usage, { container, stop_details, usage: counts, ...members }) {
+      const delta = { stop_reason: stopReasons[reason], stop_sequence, container, stop_details };
+      const counted = usage === null ? startUsage(options.inputTokens) : { ...wireUsage(usage), ...objectIn(counts) };
+      out += frame('message_delta', { type: 'message_delta', delta, usage: counted, ...members });
       out += frame('message_stop', { type: 'message_stop' });
     },
   };
@@ -118,11 +118,11 @@ export function fold(head: AnswerHead): AnswerFold {
     close() {
       if (jsonText(block.type).endsWith('tool_use') && inputJson !== '') block.input = toolInputOf(inputJson).input;
     },
-    end(reason, stopSequence, usage, filters) {
-      Object.assign(message, filters);
+    end(reason, stopSequence, usage, { usage: counts, ...members }) {
+      Object.assign(message, members);
       message.stop_reason = stopReasons[reason];
       message.stop_sequence = stopSequence;
-      if (usage !== null) message.usage = wireUsage(usage);
+      if (usage !== null) message.usage = { ...wireUsage(usage), ...objectIn(counts) };
     },
   };
   return { lost, add: createAnswerBlocks(options.thoughts, sink), result: () => message };

@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { EventDecoder, type FinishReason, type NeutralEvent } from '../../neutral/event.ts';
+import { type Beside, EventDecoder, type FinishReason, type NeutralEvent } from '../../neutral/event.ts';
 import { fault, withheldBecause } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
-import type { StreamDecoder } from '../dialect.ts';
+import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
 import { readCitations, readGrounding } from './grounding.ts';
@@ -15,13 +15,13 @@ import { vendor } from './wire.ts';
  * Google's stream (`alt=sse`) → neutral events. Bytes that are not JSON of this format are skipped and counted, never
  * thrown: one bad line must not cost the caller the answer around it.
  */
-export function decodeStream(): StreamDecoder {
-  return new AnswerDecoder();
+export function decodeStream(options?: DecodeOptions): StreamDecoder {
+  return new AnswerDecoder(vendor, options?.callers);
 }
 
 /** A whole answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
-export function decodeWhole(body: JsonObject): NeutralEvent[] {
-  return new AnswerDecoder().whole(body);
+export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
+  return new AnswerDecoder(vendor, options?.callers).whole(body);
 }
 
 interface Candidate {
@@ -39,6 +39,8 @@ interface Candidate {
   /** Google's proof over the text. Its event follows the sources, since it closes the text in some formats. */
   textSignature: string;
   citations: JsonObject | null;
+  /** Further members for callers of this format. */
+  texts: JsonObject;
   /** Its last `finishReason`; null: none yet. */
   end: CandidateEnd | null;
 }
@@ -49,7 +51,14 @@ interface CandidateEnd {
   why: string;
   /** The chunk with this reason has the usage too. */
   counted: boolean;
+  beside?: Beside;
 }
+
+/** Words and figures of an answer, and of a candidate at its end. */
+const answerWords = ['createTime', 'modelStatus', 'promptFeedback'];
+const candidateWords = ['finishReason', 'avgLogprobs', 'tokenCount', 'safetyRatings'];
+/** Members of a candidate with texts, which come once. */
+const textMembers = ['finishMessage', 'urlContextMetadata'];
 
 const candidatesMax = 16;
 const callsMax = 256;
@@ -107,7 +116,7 @@ class AnswerDecoder extends EventDecoder {
       const why = `The provider blocked the prompt (${blocked.slice(0, 64)}).`;
       this.#candidateAt(0)!.end = { word: blocked, why, counted: false };
     }
-    if (usage !== null) this.#count({ type: 'usage', usage });
+    if (usage !== null) this.#count({ type: 'usage', usage, ...this.beside(data.usageMetadata) });
     else if (hasInvalidCount(data.usageMetadata)) {
       this.#count({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
     }
@@ -126,7 +135,9 @@ class AnswerDecoder extends EventDecoder {
     const id = stringOr(data.responseId, null);
     // Ids that we make must differ between the turns of a conversation.
     if (id !== null) this.#idPrefix = `call_${id.replace(/[^\w-]/g, '_').slice(0, 32)}_`;
-    this.emit({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
+    const beside = this.beside(data, answerWords);
+    const model = stringOr(data.modelVersion, null);
+    this.emit({ type: 'start', id, model, createdS: secondsOf(data.createTime), ...beside });
   }
 
   #candidateAt(choice: number): Candidate | null {
@@ -142,6 +153,7 @@ class AnswerDecoder extends EventDecoder {
         grounding: null,
         textSignature: '',
         citations: null,
+        texts: {},
         end: null,
       };
       this.#candidates.set(choice, candidate);
@@ -250,9 +262,11 @@ class AnswerDecoder extends EventDecoder {
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
     if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
+    Object.assign(candidate.texts, this.beside(data, textMembers)?.beside.members);
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
-    candidate.end = { word, why: withheldBecause(word, data.finishMessage), counted };
+    const why = withheldBecause(word, data.finishMessage);
+    candidate.end = { word, why, counted, ...this.beside(data, candidateWords) };
   }
 
   /** Gives the proof of a shown thought. */
@@ -273,10 +287,11 @@ class AnswerDecoder extends EventDecoder {
     for (const citation of found) this.emit({ type: 'citation', choice, citation });
   }
 
-  #finishCandidate(candidate: Candidate, choice: number, { word, why, counted }: CandidateEnd): void {
+  #finishCandidate(candidate: Candidate, choice: number, { word, why, counted, beside }: CandidateEnd): void {
     this.#closeCall(candidate, choice);
     this.#cite(candidate, choice);
-    const { textSignature, text } = candidate;
+    const { textSignature, text, texts } = candidate;
+    if (Object.keys(texts).length > 0) this.#citeAll(texts, [], choice);
     if (textSignature !== '' && text !== '')
       this.emit({ type: 'text-signature', choice, signature: textSignature, vendor });
     const reason = finishReasonOf(word, candidate.calls);
@@ -285,7 +300,8 @@ class AnswerDecoder extends EventDecoder {
     }
     // After results of tools Google's models may end a turn without a word. A count of zero is left out.
     const answered = !candidate.hasContent && counted && reason === 'stop';
-    this.emit({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
+    const further = { ...(answered && { answered }), ...(beside !== undefined && { beside }) };
+    this.emit({ type: 'finish', choice, reason, stopSequence: null, ...further });
   }
 }
 

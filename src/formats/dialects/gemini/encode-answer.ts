@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, membersIn, type NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject } from '../arguments-text.ts';
@@ -140,7 +140,9 @@ class AnswerParts {
   readonly #open = new Map<number, Map<number, OpenCall>>();
   readonly #reasons = new Map<number, FinishReason>();
   readonly #sources = new Sources(this.lost);
-  #usage: Usage | null = null;
+  #usage: Extract<NeutralEvent, { type: 'usage' }> | null = null;
+  /** Words of the answer from Google itself. */
+  #words: JsonObject | undefined;
 
   constructor(head: AnswerHead, sink: PartSink) {
     this.identity = { responseId: head.fallbackId, modelVersion: head.model };
@@ -149,7 +151,8 @@ class AnswerParts {
   }
 
   get usage(): JsonObject {
-    return this.#usage === null ? {} : wireUsage(this.#usage);
+    if (this.#usage === null) return {};
+    return membersIn(this.#usage.beside, vendor) ?? wireUsage(this.#usage.usage);
   }
 
   add(event: NeutralEvent): void {
@@ -157,6 +160,7 @@ class AnswerParts {
       case 'start':
         this.identity.responseId = event.id ?? this.identity.responseId;
         this.identity.modelVersion = event.model ?? this.identity.modelVersion;
+        this.#words = membersIn(event.beside, vendor);
         return;
       case 'text-delta':
         if (event.text === '') return;
@@ -203,12 +207,13 @@ class AnswerParts {
         return;
       }
       case 'usage':
-        this.#usage = event.usage;
+        this.#usage = event;
         return;
       case 'finish':
         this.#closeCalls(event.choice, 'whole');
         this.#reasons.set(event.choice, event.reason);
         if (event.filters !== undefined) this.#sources.rate(event.choice, event.filters);
+        this.#sources.addMembers(event.choice, membersIn(event.beside, vendor) ?? {});
         return;
       case 'end':
         return this.#end();
@@ -251,11 +256,11 @@ class AnswerParts {
     // A provider may say why it stopped before its last call.
     for (const choice of this.#open.keys()) this.#closeCalls(choice, 'all');
     if (this.#reasons.size === 0) this.#reasons.set(0, 'stop');
-    this.#usage ??= { inputTokens: 0, outputTokens: 0 };
+    this.#usage ??= { type: 'usage', usage: { inputTokens: 0, outputTokens: 0 } };
     const words = [...this.#reasons].sort(([a], [b]) => a - b);
     this.#sink.end(
       words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: this.#sources.of(choice) })),
-      this.#sources.promptFeedback,
+      { ...this.#words, ...this.#sources.promptFeedback },
     );
   }
 }

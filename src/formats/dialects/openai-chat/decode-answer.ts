@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, jsonText, parsedData } from '../../../kernel/json.ts';
-import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
+import { besideOf, type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { noteService } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
@@ -9,6 +9,7 @@ import { pagesBeside } from './citations.ts';
 import { classOfError, faultInWhole, faultOfChoice, neutralFinishReason, readError } from './errors.ts';
 import { type DeltaState, readDelta } from './read-delta.ts';
 import { neutralUsage } from './read-usage.ts';
+import { openAiChatId } from './wire.ts';
 
 /**
  * Chunks of `text/event-stream` as events. `[DONE]` ends the answer, and so does a clean end of the bytes once every
@@ -30,7 +31,7 @@ class ChunkDecoder implements StreamDecoder {
   #usage: NeutralEvent[] = [];
 
   constructor(options: DecodeOptions | undefined) {
-    this.#reader = new ChunkReader(options?.usageOf, options?.choices, options?.provider);
+    this.#reader = new ChunkReader(options?.usageOf, options?.choices, options?.provider, options?.callers);
   }
 
   step({ data }: SseEvent): NeutralEvent[] {
@@ -85,7 +86,7 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
   const events: NeutralEvent[] = [];
-  const reader = new ChunkReader(options?.usageOf, 1, options?.provider);
+  const reader = new ChunkReader(options?.usageOf, 1, options?.provider, options?.callers);
   reader.read({ ...body, choices: (body.choices as JsonObject[]).map(asChunk) }, events);
   if (reader.failed) return events;
   // Usage is last in a stream, after the finish reasons, so it is here.
@@ -106,6 +107,7 @@ function asChunk({ message, ...choice }: JsonObject): JsonObject {
 
 export const usual: UsageOf = (body) => body.usage;
 
+const answerWords = ['service_tier', 'system_fingerprint', 'provider'];
 /** OpenAI's bound on `n`. */
 const choicesMax = 128;
 
@@ -138,6 +140,7 @@ export class ChunkReader {
   readonly #usageOf: UsageOf;
   readonly #choicesRequested: number;
   readonly #provider: string | undefined;
+  readonly #isCallers: boolean;
   readonly #choices = new Map<number, Choice>();
   #started = false;
   /** Findings of Azure's filter in the prompt; undefined: none came. */
@@ -149,10 +152,11 @@ export class ChunkReader {
 
   /**
    * `usageOf`: the vendor's form of usage. `choicesRequested`: `n` of the request. `provider`: type of the one that answers;
-   * absent: nobody wants its proofs.
+   * absent: nobody wants its proofs. `callers`: their format.
    */
-  constructor(usageOf: UsageOf = usual, choicesRequested = 1, provider?: string) {
+  constructor(usageOf: UsageOf = usual, choicesRequested = 1, provider?: string, callers?: string) {
     this.#provider = provider;
+    this.#isCallers = callers === openAiChatId;
     this.#usageOf = usageOf;
     this.#choicesRequested = choicesRequested;
   }
@@ -179,7 +183,8 @@ export class ChunkReader {
       if (broken !== null) return this.#fail(broken, events);
     }
     if (usage !== null || this.#counted) this.#counted = usage !== null && !events.slice(before).some(isContent);
-    if (usage !== null) events.push({ type: 'usage', usage });
+    if (usage !== null)
+      events.push({ type: 'usage', usage, ...(this.#isCallers && besideOf(openAiChatId, chunk.usage)) });
   }
 
   /** True if every choice that was asked for, and every one that began, has its finish reason after its content. */
@@ -220,7 +225,8 @@ export class ChunkReader {
     for (const [index, choice] of this.#choices) {
       if (choice.finished) continue;
       const { reason, stopSequence } = choice.finish ?? { reason: 'stop', stopSequence: null };
-      this.#finish(choice, index, reason === 'stop-sequence' ? 'stop' : reason, stopSequence, events);
+      const value = { stop_reason: stopSequence };
+      this.#finish(choice, index, reason === 'stop-sequence' ? 'stop' : reason, value, events);
     }
   }
 
@@ -241,6 +247,7 @@ export class ChunkReader {
       id: typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : null,
       model: typeof chunk.model === 'string' && chunk.model !== '' ? chunk.model : null,
       createdS: typeof chunk.created === 'number' && chunk.created > 0 ? Math.floor(chunk.created) : null,
+      ...(this.#isCallers && besideOf(openAiChatId, chunk, answerWords)),
     });
   }
 
@@ -265,7 +272,7 @@ export class ChunkReader {
         }
         choice.cited = true;
       }
-      this.#finish(choice, index, reason, value.stop_reason, events);
+      this.#finish(choice, index, reason, value, events);
       return null;
     }
     return faultOfChoice(value);
@@ -293,13 +300,8 @@ export class ChunkReader {
     return choice;
   }
 
-  #finish(
-    choice: Choice,
-    index: number,
-    reason: FinishReason,
-    stopReason: JsonValue | undefined,
-    events: NeutralEvent[],
-  ): void {
+  #finish(choice: Choice, index: number, reason: FinishReason, value: JsonObject, events: NeutralEvent[]): void {
+    const { stop_reason: stopReason } = value;
     choice.finished = true;
     choice.toolCalls?.close(events);
     const unplaced = choice.toolCalls?.unfinished() ?? 0;
@@ -314,7 +316,8 @@ export class ChunkReader {
       choice.finish = { reason: 'stop-sequence', stopSequence: stopReason };
     else choice.finish = { reason, stopSequence: null };
     const from = events.length;
-    events.push(...(choice.held ?? []), { type: 'finish', choice: index, ...choice.finish, ...filters });
+    const beside = this.#isCallers ? besideOf(openAiChatId, value, ['native_finish_reason']) : undefined;
+    events.push(...(choice.held ?? []), { type: 'finish', choice: index, ...choice.finish, ...filters, ...beside });
     choice.proofs?.put(events, from, index);
     if (choice.held !== null) choice.held = [];
   }

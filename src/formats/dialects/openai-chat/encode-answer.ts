@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { citationsMax } from '../../neutral/citation.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, membersIn, type NeutralEvent } from '../../neutral/event.ts';
 import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts';
-import type { Usage } from '../../neutral/usage.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerHead, StreamEncoder } from '../dialect.ts';
 import { membersOf } from './answer-proofs.ts';
@@ -65,7 +64,7 @@ class ChunkEncoder implements StreamEncoder {
   #start: (NeutralEvent & { type: 'start' }) | null = null;
   /** A chunk up to the value of `choices`, the same in every chunk; '' before the first. */
   #opening = '';
-  #usage: Usage | null = null;
+  #usage: Counted = null;
   /** The last chunk of a choice up to its usage, which comes later. */
   #unended = '';
   #closed = false;
@@ -113,10 +112,14 @@ class ChunkEncoder implements StreamEncoder {
           `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]${this.#ends.chunk}`,
         );
       case 'usage':
-        this.#usage = event.usage;
+        this.#usage = event;
         return '';
       case 'finish':
-        return this.#finish(event.choice, event.reason, event.filters);
+        return this.#finish(
+          event.choice,
+          event.reason,
+          event.beside === undefined ? event.filters : { ...event.filters, ...membersIn(event.beside, openAiChatId) },
+        );
       case 'end':
         return this.#end();
       case 'failed':
@@ -132,6 +135,7 @@ class ChunkEncoder implements StreamEncoder {
         return this.#prove(event);
       // Without a word in this format.
       case 'server-tool':
+      case 'message-start':
         return '';
     }
   }
@@ -225,11 +229,15 @@ class ChunkEncoder implements StreamEncoder {
     const known = this.#choices.get(choice);
     if (known !== undefined) return known;
     if (this.#opening === '') {
-      const { id, model, createdS } = this.#start ?? { id: null, model: null, createdS: null };
+      const { id, model, createdS, beside } = this.#start ?? { id: null, model: null, createdS: null };
       const head = this.#head;
       // Cerebras's SDK for Python reads no chunk without it.
-      const print = head.clientOf === 'cerebras' ? '"system_fingerprint":"",' : '';
-      this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},${print}"choices":`;
+      const print = head.clientOf === 'cerebras' ? noPrint : {};
+      const words =
+        beside === undefined && head.clientOf === undefined
+          ? ''
+          : membersText({ ...print, ...membersIn(beside, openAiChatId) });
+      this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)}${words},"choices":`;
     }
     const opening = `${this.#opening}[{"index":${choice},"delta":`;
     const sent: SentChoice = {
@@ -291,15 +299,17 @@ class ChunkEncoder implements StreamEncoder {
   }
 }
 
-/** Members of an object as JSON, behind others. */
+export const noPrint: JsonObject = { system_fingerprint: '' };
+
 const noFilters = { inChoice: '', beside: '' };
 
-/** Texts of a content filter's findings, of a choice and of all of them. */
-function filterTexts({ prompt_filter_results: ofPrompt, ...ofChoice }: JsonObject): typeof noFilters {
-  const beside = ofPrompt === undefined ? '' : membersText({ prompt_filter_results: ofPrompt });
+/** Members of a choice at its end, and findings of a content filter for all of them. */
+function filterTexts({ prompt_filter_results, ...ofChoice }: JsonObject) {
+  const beside = prompt_filter_results === undefined ? '' : membersText({ prompt_filter_results });
   return { inChoice: membersText(ofChoice), beside };
 }
 
+/** Members of an object as JSON, behind others. */
 function membersText(members: JsonObject): string {
   const text = JSON.stringify(members).slice(1, -1);
   return text === '' ? '' : `,${text}`;
@@ -331,8 +341,11 @@ export function finishReasonOf(reason: FinishReason, head: AnswerHead): ChatFini
   return reason === 'tool-calls' && isOfFunctions(head) ? 'function_call' : finishReasons[reason];
 }
 
+export type Counted = Pick<Extract<NeutralEvent, { type: 'usage' }>, 'usage' | 'beside'> | null;
+
 /** OpenAI's `usage` object; zeros when nobody counted, because its clients always read the numbers. */
-export function wireUsage(usage: Usage | null): JsonObject {
+export function wireUsage(counted: Counted): JsonObject {
+  const usage = counted?.usage;
   const inputTokens = usage?.inputTokens ?? 0;
   const outputTokens = usage?.outputTokens ?? 0;
   const wire: JsonObject = {
@@ -349,7 +362,7 @@ export function wireUsage(usage: Usage | null): JsonObject {
   if (usage?.reasoningTokens !== undefined) {
     wire.completion_tokens_details = { reasoning_tokens: usage.reasoningTokens };
   }
-  return wire;
+  return counted?.beside === undefined ? wire : { ...wire, ...membersIn(counted.beside, openAiChatId) };
 }
 
 /** Names of the parts that have no place here. */

@@ -1,15 +1,16 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
-import type { Usage } from '../../neutral/usage.ts';
+import { type FinishReason, membersIn, type NeutralEvent } from '../../neutral/event.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { membersOf } from './answer-proofs.ts';
 import {
   annotationIn,
+  type Counted,
   finishReasonOf,
   isCustom,
   isOfFunctions,
   mediaWord,
+  noPrint,
   thoughtName,
   wirePicture,
   wireUsage,
@@ -43,7 +44,9 @@ export function fold(head: AnswerHead): AnswerFold {
   let id = head.fallbackId;
   let model = head.model;
   let createdS = head.createdS;
-  let usage: Usage | null = null;
+  let usage: Counted = null;
+  // OpenRouter's SDKs require the member. No provider of another format has one.
+  let words = noPrint;
   const lost = new Set<string>();
 
   function choiceAt(index: number): FoldedChoice {
@@ -77,9 +80,10 @@ export function fold(head: AnswerHead): AnswerFold {
           id = event.id ?? id;
           model = event.model ?? model;
           createdS = event.createdS ?? createdS;
+          words = { ...words, ...membersIn(event.beside, openAiChatId) };
           return;
         case 'usage':
-          usage = event.usage;
+          usage = event;
           return;
         case 'end':
         case 'failed':
@@ -97,8 +101,7 @@ export function fold(head: AnswerHead): AnswerFold {
         model,
         choices: [...choices].sort(([a], [b]) => a - b).map(([index, choice]) => wireChoice(index, choice, head, lost)),
         usage: wireUsage(usage),
-        // OpenRouter's SDKs require the member. No provider of another format has one.
-        system_fingerprint: '',
+        ...words,
         ...promptFilters(choices.get(0)?.filters),
       };
     },
@@ -167,7 +170,7 @@ function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>, hea
       return;
     case 'finish':
       choice.reason ??= event.reason;
-      choice.filters = event.filters ?? choice.filters;
+      choice.filters = { ...choice.filters, ...event.filters, ...membersIn(event.beside, openAiChatId) };
   }
 }
 

@@ -27,9 +27,12 @@ export function citationOf(annotation: JsonObject, partStart: number): Citation 
 /** `partStart` as above; `partLength` of the part so far. */
 export function annotationOf(citation: Citation, partStart: number, partLength: number): JsonObject {
   const { url, title, span, fileId, vendorPart: vendorBlock } = citation;
-  if (vendorBlock?.vendor === openAiResponsesId) return vendorBlock.block;
-  if (url === null) return { type: 'file_citation', file_id: fileId ?? '', filename: title, index: partLength };
   const start = span === undefined ? partLength : Math.max(0, span.start - partStart);
   const end = span === undefined ? partLength : Math.max(0, span.end - partStart);
+  if (vendorBlock?.vendor === openAiResponsesId) {
+    const { block } = vendorBlock;
+    return span === undefined ? block : { ...block, start_index: start, end_index: end };
+  }
+  if (url === null) return { type: 'file_citation', file_id: fileId ?? '', filename: title, index: partLength };
   return { type: 'url_citation', url, title, start_index: start, end_index: end };
 }

@@ -18,7 +18,7 @@ import { openAiResponsesId } from './wire.ts';
  * bad line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` may come.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  const decoder = new AnswerDecoder();
+  const decoder = new AnswerDecoder(openAiResponsesId, options?.callers);
   return options?.stop === undefined ? decoder : cuttingDecoder(decoder, options.stop);
 }
 
@@ -26,7 +26,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
-  const events = new AnswerDecoder().whole(body);
+  const events = new AnswerDecoder(openAiResponsesId, options?.callers).whole(body);
   return options?.stop === undefined ? events : cutWhole(events, options.stop);
 }
 
@@ -47,6 +47,11 @@ interface Item {
 
 /** Beyond any answer's items; further ones are skipped. */
 const itemsMax = 4_096;
+
+/** Words and figures of a response and of its items. */
+const responseWords =
+  'service_tier prompt_cache_retention reasoning temperature top_p top_logprobs truncation max_tool_calls'.split(' ');
+const itemWords = ['phase', 'async'];
 
 class AnswerDecoder extends EventDecoder {
   readonly #items = new Map<number, Item>();
@@ -139,7 +144,9 @@ class AnswerDecoder extends EventDecoder {
       if (this.#lastThought) this.emit({ type: 'part-end', choice: 0 });
       this.#lastThought = true;
     } else this.#lastThought = false;
+    const beside = this.beside(wire, itemWords);
     if (type === 'message') {
+      if (this.callers !== undefined) this.emit({ type: 'message-start', choice: 0, ...beside });
       this.#partStart = this.#textLength;
       this.#hasPhases ||= typeof wire.phase === 'string';
       this.#isBehindMessage = this.#hasPhases && this.#textLength > 0;
@@ -151,7 +158,7 @@ class AnswerDecoder extends EventDecoder {
       const namespace = textIn(wire.namespace);
       const name = flatName(textIn(wire.name) ?? '', namespace);
       const custom = type === 'custom_tool_call';
-      const further = { ...(custom && { custom }), ...(namespace !== null && { namespace }) };
+      const further = { ...beside, ...(custom && { custom }), ...(namespace !== null && { namespace }) };
       this.emit({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...further });
       if (custom) this.emit({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
     }
@@ -241,9 +248,10 @@ class AnswerDecoder extends EventDecoder {
     const items = [...this.#items.values()];
     const answered = items.every(({ shown }) => shown === 'nothing') && items.some(({ type }) => isHosted(type));
     const reason = reasonOf(response, this.#calls);
-    this.emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
+    const beside = this.beside(response, responseWords);
+    this.emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }), ...beside });
     const usage = neutralUsage(response);
-    if (usage !== null) this.emit({ type: 'usage', usage });
+    if (usage !== null) this.emit({ type: 'usage', usage, ...this.beside(response.usage) });
     this.emit({ type: 'end' });
     this.over = true;
   }

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type Beside, type FinishReason, membersIn, type NeutralEvent } from '../../neutral/event.ts';
 import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import { proofWithText } from '../../neutral/thought-proof.ts';
-import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { AnswerEvents } from './answer-events.ts';
 import { CallItems, type CallStart } from './call-items.ts';
@@ -55,9 +54,15 @@ class Answer {
   #model: string;
   #createdS: number;
   #begun = false;
-  #usage: Usage | null = null;
+  #usage: Extract<NeutralEvent, { type: 'usage' }> | null = null;
   #reason: FinishReason | null = null;
   #filters: JsonObject = {};
+  /** Words of the response, and of the item that comes next. */
+  #words: JsonObject = {};
+  #nextWords: JsonObject | undefined;
+  /** A message has a phase. Behind other messages, texts begin with empty lines for other formats. */
+  #hasPhases = false;
+  #emptyLines = 0;
   #state: object.ResponseState = { status: 'in_progress' };
   readonly #items: object.OutputItem[] = [];
   readonly #statuses: object.ItemStatus[] = [];
@@ -113,6 +118,8 @@ class Answer {
         if (this.#open?.kind === 'thought') this.#close();
         else if (this.#open !== null) this.#closePart(this.#open);
         return;
+      case 'message-start':
+        return this.#startMessage(event.beside);
       case 'tool-call-start':
         return this.#call(event);
       case 'tool-call-delta':
@@ -129,10 +136,11 @@ class Answer {
       case 'logprobs':
         return this.#logprobs(event.logprobs);
       case 'usage':
-        this.#usage = event.usage;
+        this.#usage = event;
         return;
       case 'finish':
         this.#reason ??= event.reason;
+        this.#words = { ...this.#words, ...membersIn(event.beside, openAiResponsesId) };
         this.#filters = event.filters ?? this.#filters;
         return;
       case 'end':
@@ -165,8 +173,9 @@ class Answer {
         model: this.#model,
         echo: this.#head.echo,
         output,
-        usage: this.#usage,
-        filters: this.#filters,
+        usage: this.#usage?.usage ?? null,
+        counted: this.#usage?.beside,
+        words: { ...this.#words, ...this.#filters },
       },
       this.#state,
     );
@@ -185,6 +194,8 @@ class Answer {
   #added(item: object.OutputItem): void {
     this.#begin();
     this.#nameCall();
+    if (this.#nextWords !== undefined) item.words = this.#nextWords;
+    this.#nextWords = undefined;
     this.#items.push(item);
     this.#statuses.push('in_progress');
     if (item.kind === 'client') this.#unnamed = item;
@@ -201,7 +212,24 @@ class Answer {
     this.#events?.itemDone(item, status);
   }
 
-  #text(kind: object.MessagePart['kind'], text: string): void {
+  #startMessage(beside: Beside | undefined): void {
+    this.#close();
+    this.#nextWords = membersIn(beside, openAiResponsesId);
+    this.#hasPhases ||= typeof this.#nextWords?.phase === 'string';
+    this.#emptyLines = this.#hasPhases && this.#textLength > 0 ? 2 : 0;
+  }
+
+  /** The text without the empty lines before it. */
+  #behindLines(text: string): string {
+    let lines = 0;
+    while (lines < this.#emptyLines && text[lines] === '\n') lines++;
+    this.#textLength += lines;
+    this.#emptyLines = lines === text.length ? this.#emptyLines - lines : 0;
+    return text.slice(lines);
+  }
+
+  #text(kind: object.MessagePart['kind'], whole: string): void {
+    const text = this.#emptyLines > 0 && kind === 'text' ? this.#behindLines(whole) : whole;
     if (text === '') return;
     const { item, part } = this.#partFor(kind);
     part.text += text;
@@ -285,6 +313,7 @@ class Answer {
     if (event.signature !== undefined && event.vendor !== undefined) {
       this.#proof({ kind: 'call', vendor: event.vendor, proof: event.signature });
     }
+    this.#nextWords = membersIn(event.beside, openAiResponsesId);
     const item = this.#calls.begin(event, this.#items.length, (prefix) => this.#id(prefix));
     this.#added(item);
   }

@@ -1,12 +1,16 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FinishReason } from '../../neutral/event.ts';
+import { type Beside, type FinishReason, membersIn } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject, customInput } from '../arguments-text.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { clientItem } from './client-tools.ts';
+import { openAiResponsesId } from './wire.ts';
 
 /** The items of an answer while it is made. `index` is the place in `output`. */
-export type OutputItem = MessageItem | ThoughtItem | CallItem | WholeItem;
+export type OutputItem = (MessageItem | ThoughtItem | CallItem | WholeItem) & {
+  /** Further members that its provider gave it. */
+  words?: JsonObject;
+};
 
 export interface MessageItem {
   kind: 'message';
@@ -58,6 +62,10 @@ export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /** The item in the wire's form, with its content so far. */
 export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
+  return { ...bareItem(item, status), ...item.words };
+}
+
+function bareItem(item: OutputItem, status: ItemStatus): JsonObject {
   switch (item.kind) {
     case 'message':
       return { id: item.id, type: 'message', status, role: 'assistant', content: item.parts.map(wirePart) };
@@ -131,8 +139,10 @@ export interface ResponseFacts {
   echo: JsonObject | undefined;
   output: JsonValue[];
   usage: Usage | null;
-  /** Findings of Azure's filter, in separate members; absent: none came. */
-  filters?: JsonObject;
+  /** Usage as its provider wrote it; absent: nobody knows. */
+  counted?: Beside | undefined;
+  /** Further members of its provider, such as findings of Azure's filter; absent: none came. */
+  words?: JsonObject;
 }
 
 /**
@@ -181,7 +191,7 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
     frequency_penalty: 0,
     presence_penalty: 0,
     ...settings,
-    ...(ended && { usage: wireUsage(facts.usage), ...facts.filters }),
+    ...(ended && { usage: wireUsage(facts), ...facts.words }),
   };
 }
 
@@ -195,7 +205,7 @@ const unsaid: JsonObject = {
 };
 
 /** OpenAI's `usage` object: the details are required there, so an unknown count is 0. */
-function wireUsage(usage: Usage | null): JsonObject {
+function wireUsage({ usage, counted }: ResponseFacts): JsonObject {
   const inputTokens = usage?.inputTokens ?? 0;
   const outputTokens = usage?.outputTokens ?? 0;
   return {
@@ -207,5 +217,6 @@ function wireUsage(usage: Usage | null): JsonObject {
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage?.reasoningTokens ?? 0 },
     total_tokens: inputTokens + outputTokens,
+    ...membersIn(counted, openAiResponsesId),
   };
 }

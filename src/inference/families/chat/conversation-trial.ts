@@ -271,7 +271,7 @@ function readerFor(
       contentType,
     });
   }
-  const options = { unwrapTool, stop, usageOf, choices, provider: passing.provider };
+  const options = { unwrapTool, stop, usageOf, choices, provider: passing.provider, callers: callers.id };
   const source = comesStreamed
     ? new StreamedSource(upstreamDialect, options, contentType)
     : new WholeSource(upstreamDialect, options);

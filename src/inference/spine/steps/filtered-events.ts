@@ -50,6 +50,7 @@ const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'ref
 /** Type and choice of such events. */
 type TextOf = Pick<TextEvent, 'type' | 'choice'> & { ours?: true };
 
+type Boundary = Extract<NeutralEvent, { type: 'part-end' | 'message-start' }>;
 type CitationEvent = Extract<NeutralEvent, { type: 'citation' }>;
 
 interface OpenText {
@@ -58,8 +59,8 @@ interface OpenText {
   filter: TextFilter | null;
   /** Sources of its last part, which go on behind it. */
   sources: CitationEvent[];
-  /** Its parts before, each with its sources and where it ends in the choice's text. */
-  parts: { sources: CitationEvent[]; end: number }[];
+  /** Its parts before, each with its sources, what ends it, and its end in the choice's text. */
+  parts: { sources: CitationEvent[]; boundary: Boundary; end: number }[];
 }
 
 interface OpenCall {
@@ -185,6 +186,7 @@ class TextEvents {
         passed.push(event);
         return;
       case 'part-end':
+      case 'message-start':
         return this.#endPart(event, passed);
       case 'tool-call-delta': {
         const { choice, call, argumentsJson } = event;
@@ -236,16 +238,16 @@ class TextEvents {
   }
 
   /** A value may go on in the next part, so the end waits until all before it has gone on. */
-  #endPart(event: Extract<NeutralEvent, { type: 'part-end' }>, passed: NeutralEvent[]): void {
-    const { choice } = event;
+  #endPart(boundary: Boundary, passed: NeutralEvent[]): void {
+    const { choice } = boundary;
     const open = this.#openFilterOf(choice);
     if (open?.filter?.endPart === undefined) {
       this.#close(choice, passed);
-      passed.push(event);
+      passed.push(boundary);
       return;
     }
     open.filter.endPart();
-    open.parts.push({ sources: open.sources, end: this.#choiceTexts.get(choice)?.came.length ?? 0 });
+    open.parts.push({ sources: open.sources, boundary, end: this.#choiceTexts.get(choice)?.came.length ?? 0 });
     open.sources = [];
     const text = given(open.filter.push(''));
     if (open.type === 'reasoning-delta') this.#seen(open, '', text);
@@ -265,7 +267,7 @@ class TextEvents {
       pass(end);
       const part = open.parts.shift();
       passed.push(...(part?.sources ?? []).map((source) => this.#placed(source, part?.end)));
-      passed.push({ type: 'part-end', choice });
+      passed.push(part?.boundary ?? { type: 'part-end', choice });
     }
     pass(text.length);
   }

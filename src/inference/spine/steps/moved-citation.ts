@@ -18,7 +18,7 @@ export function movedCitation(citation: Citation, text: PassedText): Citation {
   const { span, vendorPart, ...rest } = citation;
   if (span === undefined || text.came === text.passed) return citation;
   const moved = movedSpan(span, text);
-  if (moved === null) return rest;
+  if (moved === null) return vendorPart === undefined || hasPlace(vendorPart.block) ? rest : { ...rest, vendorPart };
   const by = moved.start - span.start;
   return {
     ...rest,
@@ -57,6 +57,10 @@ function placesOf(words: string, text: string): number[] {
 
 /** Members of formats with a place in the text. */
 const placeMembers = ['start_index', 'end_index', 'start', 'end'];
+
+function hasPlace(block: JsonObject): boolean {
+  return placeMembers.some((name) => name in block) || isObject(block.url_citation);
+}
 
 function movedBlock(block: JsonObject, by: number): JsonObject {
   const moved = Object.entries(block).map(([name, value]) => {

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, type TestContext, test } from 'node:test';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { listening } from '../listening.ts';
+import { startGateway } from '../start-gateway.ts';
+import * as rich from './rich-answers.ts';
+
+/* A caller behind a guard gets the answer of the provider, but for the words that the guard masks. */
+
+const upstream = createServer(async (request, response) => {
+  let body = '';
+  for await (const piece of request) body += piece;
+  const url = request.url ?? '';
+  if (request.method !== 'POST') return void response.writeHead(404).end();
+  const [whole, events] = url.endsWith('/responses')
+    ? [rich.response, rich.responseEvents()]
+    : url.endsWith('/messages')
+      ? [rich.anthropicMessage, rich.anthropicEvents()]
+      : url.includes('enerateContent')
+        ? [rich.candidate, [rich.candidate]]
+        : [rich.completion, rich.completionChunks()];
+  const streams = body.includes('"stream":true') || url.includes('stream');
+  response.setHeader('content-type', streams ? 'text/event-stream' : 'application/json');
+  if (!streams) return void response.end(JSON.stringify(whole));
+  for (const event of events) response.write(`data: ${JSON.stringify(event)}\n\n`);
+  response.end(url.endsWith('/completions') ? 'data: [DONE]\n\n' : '');
+});
+const origin = await listening({ after: after as never }, upstream);
+const api_key = 'test';
+const targets = { openai: 'openai/m', responses: 'responses/m', claude: 'claude/m', gemini: 'gemini/m' };
+const gateway = await startGateway({ after } as TestContext, {
+  providers: {
+    openai: { type: 'openai', base_url: `${origin}/v1`, api_key },
+    responses: { type: 'openai', base_url: `${origin}/v1`, api_key, dialects: ['openai-responses'] },
+    claude: { type: 'anthropic', base_url: `${origin}/v1`, api_key },
+    gemini: { type: 'gemini', base_url: `${origin}/v1beta`, api_key },
+  },
+  guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask' } },
+  models: Object.fromEntries(
+    Object.entries(targets).flatMap(([name, target]) => [
+      [`${name}-plain`, { targets: [target] }],
+      [`${name}-masked`, { targets: [target], guards: ['pii'] }],
+    ]),
+  ),
+});
+
+const messages = [{ role: 'user', content: 'Hi' }];
+const tool = { name: 'f', input_schema: { type: 'object' } };
+const requests: Record<string, (model: string, stream: boolean) => [path: string, json: object]> = {
+  responses: (model, stream) => [
+    '/v1/responses',
+    {
+      model: `responses-${model}`,
+      stream,
+      store: false,
+      input: 'Hi',
+      tools: [{ type: 'function', name: 'f', parameters: {} }],
+    },
+  ],
+  messages: (model, stream) => [
+    '/v1/messages',
+    { model: `claude-${model}`, stream, max_tokens: 99, messages, tools: [tool] },
+  ],
+  chat: (model, stream) => [
+    '/v1/chat/completions',
+    { model: `openai-${model}`, stream, messages, ...(stream && { stream_options: { include_usage: true } }) },
+  ],
+  gemini: (model, stream) => [
+    `/v1beta/models/gemini-${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+  ],
+};
+
+/** Ids of a converted response and of its items are this server's, and Messages name the model that was asked for. */
+const ofServer = /"(id|model)":"(?:(?:resp|msg|rs|fc)_|claude-)[\w-]+"/g;
+
+async function events(format: string, model: string, stream: boolean): Promise<JsonObject[]> {
+  const [path, json] = requests[format]!(model, stream);
+  const reply = await gateway.fetch(path, { method: 'POST', json });
+  const body = await reply.text();
+  assert.equal(reply.status, 200, body);
+  assert.equal(reply.headers.get('x-culvert-guard') !== null, model === 'masked');
+  const same = body.replaceAll(rich.made, '<EMAIL_1>').replaceAll(ofServer, '"$1":""');
+  const lines = stream ? [...same.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => data!) : [same];
+  return lines.map((line) => JSON.parse(line) as JsonObject);
+}
+
+/** The answer that a client puts together of events, as far as guards may change its pieces. */
+function gathered(format: string, all: readonly JsonObject[]): unknown {
+  const of = (type: string) => all.filter((event) => event.type === type);
+  if (format === 'responses') return responseOf(all.at(-1)?.response as JsonObject);
+  if (format === 'messages') {
+    const deltas = of('content_block_delta').map(({ delta }) => delta as JsonObject);
+    const citations = deltas.filter(({ type }) => type === 'citations_delta');
+    const text = deltas.map((delta) => delta.text ?? '').join('');
+    return { citations, text, calls: of('content_block_start').slice(1), end: of('message_delta') };
+  }
+  if (format === 'gemini')
+    return all.map(({ candidates, ...last }) => [(candidates as JsonObject[])[0]?.finishMessage, last]).at(-1);
+  const choices = all.map((chunk) => (chunk.choices as JsonObject[])[0]);
+  const text = choices.map((choice) => (choice?.delta as JsonObject | undefined)?.content ?? '').join('');
+  const { choices: _, ...last } = all.at(-1)!;
+  return {
+    text,
+    heads: all.map((chunk) => [chunk.service_tier, chunk.system_fingerprint]).at(0),
+    last,
+    finish: choices.at(-2),
+  };
+}
+
+function responseOf({ completed_at, store, metadata, ...response }: JsonObject): JsonObject {
+  const known = Object.keys(rich.response);
+  return Object.fromEntries(Object.entries(response).filter(([name]) => known.includes(name)));
+}
+
+for (const format of Object.keys(requests)) {
+  test(`a guard leaves a whole answer of ${format} as it is, but for masked words`, async () => {
+    const [plain] = await events(format, 'plain', false);
+    const [masked] = await events(format, 'masked', false);
+    if (format === 'responses') assert.deepEqual(responseOf(masked!), responseOf(plain!));
+    else assert.deepEqual(masked, plain);
+  });
+
+  test(`a guard leaves a streamed answer of ${format} as it is, but for masked words`, async () => {
+    const plain = gathered(format, await events(format, 'plain', true));
+    const masked = gathered(format, await events(format, 'masked', true));
+    assert.deepEqual(masked, plain);
+  });
+}
