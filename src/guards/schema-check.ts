@@ -10,6 +10,8 @@ const waitingBytesMax = 16 * 1024 * 1024;
 const workMaxMs = 1_000;
 /** Limit of waiting: longer than what is under way can take, and what is next. */
 const waitMaxMs = 3_000;
+/** Limit of a thread's loading, once a minute at most. An answer that comes late is better than one that nobody checked. */
+const loadWaitMaxMs = 10_000;
 const threads = 2;
 /** Checks of a tenant that took longer than this make it slow, for so long. */
 const slowAfterMs = 250;
@@ -19,13 +21,14 @@ const slowMax = 1_000;
 
 /**
  * Says whether texts meet JSON schemas, in separate threads, each started when it is needed. Slow tenants share one of
- * the threads: however many they are, another tenant finds one.
+ * the threads: however many they are, another tenant finds one. `loadWaitMs` bounds how long a check waits for its
+ * thread to load, which takes more than a second on a busy machine.
  */
 export type SchemaCheck = ReturnType<typeof createSchemaCheck>;
 
-export function createSchemaCheck() {
+export function createSchemaCheck(loadWaitMs = loadWaitMaxMs) {
   const entry = new URL('./schema-check-worker.ts', import.meta.url);
-  const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs });
+  const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs, loadWaitMs });
   const all = Array.from({ length: threads }, open);
   /** Threads without work, the one used last at the end. */
   const idle = [...all];

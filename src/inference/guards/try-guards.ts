@@ -93,9 +93,9 @@ const isFormCheck = ({ check }: GuardConfig) => formChecks.some((one) => one ===
 /** Schemas that take for ever are not tried on a thousand answers. */
 const unansweredMax = 3;
 
-/** The trial of answers against schemas, in a thread of this trial: no caller waits for it. */
+/** The trial of answers against schemas, in a thread of this trial: no caller waits for it, so it may load for long. */
 function createSchemaTrial() {
-  const check = createSchemaCheck();
+  const check = createSchemaCheck(20_000);
   const unanswered = new Map<GuardConfig, number>();
   return {
     async look(config: GuardConfig, parts: readonly TextPart[]) {
