@@ -65,23 +65,9 @@ export function livingKeysOf({ keys }: Directory, account: string): KnownKey[] {
 }
 
 /** How operations read and change the store. Store errors become 503 and go to `onStoreError`. */
-export interface Records {
-  /**
-   * The directory as of now, limited to these accounts. It asks for the store's version, and reads the store when that
-   * changed.
-   */
-  current(scope: AccountScope): Promise<Directory>;
-  /** All or nothing, with its audit row; counts in this process when it resolves. */
-  apply(changes: readonly Change[], audit: Omit<AuditEntry, 'atMs'>): Promise<'done' | 'exists' | 'absent'>;
-  /** An audit row of what was done elsewhere, or given out. A store that fails does not undo that: it goes to `onStoreError`. */
-  note(audit: Omit<AuditEntry, 'atMs' | 'before'> & { before?: unknown }): Promise<void>;
-  /** For functions of auth that change the store themselves. */
-  changing<T>(change: () => Promise<T>): Promise<T>;
-  /** For other reads. */
-  asking<T>(work: () => Promise<T>): Promise<T>;
-}
+export type Records = ReturnType<typeof createRecords>;
 
-export function createRecords(parts: AdminParts): Records {
+export function createRecords(parts: AdminParts) {
   let seen: { version: number; directory: Directory } | null = null;
 
   async function asking<T>(work: () => Promise<T>): Promise<T> {
@@ -105,7 +91,11 @@ export function createRecords(parts: AdminParts): Records {
   }
 
   return {
-    current: (scope) =>
+    /**
+     * The directory as of now, limited to these accounts. It asks for the store's version, and reads the store when that
+     * changed.
+     */
+    current: (scope: AccountScope): Promise<Directory> =>
       asking(async () => {
         const { config } = parts.snapshots.current;
         const version = await parts.store.version();
@@ -118,11 +108,16 @@ export function createRecords(parts: AdminParts): Records {
         }
         return scope === null ? seen.directory : within(seen.directory, scope);
       }),
-    apply: (changes, audit) => changing(() => parts.store.apply(changes, { atMs: parts.clock.wallMs(), ...audit })),
-    async note(audit) {
+    /** All or nothing, with its audit row; counts in this process when it resolves. */
+    apply: (changes: readonly Change[], audit: Omit<AuditEntry, 'atMs'>): Promise<'done' | 'exists' | 'absent'> =>
+      changing(() => parts.store.apply(changes, { atMs: parts.clock.wallMs(), ...audit })),
+    /** An audit row of what was done elsewhere, or given out. A store that fails does not undo that: it goes to `onStoreError`. */
+    async note(audit: Omit<AuditEntry, 'atMs' | 'before'> & { before?: unknown }): Promise<void> {
       await parts.store.apply([], { atMs: parts.clock.wallMs(), before: null, ...audit }).catch(parts.onStoreError);
     },
+    /** For functions of auth that change the store themselves. */
     changing,
+    /** For other reads. */
     asking,
   };
 }

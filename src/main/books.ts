@@ -6,26 +6,14 @@ import { FailureError } from '../kernel/failure.ts';
 import { StartRefused } from '../processes/lifetime.ts';
 import { withTakenAtStart } from '../processes/reloads.ts';
 import type { Seat } from '../processes/worker-seat.ts';
-import type { Stores } from '../stores/opened-stores.ts';
-import { type DataFolder, openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder, watchDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { lookForDamage } from '../stores/sqlite/integrity.ts';
-import { openSecrets, type Secrets } from '../stores/storage-secrets.ts';
+import { openSecrets } from '../stores/storage-secrets.ts';
 import { openStores, type StoreOptions } from './stores.ts';
 
 /** Where everything is recorded. */
-export interface Books {
-  folder: DataFolder;
-  stores: Stores;
-  /** While one of them says why, nothing that counts may begin. */
-  troubles: readonly BooksTrouble[];
-  /** Sign and seal what this server gives out and takes back. */
-  secrets: Secrets;
-  /** Publishes where this server is, for any other process that wants the folder. */
-  announce(url: string): void;
-  /** New connections to the stores log in as this configuration says. */
-  login(next: Config): void;
-}
+export type Books = Awaited<ReturnType<typeof openBooks>>;
 
 export interface BooksOptions extends Omit<StoreOptions, 'folder'> {
   /** Called at once with how each part is closed. */
@@ -33,7 +21,7 @@ export interface BooksOptions extends Omit<StoreOptions, 'folder'> {
 }
 
 /** Locks the data folder and opens its stores. Throws `StartRefused` for what the operator can correct. */
-export async function openBooks({ config, clock, seat, order, onTrouble, opened }: BooksOptions): Promise<Books> {
+export async function openBooks({ config, clock, seat, order, onTrouble, opened }: BooksOptions) {
   const folder = openDataFolder(config.storage.data_dir);
   const { host, port } = config.server;
   const lock = seat === undefined ? lockDataFolder(folder, urlOf(host, port)) : lockOfPrimary;
@@ -55,12 +43,16 @@ export async function openBooks({ config, clock, seat, order, onTrouble, opened 
       accounts: closableAccounts(stores.accounts, troubles),
       troubles: () => ({ ...stores.troubles(), folder: troubleOf([folderWatch, damage]) }),
     },
+    /** While one of them says why, nothing that counts may begin. */
     troubles,
+    /** Sign and seal what this server gives out and takes back. */
     secrets: openSecrets(config, folder),
-    login(next) {
+    /** New connections to the stores log in as this configuration says. */
+    login(next: Config): void {
       const { database, state } = withTakenAtStart(config, next).storage;
       Object.assign(stores.urls, { database, state });
     },
+    /** Publishes where this server is, for any other process that wants the folder. */
     announce: lock.announce,
   };
 }

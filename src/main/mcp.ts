@@ -1,36 +1,23 @@
-import type { AdminParts } from '../admin/parts.ts';
 import type { Principal } from '../books/auth/principal.ts';
 import { mayUseMcp } from '../books/metering/plan-book.ts';
 import { writtenFacts } from '../config/data-rules.ts';
 import { callbackAddress } from '../http/routes/mcp-login.ts';
-import { type OpenedAgents, openAgents } from '../inference/families/a2a/open-agents.ts';
+import { openAgents } from '../inference/families/a2a/open-agents.ts';
 import type { Snapshots } from '../inference/models/snapshot.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createMcpGrants, mcpGrantsPurpose } from '../tools/mcp/grants.ts';
-import { createGuardedServers, type GuardedServers } from '../tools/mcp/guarded-servers.ts';
+import { createGuardedServers } from '../tools/mcp/guarded-servers.ts';
 import { createMcpLogins, type FinishedLogin } from '../tools/mcp/logins.ts';
 import type { Standing } from '../tools/mcp/service-health.ts';
-import { createUpstreamServers, type UpstreamServers } from '../tools/mcp/upstream-servers.ts';
-import { createUpstreamTools, type UpstreamTools } from '../tools/mcp/upstream-tools.ts';
+import { createUpstreamServers } from '../tools/mcp/upstream-servers.ts';
+import { createUpstreamTools } from '../tools/mcp/upstream-tools.ts';
 import type { ProxyOf } from '../upstream/transport/proxy.ts';
 import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
-export interface OpenedMcp {
-  servers: UpstreamServers;
-  /** Operations on them for operators. */
-  operated: Pick<AdminParts, 'mcp' | 'mcpGrants' | 'agents'>;
-  /** Operations on them for callers. */
-  upstream: UpstreamTools;
-  /** Servers that callers name by URL. */
-  guarded: GuardedServers;
-  agents: OpenedAgents;
-  /** Ends an operator's login; null: nobody began it. */
-  finish(params: URLSearchParams): Promise<FinishedLogin | null>;
-  close(): Promise<void>;
-}
+export type OpenedMcp = ReturnType<typeof openMcp>;
 
 export interface McpParts {
   options: Pick<GatewayOptions, 'version' | 'log'>;
@@ -46,7 +33,7 @@ export interface McpParts {
 }
 
 /** The MCP servers and agents of the configuration, and the way to those that callers name. */
-export function openMcp(parts: McpParts): OpenedMcp {
+export function openMcp(parts: McpParts) {
   const { options, services, books, callers, proxyOf, resolve, listening } = parts;
   const { version, log } = options;
   const { clock, snapshots } = services;
@@ -95,12 +82,16 @@ export function openMcp(parts: McpParts): OpenedMcp {
 
   return {
     servers,
+    /** Operations on them for operators. */
     operated: { mcp: { ...servers, ...logins }, mcpGrants: grants, agents: agents.load },
+    /** Operations on them for callers. */
     upstream,
+    /** Servers that callers name by URL. */
     guarded: createGuardedServers({ rules, resolve, version }),
+    /** Ends an operator's login; null: nobody began it. */
     finish,
     agents,
-    async close() {
+    async close(): Promise<void> {
       await Promise.all([servers.close(), agents.close()]);
     },
   };

@@ -38,20 +38,13 @@ export const repricingSums: readonly Column[] = columnsOf([
 export const repricingTable: readonly Column[] = [...repricingKey, ...repricingSums];
 
 /** Differences that such changes make to every sum of the ledger that has USD. Quota buckets stay: they hold what windows counted. */
-export interface RepricedSums {
-  rollups: RollupRow[];
-  /** One for each of `dayTables`. */
-  days: object[][];
-  caches: CacheSumRow[];
-  traffic: TrafficRow[];
-  repricing: RepricingRow[];
-}
+export type RepricedSums = ReturnType<typeof repricedSums>;
 
 /** `summedMs`: all days before it are added up; `atMs`: when the recalculation was asked for. */
 export function repricedSums(
   changes: readonly Repriced[],
   { summedMs, nowMs, atMs }: { summedMs: number; nowMs: number; atMs: number },
-): RepricedSums {
+) {
   const before = changes.map((change) => change.before);
   const after = changes.map((change) => change.after);
   const rollups = difference(rollupsOf(before), rollupsOf(after), rollupSums);
@@ -62,6 +55,7 @@ export function repricedSums(
   const counts = rollupsOf(after);
   return {
     rollups,
+    /** One for each of `dayTables`. */
     days,
     caches: difference(cachesOf(before), cachesOf(after), cacheSums),
     traffic: difference(trafficOf(before), trafficOf(after), trafficSums).filter((row) => isRetained(row, nowMs)),

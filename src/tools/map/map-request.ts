@@ -3,23 +3,15 @@ import type { ScrapeOptions } from '../scrape/scraped-page.ts';
 import type { ToolFields } from '../tool-fields.ts';
 
 /** A checked request about a site. */
-export interface MapRequest {
-  url: string;
-  /** Links with these words come first. */
-  search: string | null;
-  sitemap: 'include' | 'skip' | 'only';
-  includeSubdomains: boolean;
-  ignoreQueryParameters: boolean;
-  limit: number;
-  timeoutMs: number;
-}
+export type MapRequest = ReturnType<typeof readMapRequest>;
 
 const linksMax = 30_000;
 const linksDefault = 5_000;
 
-export function readMapRequest(fields: ToolFields): MapRequest {
+export function readMapRequest(fields: ToolFields) {
   return {
     url: readUrl(fields),
+    /** Links with these words come first. */
     search: fields.text('search', { min: 0, max: 500 })?.trim() || null,
     sitemap: fields.oneOf('sitemap', ['include', 'skip', 'only']) ?? 'include',
     includeSubdomains: fields.truth('includeSubdomains', true),

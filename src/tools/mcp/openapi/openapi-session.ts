@@ -220,20 +220,14 @@ function callFault(error: unknown, { timeoutMs, signal }: CallBounds): McpFault 
   return new McpFault('unreachable', `cannot be reached: ${error.message}`);
 }
 
-/** A request for an operation, below the base URL of its API. */
-interface WrittenRequest {
-  /** Path and query. */
-  path: string;
-  /** Flat list of names and values. */
-  headers: string[];
-  body: string | null;
-}
-
 /** Arguments that an operation cannot be asked with. The message names the argument. */
 class BadArguments extends Error {}
 
-/** Writes the arguments of a call where the operation has its parameters (OpenAPI 3.1, "Style Values"). Throws `BadArguments`. */
-function writeRequest({ path, parameters, body, tool }: Operation, args: JsonObject): WrittenRequest {
+/**
+ * The request for an operation, below the base URL of its API: the arguments of a call where the operation has its
+ * parameters (OpenAPI 3.1, "Style Values"). Throws `BadArguments`.
+ */
+function writeRequest({ path, parameters, body, tool }: Operation, args: JsonObject) {
   const known = new Set([...parameters.map(({ name }) => name), ...(body === null ? [] : [bodyArgument])]);
   const unknown = Object.keys(args).find((name) => !known.has(name));
   if (unknown !== undefined) throw new BadArguments(`'${unknown}' is not an argument of ${tool.name}`);
@@ -256,7 +250,9 @@ function writeRequest({ path, parameters, body, tool }: Operation, args: JsonObj
   if (body?.required === true && written === undefined) throw new BadArguments(`'${bodyArgument}' is missing`);
   if (body !== null && written !== undefined) headers.push('content-type', body.contentType);
   return {
+    /** Path and query. */
     path: query.length === 0 ? filled : `${filled}?${query.join('&')}`,
+    /** Flat list of names and values. */
     headers,
     body: body === null || written === undefined ? null : bodyText(body.type, written),
   };

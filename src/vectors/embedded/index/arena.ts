@@ -1,6 +1,5 @@
 import { loadKernels } from '../kernels/kernels.ts';
 import { createLinearMemory, type LinearMemory, pageBytes, pagesMax } from '../kernels/linear-memory.ts';
-import type { Kernels } from '../kernels/scalar-kernels.ts';
 import type { PassThreads } from './pass-threads.ts';
 import { type PassArena, Passes } from './passes.ts';
 
@@ -9,27 +8,9 @@ import { type PassArena, Passes } from './passes.ts';
  * another of any size. Nothing is zeroed. Addresses stay when the memory grows, but the views do not: take them after
  * the last `alloc` of a turn.
  */
-export interface Arena {
-  readonly bytesMax: number;
-  readonly bytesUsed: number;
-  /** Why searches are slow on this machine; null when they are not. */
-  readonly warning: string | null;
-  readonly kernels: Kernels;
-  readonly passes: Passes;
-  readonly views: ArenaViews;
-  /** Address of `bytes`, rounded up to pages. Throws ArenaFull. */
-  alloc(bytes: number): number;
-  free(address: number, bytes: number): void;
-  /** Room that all indexes share, at least `bytes`; the next call overwrites it. Throws ArenaFull. */
-  scratch(bytes: number): number;
-}
+export type Arena = ReturnType<typeof createArena>;
 
-export interface ArenaViews {
-  i8: Int8Array;
-  u8: Uint8Array;
-  u32: Uint32Array;
-  f32: Float32Array;
-}
+export type ArenaViews = ReturnType<typeof viewsOf>;
 
 /** The memory that vectors may take is used up. */
 export class ArenaFull extends Error {
@@ -47,11 +28,7 @@ const growPages = 16;
 const growShare = 1 / 4;
 
 /** `threads` help with large passes; `load`: for tests, which kernels there are. */
-export function createArena(options: {
-  bytesMax: number;
-  threads?: PassThreads | null;
-  load?: typeof loadKernels;
-}): Arena {
+export function createArena(options: { bytesMax: number; threads?: PassThreads | null; load?: typeof loadKernels }) {
   const maxPages = Math.max(1, Math.min(pagesMax, Math.floor(options.bytesMax / pageBytes)));
   const memory = createLinearMemory(maxPages, true);
   const { kernels, warning } = (options.load ?? loadKernels)(memory);
@@ -156,22 +133,25 @@ export function createArena(options: {
 
   return {
     bytesMax,
-    get bytesUsed() {
+    get bytesUsed(): number {
       return pagesUsed * pageBytes;
     },
+    /** Why searches are slow on this machine; null when they are not. */
     warning,
     kernels,
     passes: new Passes(passArena, memory, options.threads ?? null),
-    get views() {
+    get views(): ArenaViews {
       return views;
     },
+    /** Address of `bytes`, rounded up to pages. Throws ArenaFull. */
     alloc,
     free: giveBack,
+    /** Room that all indexes share, at least `bytes`; the next call overwrites it. Throws ArenaFull. */
     scratch: growingRoom(),
   };
 }
 
-function viewsOf({ buffer }: LinearMemory): ArenaViews {
+function viewsOf({ buffer }: LinearMemory) {
   return {
     i8: new Int8Array(buffer),
     u8: new Uint8Array(buffer),
