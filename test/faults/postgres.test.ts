@@ -71,6 +71,19 @@ async function count(database: Database, sql: string): Promise<number> {
   return rows[0]?.count ?? Number.NaN;
 }
 
+/** A reservation that the ledger has taken: on a busy machine it refuses some, and nothing of them stays. */
+async function opened(ledger: Ledger, facts: Parameters<typeof reservationRow>[0]) {
+  for (let times = 1; ; times += 1) {
+    const row = reservationRow(facts);
+    const refused: unknown = await ledger.open(row).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (refused === null) return row;
+    if (times === 100) throw refused;
+  }
+}
+
 /** Time that a loaded machine may add to 250 ms; a request that is not given up waits for a second or more. */
 const slackMs = 500;
 
@@ -376,10 +389,11 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     const replicas = await Promise.all(['a', 'b', 'c'].map((boot) => replica(t, url, boot)));
     const settle = async ({ ledger }: Replica, bootId: string) => {
       for (let round = 0; round < 8; round += 1) {
-        const rows = Array.from({ length: 40 }, (_, at) =>
-          reservationRow({ bootId, tier: at % 2 === 0 ? 'big' : null, tenant: `dev/${at % 3}`, alias: `m${at % 4}` }),
+        const rows = await Promise.all(
+          Array.from({ length: 40 }, (_, at) =>
+            opened(ledger, { bootId, tier: at % 2 === 0 ? 'big' : null, tenant: `dev/${at % 3}`, alias: `m${at % 4}` }),
+          ),
         );
-        await Promise.all(rows.map((row) => ledger.open(row)));
         for (const row of rows) ledger.close(usageEvent(row, { costMilli: 50 }));
       }
       await ledger.flush();
@@ -408,7 +422,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     assert.equal(sum('a:dev', 60_000), all * 50);
     assert.equal(sum('a:dev', 3_600_000), all * 50);
     assert.equal(sum('a:dev#big', 60_000), (all * 50) / 2);
-    assert.equal(await count(database, 'culvert.reservation'), 0);
+    await until('no reservation is left', async () => (await count(database, 'culvert.reservation')) === 0);
   });
 
   await t.test(
