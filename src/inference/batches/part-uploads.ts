@@ -7,7 +7,20 @@ import type { NewFile, StoredFile, StoredFiles } from './stored-files.ts';
  * Uploads whose parts come in any order and become one file at the end, as OpenAI's. An upload and each of its parts is a
  * file with a special purpose: it is sealed, counted and swept as all others, and outlives a restart.
  */
-export type PartUploads = ReturnType<typeof createPartUploads>;
+export interface PartUploads {
+  begin(tenant: string, upload: NewPartUpload): Promise<PartUpload>;
+  /** Throws a FailureError where the tenant has none. */
+  find(tenant: string, id: string): Promise<PartUpload>;
+  /** Keeps a part of a pending upload. */
+  add(upload: PartUpload, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<UploadPart>;
+  /**
+   * Makes a file of the parts in this order, and removes them all. Where something does not match, all parts stay. A
+   * second call gives the same file, also one at another replica at the same time.
+   */
+  complete(upload: PartUpload, parts: PartOrder, hold: StorageHold): Promise<{ upload: PartUpload; file: StoredFile }>;
+  /** Removes the parts. A second call changes nothing. */
+  cancel(upload: PartUpload): Promise<PartUpload>;
+}
 
 export interface NewPartUpload extends Pick<NewFile, 'purpose' | 'name' | 'lifetimeMs'> {
   mediaType: string;
@@ -47,7 +60,7 @@ const knownMs = 24 * 3_600_000;
 const pageRows = 1_000;
 
 /** `nowMs`: the clock's wall time. */
-export function createPartUploads(files: StoredFiles, nowMs: () => number) {
+export function createPartUploads(files: StoredFiles, nowMs: () => number): PartUploads {
   /** Ids of uploads that end now. */
   const ending = new Set<string>();
 
@@ -72,29 +85,19 @@ export function createPartUploads(files: StoredFiles, nowMs: () => number) {
   }
 
   return {
-    /** Throws a FailureError where the tenant has none. */
     find,
-    async begin(tenant: string, upload: NewPartUpload): Promise<PartUpload> {
+    async begin(tenant, upload) {
       const facts: Facts = { ...upload, fileId: null, ended: null };
       const row = { purpose: uploadPurpose, name: JSON.stringify(facts), lifetimeMs: knownMs };
       return uploadOf(await files.create(tenant, row, nothing()), nowMs());
     },
-    /** Keeps a part of a pending upload. */
-    async add(upload: PartUpload, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<UploadPart> {
+    async add(upload, content, hold) {
       mustBePending(upload);
       const part = { purpose: partPurpose, name: upload.id, lifetimeMs: upload.expiresMs - nowMs(), hold };
       const { id, createdMs } = await files.create(upload.tenant, part, content);
       return { id: id.replace(/^file-/, 'part_'), uploadId: upload.id, createdMs };
     },
-    /**
-     * Makes a file of the parts in this order, and removes them all. Where something does not match, all parts stay. A
-     * second call gives the same file, also one at another replica at the same time.
-     */
-    complete: (
-      upload: PartUpload,
-      order: PartOrder,
-      hold: StorageHold,
-    ): Promise<{ upload: PartUpload; file: StoredFile }> =>
+    complete: (upload, order, hold) =>
       alone(upload, async (found) => {
         const before = await completed(files, found);
         if (before !== null) return before;
@@ -107,8 +110,7 @@ export function createPartUploads(files: StoredFiles, nowMs: () => number) {
           return meanwhile;
         }
       }),
-    /** Removes the parts. A second call changes nothing. */
-    cancel: (upload: PartUpload): Promise<PartUpload> =>
+    cancel: (upload) =>
       alone(upload, async (found) => {
         if (found.upload.status === 'cancelled') return found.upload;
         mustBePending(found.upload);
@@ -126,7 +128,10 @@ interface FoundUpload {
   upload: PartUpload;
 }
 
-type CompletedUpload = Awaited<ReturnType<typeof complete>>;
+interface CompletedUpload {
+  upload: PartUpload;
+  file: StoredFile;
+}
 
 /** The upload with this end; null: it has another one since it was found. */
 async function end(
@@ -162,7 +167,7 @@ async function complete(
   found: FoundUpload,
   { ids, md5, hold }: PartOrder & { hold: StorageHold },
   atMs: number,
-) {
+): Promise<CompletedUpload> {
   const { upload } = found;
   mustBePending(upload);
   const { tenant, purpose, name, mediaType, lifetimeMs } = upload;
