@@ -53,6 +53,8 @@ interface CallEntry<Reply, Flags> extends Pick<ListEntry<Flags>, 'description' |
   check?(admin: AdminClient, flags: Flags, ...names: string[]): Promise<void>;
   /** The method, and the path below `/admin/v1`. */
   call: `${AdminMethod} /${string}`;
+  /** `alone`: with the id alone, a GET shows what is set, and nothing is changed. */
+  shows?: 'alone';
   /** Default: no body. `given`: the arguments; one that may come several times is a list. */
   body?(flags: Flags, ...given: string[]): unknown;
   /** The reply for people, a line each; programs get it as JSON. `id`: as `idOf` gives it. */
@@ -68,8 +70,8 @@ interface CallEntry<Reply, Flags> extends Pick<ListEntry<Flags>, 'description' |
 
 /** A command that is one call of the admin API. */
 export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flags>): CommandEntry {
-  const { call, query, body, describe, as, idOf, check, ok = () => true, ...rest } = entry;
-  const [method, path] = call.split(' ') as [AdminMethod, string];
+  const { call, shows, query, body, describe, as, idOf, check, ok = () => true, ...rest } = entry;
+  const [method, place] = call.split(' ') as [AdminMethod, string];
   return overAdmin({
     ...rest,
     async work() {
@@ -80,8 +82,11 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
         return withAdmin(flags, parts, async (admin) => {
           await check?.(admin, flags, first, ...others);
           const id = idOf === undefined ? first : await idOf(admin, first);
-          const sent = { query: (await query?.(flags, admin)) ?? {}, body: body?.(flags, first, ...others) };
-          const reply = (await admin.request(method, filled(path, [id, ...others]), sent)) as Reply;
+          const isAlone = shows === 'alone' && others.flat().length === 0;
+          const content = isAlone ? undefined : body?.(flags, first, ...others);
+          const sent = { query: (await query?.(flags, admin)) ?? {}, body: content };
+          const path = filled(place, [id, ...others]);
+          const reply = (await admin.request(isAlone ? 'GET' : method, path, sent)) as Reply;
           const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
           if (as === 'secret') await printSecret(flags, reply as Row, (await describedAs()).join('\n'), rotateAgain);
           else if (as === 'note' ? flags.json === true : listForm(flags) === 'json') printJson(reply);

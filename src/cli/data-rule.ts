@@ -25,6 +25,16 @@ export function dataRuleOf(words: readonly string[]): DataRulePatch | null {
   };
 }
 
+/** The words of a rule as the admin API has it; none for null. */
+export function dataRuleWords(rule: unknown): string[] {
+  const { regions = [], no_training, zero_retention } = (rule ?? {}) as Partial<DataRulePatch>;
+  return [
+    ...(regions ?? []).map((region) => `region=${region}`),
+    ...(no_training === true ? ['no-training'] : []),
+    ...(zero_retention === true ? ['zero-retention'] : []),
+  ];
+}
+
 /** A data rule from a text whose words have commas between them; null for `none`. */
 export function dataRuleIn(text: string): DataRulePatch | null {
   return text === 'none' ? null : dataRuleOf(text.split(',').map((word) => word.trim()));

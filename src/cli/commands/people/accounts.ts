@@ -3,12 +3,12 @@ import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client
 import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
-import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, ruleToSet } from '../../data-rule.ts';
+import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, dataRuleWords, ruleToSet } from '../../data-rule.ts';
 import { futureInstantMs } from '../../instant-option.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson, printReply } from '../../print.ts';
 import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../../rows.ts';
-import { checkPlan, guardsShown, keyColumns } from './keys.ts';
+import { checkPlan, guardsShown, keyColumns, wordsOf } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
 const accountsMax = 100_000;
@@ -66,21 +66,22 @@ export const accounts: CommandBody = {
       describe: (_account, id) => `Account '${id}' is active.`,
     }),
     guards: calls({
-      description: 'set the guards of an account; they apply from the next request on',
+      description: 'show or set the guards of an account; they apply from the next request on',
       arguments: [
         ['<id>', 'its id'],
-        ['[guards...]', 'names of guards; without one it has none besides those of its plan'],
+        ['[guards...]', 'names of guards, or none for those of its plan alone; omit them to show what is set'],
       ],
       example: 'culvert accounts guards acme pii',
       call: 'PATCH /accounts/{id}',
-      body: (_flags, _id, guards) => ({ guards }),
-      describe: (_account, id, _flags, _id, guards) => `Account '${id}' has ${guardsShown(guards)}.`,
+      shows: 'alone',
+      body: (_flags, _id, ...words) => ({ guards: wordsOf(words) }),
+      describe: ({ guards }, id) => `Account '${id}' has ${guardsShown(guards)}.`,
     }),
     'extra-budget': overAdmin({
-      description: 'let an account use more than its limits allow, until a time',
+      description: 'let an account use more than its limits allow, until a time, or show that',
       arguments: [
         ['<id>', 'its id'],
-        ['[usd]', 'how much money; without any amount, the extra budget is removed'],
+        ['[usd]', 'how much money, or none to remove the extra budget; omit all amounts to show it'],
       ],
       options: [
         ['--tokens <number>', 'how many tokens more, in each window'],
@@ -91,28 +92,29 @@ export const accounts: CommandBody = {
       work: () => extraBudget,
     }),
     budgets: overAdmin({
-      description: 'set the budgets of end users, tags and models within an account',
+      description: 'show or set the budgets of end users, tags and models within an account',
       arguments: [
         ['<id>', 'its id'],
         [
           '[budgets...]',
-          'user=5/month (each end user, in 30 days), user:alice=20/week, tag:team-a=100/calendar-month@Europe/Berlin; without one it has none',
+          'user=5/month (each end user, in 30 days), user:alice=20/week, tag:team-a=100/calendar-month@Europe/Berlin; none removes all; omit them to show what is set',
         ],
       ],
       example: 'culvert accounts budgets acme user=5/month tag:team-a=100/calendar-month',
       work: async () => (await import('./account-budgets.ts')).setBudgets,
     }),
     data: calls({
-      description: 'set the data rule of an account: where its requests may go',
+      description: 'show or set the data rule of an account: where its requests may go',
       arguments: [
         ['<id>', 'its id'],
-        ['[rule...]', `${dataRuleForm}; without one it has that of its plan alone`],
+        ['[rule...]', `${dataRuleForm}, or none for that of its plan alone; omit it to show what is set`],
       ],
       example: 'culvert accounts data acme region=eu no-training',
       call: 'PATCH /accounts/{id}',
-      body: (_flags, _id, ...words) => ({ data: ruleToSet(dataRuleOf(words.flat())) ?? null }),
-      describe(_account, id, _flags, _id, ...words) {
-        const rule = words.flat().join(', ');
+      shows: 'alone',
+      body: (_flags, _id, ...words) => ({ data: ruleToSet(dataRuleOf(wordsOf(words))) ?? null }),
+      describe({ data }, id) {
+        const rule = dataRuleWords(data).join(', ');
         return `Account '${id}' has ${rule === '' ? 'no data rule besides that of its plan' : `the data rule ${rule}`}.`;
       },
     }),
@@ -169,16 +171,24 @@ async function extraBudget(
   parts: CliParts,
 ): Promise<number> {
   const { until, tokens, requests } = flags;
-  const given = Object.entries({ usd, tokens, requests }).filter(([, amount]) => amount !== undefined);
-  if ((given.length === 0) !== (until === undefined))
-    throw new CommandFailed('Give both an amount and --until, or neither to remove the extra budget.', 2);
+  const isRemoved = usd === 'none';
+  const named = { usd: isRemoved ? undefined : usd, tokens, requests };
+  const given = Object.entries(named).filter(([, amount]) => amount !== undefined);
+  if ((given.length === 0) !== (until === undefined) || (isRemoved && given.length > 0))
+    throw new CommandFailed(
+      'Give both an amount and --until, none to remove the extra budget, or neither to see it.',
+      2,
+    );
   const amounts = Object.fromEntries(given.map(([name, amount]) => [name, Number(amount)]));
   const untilMs = until === undefined ? null : futureInstantMs('--until', until, Date.now());
   const extra_budget = untilMs === null ? null : { ...amounts, until: new Date(untilMs).toISOString() };
   return withAdmin(flags, parts, async (admin) => {
-    const changed = await admin.request('PATCH', accountPath(id), { body: { extra_budget } });
-    const has = extra_budget === null ? 'no extra budget' : `${amountsShown(amounts)} more until ${extra_budget.until}`;
-    printReply(flags, changed, `Account '${id}' has ${has}.`);
+    const isShown = untilMs === null && !isRemoved;
+    const sent = isShown ? {} : { body: { extra_budget } };
+    const account = (await admin.request(isShown ? 'GET' : 'PATCH', accountPath(id), sent)) as Row;
+    const has = account.extra_budget as Row | null;
+    const text = has === null ? 'no extra budget' : `${amountsShown(has)} more until ${has.until}`;
+    printReply(flags, account, `Account '${id}' has ${text}.`);
     return 0;
   });
 }

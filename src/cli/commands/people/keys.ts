@@ -122,16 +122,20 @@ export const keys: CommandBody = {
       work: () => showAddresses,
     }),
     guards: calls({
-      description: 'set the guards of a key; they apply from the next request on',
+      description: 'show or set the guards of a key; they apply from the next request on',
       arguments: [
         ['<key>', 'its id or account/name'],
-        ['[guards...]', 'names of guards; without one it has none besides those of its account and plan'],
+        [
+          '[guards...]',
+          'names of guards, or none for those of its account and plan alone; omit them to show what is set',
+        ],
       ],
       example: 'culvert keys guards dev/laptop pii no-secrets',
       idOf: keyIdOf,
       call: 'PATCH /keys/{key}',
-      body: (_flags, _key, guards) => ({ guards }),
-      describe: (_key, id, _flags, _named, guards) => `Key '${id}' has ${guardsShown(guards)}.`,
+      shows: 'alone',
+      body: (_flags, _key, ...words) => ({ guards: wordsOf(words) }),
+      describe: ({ guards }, id) => `Key '${id}' has ${guardsShown(guards)}.`,
     }),
     rotate: calls<Row, { grace: string }>({
       description: 'give a key a new secret, printed once; the old secret works for a while',
@@ -338,4 +342,10 @@ async function showAddresses(named: string, flags: AdminFlags, parts: CliParts):
 /** `the guards pii, no-secrets` */
 export function guardsShown(guards: unknown): string {
   return shown(guards) === '' ? 'no guards' : `the guards ${(guards as string[]).join(', ')}`;
+}
+
+/** The words of an argument that may come several times; the word `none` alone means an empty list. */
+export function wordsOf(given: readonly (string | readonly string[])[]): string[] {
+  const words = given.flat();
+  return words.length === 1 && words[0] === 'none' ? [] : words;
 }
