@@ -168,7 +168,9 @@ test('a command sets them by their short form, and takes them away', async (t) =
   const wrong = await command('user=5/year');
   assert.deepEqual([wrong.code, /'user=5\/year' is not a budget/.test(wrong.stderr)], [2, true], wrong.stderr);
   assert.deepEqual(await stored(), budgets);
-  assert.equal((await command()).code, 0);
+  assert.deepEqual((JSON.parse((await command()).stdout) as Answer).budgets, budgets, 'a look changes nothing');
+  assert.deepEqual(await stored(), budgets);
+  assert.equal((await command('none')).code, 0);
   assert.deepEqual((await stored()) ?? [], []);
 });
 

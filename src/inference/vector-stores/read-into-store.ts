@@ -48,7 +48,7 @@ export async function readIntoStore(
     : await readWhole(parts, file, { principal, requestId: file.id }, signal);
   let now = await present(parts, file);
   while (now !== 'gone') {
-    // Another reader that has the file now needs its passages.
+    // Its passages are those of the reader that has the file now.
     if (now === 'ended' || read === 'left' || (await finish(parts, file, { now, read, lease }))) return;
     // A change of its attributes came before: it ends with those. Otherwise the lease is lost.
     const { seen } = now;
