@@ -206,7 +206,9 @@ test('commands set the guards of keys and accounts, and all else of a key', asyn
   const made = await run('keys', 'create', '--account', 'acme', '--name', 'a', '--guards', 'fixed', '--json');
   assert.equal(made.code, 0, made.stderr);
   assert.deepEqual((JSON.parse(made.stdout) as Shown).guards, ['fixed']);
-  const none = await run('keys', 'guards', 'acme/a');
+  const shown = await run('keys', 'guards', 'acme/a');
+  assert.deepEqual((JSON.parse(shown.stdout) as Shown).guards, ['fixed']);
+  const none = await run('keys', 'guards', 'acme/a', 'none');
   assert.equal(none.code, 0, none.stderr);
   assert.deepEqual((JSON.parse(none.stdout) as Shown).guards, []);
   const limits = 'budget.month=50,windows.5h=10,rpm=9';

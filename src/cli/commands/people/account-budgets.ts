@@ -3,18 +3,18 @@ import { CommandFailed } from '../../command-failed.ts';
 import type { CliParts } from '../../parts.ts';
 import { printReply } from '../../print.ts';
 import type { Row } from '../../rows.ts';
-import { wordsOf } from './keys.ts';
+import { givenWords } from './keys.ts';
 
 /** `user=5/month`, `user:alice=20/week`, `tag:team-a=100/calendar-month@Europe/Berlin` */
 const budgetPattern =
   /^(?<kind>user|tag|model)(?::(?<name>.+))?=(?<usd>[^=/]+)\/(?:(?<window>5h|week|month)|calendar-(?<calendar>day|week|month)(?:@(?<zone>.+))?)$/;
 
 export async function setBudgets(id: string, texts: string[], flags: AdminFlags, parts: CliParts): Promise<number> {
-  const budgets = wordsOf(texts).map(budgetOf);
+  const budgets = givenWords(texts).map(budgetOf);
   return withAdmin(flags, parts, async (admin) => {
     const path = `/accounts/${encodeURIComponent(id)}`;
-    const asked = texts.length === 0 ? admin.request('GET', path) : admin.request('PATCH', path, { body: { budgets } });
-    const account = (await asked) as Row;
+    const reply = texts.length === 0 ? admin.request('GET', path) : admin.request('PATCH', path, { body: { budgets } });
+    const account = (await reply) as Row;
     const set = (account.budgets as Row[]).map(textOf);
     const has = set.length === 0 ? 'no budgets within' : `the budgets ${set.join(', ')}`;
     printReply(flags, account, `Account '${id}' has ${has}.`);

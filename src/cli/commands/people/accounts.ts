@@ -8,7 +8,7 @@ import { futureInstantMs } from '../../instant-option.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson, printReply } from '../../print.ts';
 import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../../rows.ts';
-import { checkPlan, guardsShown, keyColumns, wordsOf } from './keys.ts';
+import { checkPlan, givenWords, guardsShown, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
 const accountsMax = 100_000;
@@ -74,7 +74,7 @@ export const accounts: CommandBody = {
       example: 'culvert accounts guards acme pii',
       call: 'PATCH /accounts/{id}',
       shows: 'alone',
-      body: (_flags, _id, ...words) => ({ guards: wordsOf(words) }),
+      body: (_flags, _id, ...words) => ({ guards: givenWords(words) }),
       describe: ({ guards }, id) => `Account '${id}' has ${guardsShown(guards)}.`,
     }),
     'extra-budget': overAdmin({
@@ -112,7 +112,7 @@ export const accounts: CommandBody = {
       example: 'culvert accounts data acme region=eu no-training',
       call: 'PATCH /accounts/{id}',
       shows: 'alone',
-      body: (_flags, _id, ...words) => ({ data: ruleToSet(dataRuleOf(wordsOf(words))) ?? null }),
+      body: (_flags, _id, ...words) => ({ data: ruleToSet(dataRuleOf(givenWords(words))) ?? null }),
       describe({ data }, id) {
         const rule = dataRuleWords(data).join(', ');
         return `Account '${id}' has ${rule === '' ? 'no data rule besides that of its plan' : `the data rule ${rule}`}.`;

@@ -134,7 +134,7 @@ export const keys: CommandBody = {
       idOf: keyIdOf,
       call: 'PATCH /keys/{key}',
       shows: 'alone',
-      body: (_flags, _key, ...words) => ({ guards: wordsOf(words) }),
+      body: (_flags, _key, ...words) => ({ guards: givenWords(words) }),
       describe: ({ guards }, id) => `Key '${id}' has ${guardsShown(guards)}.`,
     }),
     rotate: calls<Row, { grace: string }>({
@@ -345,7 +345,7 @@ export function guardsShown(guards: unknown): string {
 }
 
 /** The words of an argument that may come several times; the word `none` alone means an empty list. */
-export function wordsOf(given: readonly (string | readonly string[])[]): string[] {
+export function givenWords(given: readonly (string | readonly string[])[]): string[] {
   const words = given.flat();
   return words.length === 1 && words[0] === 'none' ? [] : words;
 }
