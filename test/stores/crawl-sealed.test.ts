@@ -49,7 +49,7 @@ for (const driver of drivers) {
     const [leased] = await store.lease('w', nowMs, nowMs + 30, 5);
     assert.deepEqual(leased?.options, options);
     await store.begun({ id: 'crawl_1', worker: 'w' }, [{ id: 'msg_1', body: '{}', createdMs: nowMs }]);
-    const [hook] = await store.dueHooks(nowMs, nowMs + 30, { limit: 5, tenantMax: 5, without: [] });
+    const [hook] = await store.dueHooks(nowMs, nowMs + 30, 5, []);
     assert.deepEqual(hook?.webhook, options.webhook);
 
     const stranger = await sealedCrawlStore(kept, others).find('a/dev', 'crawl_1');

@@ -9,11 +9,10 @@ async function deliveredOf(queue: readonly string[], hanging: ReadonlySet<string
   const delivered: string[] = [];
   const never = new Promise<void>(() => undefined);
   const deliveries = createDeliveries<string>({
-    async take(limit, eachMax, without) {
+    async take(limit, without) {
       const taken: string[] = [];
       for (const receiver of [...waiting]) {
-        const isFull = taken.filter((one) => one === receiver).length >= eachMax || without.includes(receiver);
-        if (taken.length === limit || isFull) continue;
+        if (taken.length === limit || without.includes(receiver)) continue;
         taken.push(receiver);
         waiting.splice(waiting.indexOf(receiver), 1);
       }

@@ -11,8 +11,8 @@ export interface Deliveries {
 }
 
 export interface DeliveriesParts<Item> {
-  /** Leases due items: at most `limit`, and `eachMax` of one receiver; none of the receivers in `without`. */
-  take(limit: number, eachMax: number, without: readonly string[]): Promise<readonly Item[]>;
+  /** Leases due items, at most `limit`, by turns of the receivers; none of the receivers in `without`. */
+  take(limit: number, without: readonly string[]): Promise<readonly Item[]>;
   /** Receiver of an item, of which only some are under way at once: while it hangs, those of others go out. */
   receiverOf(item: Item): string;
   /** Where it rejects, the item comes again when its lease is over. */
@@ -49,8 +49,8 @@ export function createDeliveries<Item>(parts: DeliveriesParts<Item>): Deliveries
       const isFull = (tries: number) => tries >= Math.min(ofReceiverMax, free);
       const full = [...ofReceivers].filter(([, tries]) => isFull(tries)).map(([receiver]) => receiver);
       const most = Math.max(0, ...[...ofReceivers.values()].filter((tries) => !isFull(tries)));
-      const eachMax = Math.min(ofReceiverMax - most, Math.floor((free - most + 1) / 2));
-      const due = await parts.take(eachMax, eachMax, full);
+      // All of them may be of one receiver.
+      const due = await parts.take(Math.min(ofReceiverMax - most, Math.floor((free - most + 1) / 2)), full);
       moreWait = full.length > 0 || due.length > 0;
       // A call of look() meanwhile may be for one that came after the question.
       takeAgain ||= due.length > 0;

@@ -342,23 +342,23 @@ function* takePages(
 function upkeepPart({ rows, write, transaction, oneOf, skipLocked, crawl, hook }: Access) {
   const step = (sql: string, values: readonly unknown[]): Step[] => [{ sql, values }];
   return {
-    async dueHooks(nowMs, untilMs, { limit, tenantMax, without }) {
+    async dueHooks(nowMs, untilMs, limit, without) {
       if ((await rows(`SELECT 1 AS one FROM ${hook} WHERE next_ms <= $1 LIMIT 1`, [nowMs])).length === 0) return [];
       const lease = `
         WITH placed AS MATERIALIZED (
           SELECT h.id, h.created_ms, row_number() OVER (PARTITION BY c.tenant ORDER BY h.created_ms, h.id) AS place
           FROM ${hook} h JOIN ${crawl} c ON c.id = h.crawl
-          WHERE next_ms <= $1 AND NOT ${oneOf('c.tenant', '$4')}
+          WHERE next_ms <= $1 AND NOT ${oneOf('c.tenant', '$3')}
         )
         UPDATE ${hook} SET next_ms = $2 WHERE id IN (
           SELECT due.id FROM ${hook} AS due JOIN placed ON placed.id = due.id
-          WHERE due.next_ms <= $1 AND placed.place <= $3
-          ORDER BY placed.place, placed.created_ms, placed.id LIMIT $5 ${skipLocked}
+          WHERE due.next_ms <= $1
+          ORDER BY placed.place, placed.created_ms, placed.id LIMIT $4 ${skipLocked}
         ) RETURNING id`;
       const leased = `SELECT h.*, c.options, c.tenant FROM ${hook} h JOIN ${crawl} c ON c.id = h.crawl
         WHERE ${oneOf('h.id', '$1')} ORDER BY h.created_ms, h.id`;
       return transaction('write', function* () {
-        const ids = (yield* read(lease, [nowMs, untilMs, tenantMax, without, limit])).map(({ id }) => id);
+        const ids = (yield* read(lease, [nowMs, untilMs, without, limit])).map(({ id }) => id);
         return (yield* read(leased, [ids])).map(hookOf);
       });
     },

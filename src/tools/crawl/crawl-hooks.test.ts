@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import { createHookDelivery } from './crawl-hooks.ts';
 import { newWebhookSecret } from './crawl-message.ts';
-import type { Hook, HookShare } from './crawl-store.ts';
+import type { Hook } from './crawl-store.ts';
 
 const secret = newWebhookSecret();
 const webhook = {
@@ -19,14 +19,9 @@ function queueOf(hooks: Hook[]) {
   const due = new Map(hooks.map((hook) => [hook.id, { hook, nextMs: 0 }]));
   return {
     due,
-    async dueHooks(nowMs: number, untilMs: number, { limit, tenantMax, without }: HookShare) {
-      const taken = new Map<string, number>();
+    async dueHooks(nowMs: number, untilMs: number, limit: number, without: readonly string[]) {
       const found = [...due.values()]
-        .filter(({ hook, nextMs }) => {
-          if (nextMs > nowMs || without.includes(hook.tenant)) return false;
-          taken.set(hook.tenant, (taken.get(hook.tenant) ?? 0) + 1);
-          return taken.get(hook.tenant)! <= tenantMax;
-        })
+        .filter(({ hook, nextMs }) => nextMs <= nowMs && !without.includes(hook.tenant))
         .slice(0, limit);
       for (const one of found) one.nextMs = untilMs;
       return found.map(({ hook }) => hook);

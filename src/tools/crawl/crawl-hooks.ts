@@ -25,9 +25,9 @@ const retryGapsMs = [5_000, 30_000, 120_000, 600_000];
 export function createHookDelivery(parts: HookParts): Deliveries {
   const { store, clock, onTrouble } = parts;
   return createDeliveries<Hook>({
-    take(limit, tenantMax, without) {
+    take(limit, without) {
       const nowMs = clock.wallMs();
-      return store.dueHooks(nowMs, nowMs + leaseMs, { limit, tenantMax, without });
+      return store.dueHooks(nowMs, nowMs + leaseMs, limit, without);
     },
     receiverOf: ({ tenant }) => tenant,
     deliver: (hook) => deliver(parts, hook),

@@ -48,7 +48,7 @@ export interface CrawlStore extends JobStore<Crawl> {
    * Hooks whose next try is due, leased until `untilMs`: each tenant's oldest before a second one of any, within
    * `share`.
    */
-  dueHooks(nowMs: number, untilMs: number, share: HookShare): Promise<readonly Hook[]>;
+  dueHooks(nowMs: number, untilMs: number, limit: number, without: readonly string[]): Promise<readonly Hook[]>;
   hookDone(id: string): Promise<void>;
   hookLater(id: string, tries: number, nextMs: number): Promise<void>;
 
@@ -167,15 +167,6 @@ export interface NewHook {
   /** JSON text, as it is signed and posted. */
   body: string;
   createdMs: number;
-}
-
-/** How due hooks are shared out. */
-export interface HookShare {
-  limit: number;
-  /** Most hooks of one tenant. */
-  tenantMax: number;
-  /** Tenants that get none now. */
-  without: readonly string[];
 }
 
 export interface Hook extends NewHook {

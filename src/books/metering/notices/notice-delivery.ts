@@ -90,9 +90,9 @@ export function createNoticeDelivery(parts: DeliveryParts): Deliveries {
   }
 
   return createDeliveries<Notice>({
-    take(limit, eachMax, without) {
+    take(limit, without) {
       const nowMs = clock.wallMs();
-      return store.due(nowMs, nowMs + leaseMs, Math.min(limit, eachMax), without);
+      return store.due(nowMs, nowMs + leaseMs, limit, without);
     },
     receiverOf: ({ plan }) => plan,
     deliver,
