@@ -9,6 +9,7 @@ import { type AccountScope, requestedAccounts } from './account-scope.ts';
 import type { Records } from './directory.ts';
 import { accountOf } from './entries/accounts.ts';
 import { filter, pastInstant, timeField, usedFields } from './fields.ts';
+import { added } from './key-tags.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
 import { pointsIn } from './points.ts';
@@ -196,26 +197,20 @@ async function topsOf(parts: AdminParts, scope: AccountScope, of: Drawn, nowMs: 
   return { order_by: orderBy, models: top(byModel), accounts: top(byAccount), providers } as const;
 }
 
-/** The same sums by one name, those with most units first, as the ledger orders them. */
+/** The same sums by one name. */
 function summedBy(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): UsageRow[] {
   const sums = new Map<string, UsageRow>();
   for (const row of rows) {
-    const group = nameOf(row);
-    const sum = sums.get(group);
-    if (sum === undefined) sums.set(group, { ...row, group, split: null });
-    else for (const name of usageSums) sum[name] += row[name];
+    const named = { ...row, group: nameOf(row), split: null };
+    const sum = sums.get(named.group);
+    sums.set(named.group, sum === undefined ? named : added(sum, row));
   }
   const groups = [...sums.values()];
   for (const sum of groups) for (const name of usdSums) sum[name] = Math.round(sum[name] * 1e9) / 1e9;
-  return groups.sort((a, b) => b.milliUnits - a.milliUnits || (a.group < b.group ? -1 : 1));
+  return groups;
 }
 
 const usdSums = ['costUsd', 'countedCostUsd', 'estimatedCostUsd'] as const;
-const usageSums = [
-  ...usdSums,
-  ...(['requests', 'errors', 'milliUnits', 'inputTokens', 'outputTokens', 'countedTokens'] as const),
-  ...(['estimatedTokens', 'unpriced'] as const),
-];
 
 const nothing: Omit<TrafficPoint, 'fromMs'> = {
   requests: 0,

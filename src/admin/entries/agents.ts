@@ -50,7 +50,6 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'agent',
       entries,
-      named: 'name',
       show,
       add: {
         summary: 'Creates an agent, as under `agents` in culvert.yaml. Its headers are encrypted.',

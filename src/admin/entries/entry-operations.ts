@@ -72,6 +72,7 @@ export function entryOperations<Entry extends z.ZodType>({ path, named, area, re
   }
 
   return {
+    named,
     /** GET of the list. `filters` are parameters of its query besides those of a page. */
     list<Row, Filters extends z.ZodRawShape = Record<never, never>>(list: {
       summary: string;

@@ -54,7 +54,6 @@ export function guardOperations(parts: AdminParts, records: Records, entryRecord
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'guard',
       entries,
-      named: 'name',
       show,
       add: { summary: 'Creates a guard, as under `guards` in culvert.yaml.', body: newGuard },
       change: {

@@ -29,7 +29,6 @@ export function mcpServerOperations(
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'mcp',
       entries,
-      named: 'name',
       show,
       add: {
         summary:

@@ -73,7 +73,6 @@ export function modelOperations(parts: AdminParts, entryRecords: EntryRecords): 
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'model',
       entries,
-      named: 'id',
       show,
       add: { summary: 'Makes a model that callers can name, as under `models` in culvert.yaml.', body: newModel },
       change: { summary: 'Changes the stored settings of a model. Running requests finish as they began.' },

@@ -63,7 +63,6 @@ export function promptOperations(parts: AdminParts, entryRecords: EntryRecords):
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'prompt',
       entries,
-      named: 'name',
       show,
       add: {
         summary: 'Creates a prompt, as under `prompts` in culvert.yaml. One without `versions` is version 1.',

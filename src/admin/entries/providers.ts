@@ -54,7 +54,6 @@ export function providerOperations(parts: AdminParts, entryRecords: EntryRecords
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'provider',
       entries,
-      named: 'name',
       show,
       add: {
         summary:

@@ -46,7 +46,6 @@ export function routeOperations(parts: AdminParts, entryRecords: EntryRecords): 
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'route',
       entries,
-      named: 'name',
       show,
       add: { summary: 'Creates a rule, as under `routes` in culvert.yaml. The next request meets it.', body: newRoute },
       change: { summary: 'Changes the stored settings of a rule. Running requests finish as they began.' },

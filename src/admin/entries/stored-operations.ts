@@ -12,8 +12,6 @@ import { creation, patching, patchSchema, removal, versionQuery } from './stored
 interface EntryKindParts<Reply extends z.ZodType> {
   kind: EntryKind;
   entries: EntryOperations<Reply>;
-  /** The member of a new entry that is its name. */
-  named: 'id' | 'name';
   /** The entry as lists show it. Refuses an unknown name. */
   show(name: string): Promise<z.input<Reply>>;
   add: {
@@ -42,7 +40,7 @@ interface EntryKindParts<Reply extends z.ZodType> {
 export function storedEntryOperations<Reply extends z.ZodType>(
   parts: AdminParts,
   records: EntryRecords,
-  { kind, entries, named, show, add, change, remove }: EntryKindParts<Reply>,
+  { kind, entries, show, add, change, remove }: EntryKindParts<Reply>,
 ): Operation[] {
   const rowOf = (name: string, version: number | undefined, actor: string) =>
     ({ kind, name, version, actor, show: () => show(name) }) as const;
@@ -63,7 +61,7 @@ export function storedEntryOperations<Reply extends z.ZodType>(
     entries.add({
       ...add,
       async run({ written, operator: { name: actor } }) {
-        const { [named]: given, ...definition } = written as Members;
+        const { [entries.named]: given, ...definition } = written as Members;
         const name = String(given);
         const plan = planOf(definition);
         await records.create(kind, name, (rows) => plan(rows, name, actor), actor);

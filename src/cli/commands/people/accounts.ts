@@ -49,22 +49,8 @@ export const accounts: CommandBody = {
       example: 'culvert accounts show acme',
       work: () => showAccount,
     }),
-    suspend: calls({
-      description: 'refuse all calls of an account with 403',
-      arguments: [['<id>', 'its id']],
-      example: 'culvert accounts suspend acme',
-      call: 'PATCH /accounts/{id}',
-      body: () => ({ status: 'suspended' }),
-      describe: (_account, id) => `Account '${id}' is suspended.`,
-    }),
-    activate: calls({
-      description: 'accept calls of an account again',
-      arguments: [['<id>', 'its id']],
-      example: 'culvert accounts activate acme',
-      call: 'PATCH /accounts/{id}',
-      body: () => ({ status: 'active' }),
-      describe: (_account, id) => `Account '${id}' is active.`,
-    }),
+    suspend: setsStatus('suspended', 'refuse all calls of an account with 403', 'culvert accounts suspend acme'),
+    activate: setsStatus('active', 'accept calls of an account again', 'culvert accounts activate acme'),
     guards: calls({
       description: 'show or set the guards of an account; they apply from the next request on',
       arguments: [
@@ -145,6 +131,17 @@ export const accounts: CommandBody = {
     }),
   },
 };
+
+function setsStatus(status: 'suspended' | 'active', description: string, example: string) {
+  return calls({
+    description,
+    arguments: [['<id>', 'its id']],
+    example,
+    call: 'PATCH /accounts/{id}',
+    body: () => ({ status }),
+    describe: (_account, id) => `Account '${id}' is ${status}.`,
+  });
+}
 
 const keysShownMax = 1_000;
 
