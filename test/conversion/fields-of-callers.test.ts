@@ -62,6 +62,7 @@ const callers: readonly Caller[] = [
       stop: 'one',
       n: 2,
       seed: 7,
+      random_seed: 7,
       logprobs: true,
       top_logprobs: 3,
       logit_bias: { 1: 1 },

@@ -264,6 +264,8 @@ export const requestFields = fieldTable<ChatRequest>({
   stop: [stop, putStop, from('stop', firstTexts(4))],
   n: [choices, 'n', asIs, choices],
   seed: [int64, 'seed'],
+  // By Mistral's SDKs.
+  random_seed: [int64, 'seed', null],
   logprobs: [v.boolean, 'logprobs'],
   top_logprobs: [v.integerIn(0, 20), 'topLogprobs'],
   logit_bias: [logitBias, 'logitBias'],
