@@ -45,3 +45,18 @@ test('S29 made-up model names under a pattern make no series: labels come from t
   const asked = 'culvert_requests_total{endpoint="chat",model="claude-*",target="up/made-*",status="200",class="ok"}';
   assert.ok(after.includes(`${asked} 301`), after.filter((line) => line.startsWith('culvert_requests')).join('\n'));
 });
+
+test('a dated Claude, which its provider names otherwise, counts for the pattern that made it', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' } },
+    models: { 'claude-*': { targets: [{ provider: 'claude', model: 'claude-haiku-4-5@*' }] } },
+  });
+  const json = { model: 'claude-20251001', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }] };
+  const answer = await gateway.fetch('/v1/messages', { json });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.equal((upstream.requests().at(-1)!.body as { model: string }).model, 'claude-haiku-4-5-20251001');
+  const metrics = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
+  assert.match(await metrics.text(), /culvert_requests_total\{[^}]*target="claude\/claude-haiku-4-5@\*"/);
+});

@@ -352,8 +352,10 @@ function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>) 
     const slash = target.indexOf('/');
     const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
     for (const [, { targets }] of patterns)
+      // A dated Claude may have `@` in the one and `-` in the other.
       for (const made of targets)
-        if (made.provider === provider && starOf(made.model, model) !== null) return `${provider}/${made.model}`;
+        if (made.provider === provider && starOf(made.model.replace('@', '-'), model.replace('@', '-')) !== null)
+          return `${provider}/${made.model}`;
     return unknown;
   }
 
