@@ -226,3 +226,62 @@ test('OpenAI’s SDK, which keeps the last list of sources of a stream, has all 
     }
   }
 });
+
+test('parts that one vendor alone has are named as dropped, and what was spoken comes as text', async (t) => {
+  const spoken = { type: 'output_audio', data: 'AAAA', transcript: 'It pours.' };
+  const text = { type: 'output_text', text: 'It rains.', annotations: [] };
+  const tokens = { input_tokens: 3, output_tokens: 4 };
+  const message = { role: 'assistant', content: 'It rains.', executed_tools: [{ index: 0, type: 'search' }] };
+  const s3 = { format: 'png', source: { s3Location: { uri: 's3://pictures/a.png' } } };
+  const answers: Record<string, object> = {
+    responses: {
+      ...{ id: 'resp_1', object: 'response', status: 'completed', usage: tokens },
+      output: [{ type: 'message', role: 'assistant', status: 'completed', content: [text, spoken] }],
+    },
+    cohere: {
+      ...{ id: 'c', finish_reason: 'COMPLETE', usage: { tokens } },
+      message: {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'It rains.' },
+          { type: 'chart', chart: {} },
+        ],
+      },
+    },
+    groq: { id: 'g', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] },
+    bedrock: {
+      ...{ stopReason: 'end_turn', usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } },
+      output: { message: { role: 'assistant', content: [{ text: 'It rains.' }, { image: s3 }] } },
+    },
+  };
+  const vendors = createServer((request, response) => {
+    const name = request.url!.split('/')[1]!;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    request.resume().on('end', () => response.end(JSON.stringify(answers[name] ?? { data: [] })));
+  }).listen(0, '127.0.0.1');
+  await once(vendors, 'listening');
+  t.after(() => void vendors.close());
+  const base = `http://127.0.0.1:${(vendors.address() as AddressInfo).port}`;
+  const gateway = await startGateway(t, {
+    providers: {
+      responses: { type: 'openai', base_url: `${base}/responses/v1`, api_key: 'k', dialects: ['openai-responses'] },
+      cohere: { type: 'cohere', base_url: `${base}/cohere`, api_key: 'k' },
+      groq: { type: 'groq', base_url: `${base}/groq/v1`, api_key: 'k' },
+      bedrock: { type: 'bedrock', base_url: `${base}/bedrock`, api_key: 'k', region: 'us-east-1' },
+    },
+    models: Object.fromEntries(
+      Object.keys(answers).map((provider) => [provider, { targets: [{ provider, model: 'm', stream: false }] }]),
+    ),
+  });
+  for (const [model, dropped, shown] of [
+    ['responses', 'content.output_audio', /It rains\..*It pours\./],
+    ['cohere', 'content.chart', /It rains\./],
+    ['groq', 'executed_tools', /It rains\./],
+    ['bedrock', 'image', /It rains\./],
+  ] as const) {
+    const json = { model, max_tokens: 64, messages: [{ role: 'user', content: 'Weather?' }] };
+    const response = await gateway.fetch('/v1/messages', { json });
+    assert.match(await response.text(), shown);
+    assert.equal(response.headers.get('x-culvert-dropped'), dropped);
+  }
+});

@@ -225,8 +225,10 @@ class AnswerDecoder extends EventDecoder {
     else if (typeof signature === 'string') block.signature += signature;
   }
 
-  #image(index: number, { format, source }: JsonObject): void {
-    if (!isObject(source) || typeof source.bytes !== 'string') return;
+  #image(index: number, image: JsonObject): void {
+    const { format, source } = image;
+    // One in S3 is for this format alone.
+    if (!isObject(source) || typeof source.bytes !== 'string') return this.#vendorPart({ image });
     const open = this.#open.get(index);
     const type = stringOr(format, open?.kind === 'image' ? open.format : 'png');
     const media = producedMedia(`image/${type}`, source.bytes);

@@ -8,6 +8,7 @@ import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError, readError } from '../openai-chat/errors.ts';
 import { citationsOf, type TextBlock } from './citations.ts';
+import { vendor } from './wire.ts';
 
 /** The events of a stream of Chat v2 → neutral events. What is none of this format is skipped and counted, never thrown. */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
@@ -119,14 +120,16 @@ class AnswerDecoder extends EventDecoder {
     this.emit({ type: 'start', id: stringOr(id, null), model: null, createdS: null });
   }
 
-  #content(index: number, { text, thinking }: JsonObject, place: 'start' | 'delta'): void {
+  #content(index: number, part: JsonObject, place: 'start' | 'delta'): void {
+    const { type, text, thinking } = part;
     if (typeof thinking === 'string') {
       if (place === 'start') this.#part('thinking');
       this.#thought(thinking);
     } else if (typeof text === 'string') {
       if (place === 'start') this.#part('text');
       this.#text(index, text);
-    }
+    } else if (typeof type === 'string' && type !== 'text' && type !== 'thinking')
+      this.emit({ type: 'vendor-part', choice: 0, vendor, field: `content.${type}`, block: part });
   }
 
   #part(kind: 'text' | 'thinking'): void {

@@ -48,6 +48,10 @@ export function readDelta(delta: JsonObject, choice: number, state: DeltaState, 
     state.cited ||= delta.annotations.length > 0;
     for (const one of delta.annotations) if (isObject(one)) events.push(readAnnotation(one, choice));
   }
+  const { executed_tools } = delta;
+  // Groq's systems run tools themselves.
+  if (Array.isArray(executed_tools))
+    events.push({ type: 'vendor-part', choice, vendor: 'groq', field: 'executed_tools', block: { executed_tools } });
   if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
   if (delta.extra_content !== undefined) {
     const proof = signatureIn(delta);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, listIn, textIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectsIn, textIn } from '../../../kernel/json.ts';
 import { EventDecoder, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
@@ -199,6 +199,7 @@ class AnswerDecoder extends EventDecoder {
       case 'message':
         if (item.shown === 'nothing') this.#message(wire.content);
         else if (item.citations === 0) this.#citeAll(wire.content);
+        this.#nameOthers(wire.content);
         break;
       case 'image_generation_call':
         this.#picture(wire);
@@ -303,7 +304,8 @@ class AnswerDecoder extends EventDecoder {
     let parts = 0;
     for (const part of content) {
       if (!isObject(part)) continue;
-      const text = part.type === 'refusal' ? part.refusal : part.text;
+      // What was spoken, by its words.
+      const text = part.type === 'refusal' ? part.refusal : (part.text ?? part.transcript);
       if (typeof text !== 'string' || text === '') continue;
       if (parts > 0) this.emit({ type: 'part-end', choice: 0 });
       parts += 1;
@@ -312,6 +314,15 @@ class AnswerDecoder extends EventDecoder {
       else this.#text(text);
       for (const annotation of listIn(part.annotations)) this.#cite(annotation);
       this.#logprobs(part.logprobs);
+    }
+  }
+
+  /** Parts without a text are of this format alone. */
+  #nameOthers(content: JsonValue | undefined): void {
+    for (const part of objectsIn(content)) {
+      if (typeof part.type !== 'string' || part.type === 'refusal' || part.text !== undefined) continue;
+      const field = `content.${part.type}`;
+      this.emit({ type: 'vendor-part', choice: 0, vendor: `${openAiResponsesId}/part`, field, block: part });
     }
   }
 
