@@ -83,6 +83,7 @@ const provider = (type: string, path = '/v1') => ({ type, base_url: base + path,
 const over = (name: string, model: string) => ({ targets: [{ provider: name, model, stream: false }] });
 const reporting = ['openrouter', 'perplexity', 'deepinfra', 'xai'];
 const tiered = { input: 1_000, served_as: { flex: 0.5, priority: 2 } };
+const kept = { cache_write: 10, cache_write_1h: 100 };
 const config = {
   providers: {
     openai: { ...provider('openai'), prices: 'openai' },
@@ -113,9 +114,8 @@ const config = {
     gemini: over('google', 'gemini-2.5-pro'),
     whisper: { type: 'transcription', ...over('openai', 'whisper-1') },
     own: over('own', 'my-model'),
-    kept: {
-      targets: [{ provider: 'aws', model: 'm', stream: false, price: { cache_write: 10, cache_write_1h: 100 } }],
-    },
+    kept: { targets: [{ provider: 'aws', model: 'm', stream: false, price: kept }] },
+    'kept-by-openai': { targets: [{ provider: 'responses', model: 'm', stream: false, price: kept }] },
     searching: {
       targets: [{ provider: 'responses', model: 'm', stream: false, price: { input: 1, web_search: 0.01 } }],
     },
@@ -193,7 +193,7 @@ test('cached reads, writes of five minutes and an hour, searches, sound and long
   }
 });
 
-test('writes to the cache for an hour are charged as such over Bedrock', async () => {
+test('writes to the cache for an hour over Bedrock, and for 12 over OpenAI, have a price of their own', async () => {
   const cacheDetails = [
     { ttl: '1h', inputTokens: 400 },
     { ttl: '5m', inputTokens: 500 },
@@ -205,6 +205,10 @@ test('writes to the cache for an hour are charged as such over Bedrock', async (
     cacheDetails,
   });
   assert.equal(cost, (500 * 10 + 400 * 100) / 1e6);
+  const cache_write_tokens_details = { ttl_12h_tokens: 400, ttl_30m_tokens: 500 };
+  const input_tokens_details = { cached_tokens: 0, cache_write_tokens: 900, cache_write_tokens_details };
+  const usage = { input_tokens: 1_000, output_tokens: 5, total_tokens: 1_005, input_tokens_details };
+  assert.deepEqual(await costOf('kept-by-openai', { usage }), [cost, cost]);
 });
 
 test('tiers of Google, of Bedrock and of Mistral are charged, and pictures where they have a price', async () => {

@@ -281,6 +281,14 @@ test('a breakpoint of OpenAI for the cache is a mark of Anthropic, and listed wh
   }
 });
 
+test("OpenAI's longest breakpoint for the cache is Anthropic's longest", async () => {
+  const prompt_cache_breakpoint = { mode: 'explicit', ttl: '12h' };
+  const body = asked({ type: 'input_text', text: 'Hi', prompt_cache_breakpoint });
+  const anthropic = targets.find(({ dialect }) => dialect === 'anthropic-messages')!;
+  const { bytes } = (await sent('openai-responses', body, anthropic))!;
+  assert.match(JSON.parse(bytes)[0], /"cache_control":\{"type":"ephemeral","ttl":"1h"\}/);
+});
+
 test("Responses' older name of the summary, and the pictures of chat as they are", async () => {
   const responses = targets.find(({ dialect }) => dialect === 'openai-responses')!;
   const image_url = { url: 'data:image/png;base64,aGk=', detail: 'original' };

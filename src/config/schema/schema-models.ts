@@ -46,7 +46,7 @@ const rates = {
   output: price('million output tokens'),
   cached_input: price("million input tokens read from the provider's cache"),
   cache_write: price("million input tokens written to the provider's cache"),
-  cache_write_1h: price('million of these that are kept for an hour'),
+  cache_write_1h: price('million of these that are kept for an hour, or for 12 at OpenAI'),
   reasoning: price('million output tokens that are thoughts'),
   audio_input: price('million input tokens that are sound'),
   cached_audio_input: price('million of these read from the cache'),

@@ -9,7 +9,7 @@ export interface Usage {
   cachedInputTokens?: number;
   /** Part of `inputTokens` written to the provider's cache. */
   cacheWriteTokens?: number;
-  /** Part of `cacheWriteTokens` that is kept for an hour. */
+  /** Part of `cacheWriteTokens` that is kept longest: for an hour, or for 12 at OpenAI. */
   cacheWrite1hTokens?: number;
   /** Parts of `inputTokens` that are sound or pictures, and of these what was read from the provider's cache. */
   audioInputTokens?: number;

@@ -311,7 +311,10 @@ function decodePart(part: ChatPart): NeutralPart {
 /** Its mark for the cache: Anthropic's own, or OpenAI's as that. */
 export function cacheOf(holder: JsonObject): { cache: JsonObject } | Record<never, never> {
   if (isObject(holder.cache_control)) return { cache: holder.cache_control };
-  return isObject(holder.prompt_cache_breakpoint) ? { cache: { type: 'ephemeral' } } : {};
+  const { prompt_cache_breakpoint: mark } = holder;
+  if (!isObject(mark)) return {};
+  // Anthropic keeps nothing for longer than an hour.
+  return { cache: { type: 'ephemeral', ...(mark.ttl === '12h' && { ttl: '1h' }) } };
 }
 
 export function mediaSource(url: string): MediaSource {

@@ -21,6 +21,8 @@ export function neutralUsage({ usage: value, tool_usage: byTools, service_tier: 
   if (images !== null && images > 0) usage.imageInputTokens = images;
   const written = reportedCount(inputDetails.cache_write_tokens);
   if (written !== null && written > 0) usage.cacheWriteTokens = written;
+  const longest = reportedCount(objectIn(inputDetails.cache_write_tokens_details).ttl_12h_tokens);
+  if (longest !== null && longest > 0) usage.cacheWrite1hTokens = longest;
   const reasoning = reportedCount(outputDetails.reasoning_tokens);
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   const { web_search: search, image_gen: drawn } = objectIn(byTools);
