@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, type TestContext, test } from 'node:test';
+import { assertWithin } from '../machine-load.ts';
 import { startMessages } from '../prompt-cache/messages-upstream.ts';
 import { startGateway } from '../start-gateway.ts';
 import { questions, startModel } from './start-model.ts';
@@ -61,3 +62,29 @@ for (const levels of [60, 5_000, 50_000]) {
     }
   }
 }
+
+const values = Array.from({ length: 20_000 }, (_, at) => `a${at}@example.org`);
+
+test('twenty thousand values in arguments of a tool are masked at once', async () => {
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: JSON.stringify({ values }) } };
+  const messages = [
+    { role: 'user', content: 'x' },
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'c', content: 'ok' },
+  ];
+  const startedMs = performance.now();
+  const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'guarded', messages } });
+  assert.equal(response.headers.get('x-culvert-guard'), 'mails=masked:20000; scanned=100%');
+  assertWithin(performance.now() - startedMs, 1_000);
+  assert.ok(!upstream.bodies[0]?.includes('@example.org'));
+});
+
+test('thousands of names of members in an answer are masked at once', async () => {
+  upstream.calls = JSON.stringify(Object.fromEntries(values.slice(0, 3_000).map((name) => [name, 1])));
+  const messages = [{ role: 'user', content: 'x' }];
+  const startedMs = performance.now();
+  const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'guarded', messages } });
+  const text = await response.text();
+  assertWithin(performance.now() - startedMs, 1_000);
+  assert.ok(text.includes('<EMAIL_3000>') && !text.includes('@example.org'));
+});

@@ -279,39 +279,62 @@ export function exactly(json: string): JsonValue {
 
 /** The JSON text with these texts in their places; all others, and all numbers, stay as they are. */
 export function withTexts(json: string, changes: readonly TextChange[]): string {
-  let root = exactly(json);
+  let root: unknown = exactly(json);
   for (const change of changes) {
     if (change.as === 'name') continue;
     root = withText(root, change, 0);
-    dropProof(root, change.path);
+    dropProof(root as JsonValue, change.path);
   }
   // Paths go by the names as they were, so the innermost are first.
   const names = changes.filter(({ as }) => as === 'name').sort((one, other) => other.path.length - one.path.length);
-  for (const change of names) root = withName(root, change, 0);
+  const renamed = Map.groupBy(names, ({ path }) => JSON.stringify(path.slice(0, -1)));
+  for (const [holder, inside] of renamed) {
+    const newNames = new Map(inside.map(({ path, text }) => [path.at(-1), text]));
+    root = withNames(root, JSON.parse(holder) as TextPath, newNames, 0);
+  }
   return JSON.stringify(root);
 }
 
-function withName(value: JsonValue, change: TextChange, depth: number): JsonValue {
-  const { path, text } = change;
-  if (typeof value === 'string') return JSON.stringify(withName(exactly(value), change, depth));
+/** A text that is JSON, which several changes may be in. */
+class OpenText {
+  #value: unknown;
+
+  constructor(json: string) {
+    this.#value = exactly(json);
+  }
+
+  change(by: (value: unknown) => unknown): this {
+    this.#value = by(this.#value);
+    return this;
+  }
+
+  toJSON(): string {
+    return JSON.stringify(this.#value);
+  }
+}
+
+function withNames(whole: unknown, path: TextPath, names: ReadonlyMap<unknown, string>, depth: number): unknown {
+  const value = typeof whole === 'string' ? new OpenText(whole) : whole;
+  if (value instanceof OpenText) return value.change((inner) => withNames(inner, path, names, depth));
+  const holder = value as Record<string | number, unknown>;
+  if (depth === path.length)
+    return Object.fromEntries(Object.entries(holder).map(([name, one]) => [names.get(name) ?? name, one]));
   const step = path[depth] ?? '';
-  const holder = value as Record<string | number, JsonValue>;
-  if (depth === path.length - 1)
-    return Object.fromEntries(Object.entries(holder).map(([name, one]) => [name === step ? text : name, one]));
-  holder[step] = withName(holder[step] ?? null, change, depth + 1);
+  holder[step] = withNames(holder[step], path, names, depth + 1);
   return value;
 }
 
-function withText(value: JsonValue, change: TextChange, depth: number): JsonValue {
+function withText(value: unknown, change: TextChange, depth: number): unknown {
   const { path, text, as } = change;
   if (depth === path.length) return as === 'number' && longNumber.test(text) ? (rawJSON?.(text) ?? Number(text)) : text;
   if (typeof value === 'string') {
     const isSealed = path[depth] === sealedStep && depth === path.length - 1;
     if (isSealed && thoughtIn(value) !== null) return sealThought(text);
-    return isSealed && tellingProof.test(value) ? text : JSON.stringify(withText(exactly(value), change, depth));
+    return isSealed && tellingProof.test(value) ? text : withText(new OpenText(value), change, depth);
   }
+  if (value instanceof OpenText) return value.change((inner) => withText(inner, change, depth));
   const step = path[depth] ?? '';
-  const holder = value as Record<string | number, JsonValue>;
+  const holder = value as Record<string | number, unknown>;
   holder[step] = withText(holder[step] ?? null, change, depth + 1);
   return value;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Grounding, readGrounding } from './grounding.ts';
+import { citationsMax } from '../../neutral/citation.ts';
+import { Grounding, movedMetadata, readGrounding } from './grounding.ts';
 
 const text = 'Øl is brewed in Bergen. It rains there.';
 const rains = { start: text.indexOf('It rains'), end: text.length };
@@ -48,4 +49,15 @@ test('sources of others are told in bytes of UTF-8, each once', () => {
       { segment: { startIndex: end, endIndex: end, text: '' }, groundingChunkIndices: [0] },
     ],
   });
+});
+
+test('of more sources than an answer may have, only the first ones move in a changed text', () => {
+  const { groundingSupports } = metadataOf(0, 'Øl');
+  const many = { groundingSupports: Array.from({ length: citationsMax + 1 }, () => groundingSupports[0]!) };
+  const { groundingMetadata } = movedMetadata({ groundingMetadata: many }, text, `My ${text}`, ({ start, end }) => ({
+    start: start + 3,
+    end: end + 3,
+  }));
+  const moved = (groundingMetadata as typeof many).groundingSupports.map(({ segment }) => segment.startIndex);
+  assert.deepEqual([moved[0], moved[citationsMax - 1], moved[citationsMax]], [3, 3, undefined]);
 });

@@ -34,7 +34,10 @@ export function readCitations(metadata: JsonObject, text: string): Citation[] {
   });
 }
 
-/** `groundingMetadata` or `citationMetadata` over a text that was changed: `move` gives a place in the new one, or null. */
+/**
+ * `groundingMetadata` or `citationMetadata` over a text that was changed: `move` gives a place in the new one, or null.
+ * Sources beyond `citationsMax` have none.
+ */
 export function movedMetadata(
   block: JsonObject,
   text: string,
@@ -42,8 +45,9 @@ export function movedMetadata(
   move: (span: Span) => Span | null,
 ): JsonObject {
   const bytes = Buffer.from(text);
+  let left = citationsMax;
   const moved = (place: JsonObject): JsonObject => {
-    const span = spanOf(place, text, bytes);
+    const span = left-- > 0 ? spanOf(place, text, bytes) : null;
     const to = span === null ? null : move(span);
     const { startIndex, endIndex, ...rest } = place;
     return to === null ? rest : { ...place, ...placeOf(to, changed) };

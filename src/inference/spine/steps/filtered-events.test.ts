@@ -31,3 +31,38 @@ test('long arguments that do not end are read once, however many calls follow', 
   assert.equal(through(events).length, events.length);
   assertWithin(performance.now() - startedMs, 500);
 });
+
+const made = 'made.up@example.net';
+const masking = () => ({ push: (text: string) => text.replace(made, '<EMAIL_1>'), end: () => '' });
+
+test('places of thousands of sources in a long answer are looked for in bounded time', () => {
+  const words = Array.from({ length: 9_000 }, (_, at) => `word${at}`);
+  const whole = `${made} ${words.join(' ')}`;
+  const sources = words.map((word): NeutralEvent => {
+    const start = whole.indexOf(word);
+    const citation = { url: 'https://a.example/', title: '', quote: '', span: { start, end: start + word.length } };
+    return { type: 'citation', choice: 0, citation };
+  });
+  const startedMs = performance.now();
+  const passed = filteredPart([{ type: 'text-delta', choice: 0, text: whole }, ...sources], masking);
+  assertWithin(performance.now() - startedMs, 500);
+  const placed = passed.flatMap((event) => (event.type === 'citation' ? [event.citation.span] : []));
+  const by = '<EMAIL_1>'.length - made.length;
+  assert.equal(placed.length, words.length);
+  assert.deepEqual(placed[10], { start: whole.indexOf('word10') + by, end: whole.indexOf('word10') + by + 6 });
+  assert.equal(placed.at(-1), undefined, 'the last ones have no place');
+});
+
+test('sources of a long answer that no filter changes keep their places, however many there are', () => {
+  const events = Array.from({ length: 5_000 }, (_, at): NeutralEvent[] => [
+    { type: 'text-delta', choice: 0, text: 'x'.repeat(60) },
+    { type: 'citation', choice: 0, citation: { url: null, title: '', quote: '', span: { start: at, end: at + 5 } } },
+  ]).flat();
+  const startedMs = performance.now();
+  const passed = filteredPart(events, () => ({ push: (text) => text, end: () => '' }));
+  assertWithin(performance.now() - startedMs, 500);
+  assert.deepEqual(
+    passed.filter(({ type }) => type === 'citation'),
+    events.filter(({ type }) => type === 'citation'),
+  );
+});

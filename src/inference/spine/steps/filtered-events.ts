@@ -39,8 +39,10 @@ export function filteredPart(
 
 /** Adds a piece of a text as it came, and as it went on. */
 export function noteText(texts: PartsBefore['texts'], choice: number, came: string, passed: string): void {
-  const known = texts.get(choice) ?? { came: '', passed: '' };
-  texts.set(choice, { came: known.came + came, passed: known.passed + passed });
+  const known = texts.get(choice) ?? { came: '', passed: '', isSame: true, ahead: '', searched: { chars: 0 } };
+  const isSame = known.isSame && (known.ahead + came).startsWith(passed);
+  const ahead = isSame ? (known.ahead + came).slice(passed.length) : '';
+  texts.set(choice, { ...known, came: known.came + came, passed: known.passed + passed, isSame, ahead });
 }
 
 /** Texts of events that may come in pieces. */
@@ -282,9 +284,7 @@ class TextEvents {
   /** Its place is in the text as it came, which words of a mask make longer or shorter. */
   #placed(source: CitationEvent, end?: number): CitationEvent {
     const known = this.#choiceTexts.get(source.choice);
-    if (known === undefined) return source;
-    const came = known.came.slice(0, end);
-    return { ...source, citation: movedCitation(source.citation, { ...known, came }) };
+    return known === undefined ? source : { ...source, citation: movedCitation(source.citation, known, end) };
   }
 
   #noteText({ type, choice }: Pick<OpenText, 'type' | 'choice'>, came: string, passed: string): void {

@@ -14,7 +14,8 @@ import { given, JoinedParts, segmentsIn, throughFilter, throughFilterInParts, th
 export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice = 0): string {
   const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
   const pieced = root === 'assistant' ? inPieces(value) : [];
-  const isPiece = ({ path }: TextChange) => pieced.some((piece) => piece.every((step, at) => step === path[at]));
+  const pieces = new Set(pieced.map((path) => path.join()));
+  const isPiece = ({ path }: TextChange) => [1, 3].some((steps) => pieces.has(path.slice(0, steps).join()));
   const segments = root === 'assistant' ? segmentsIn(value, parts) : null;
   const { parts: joined = [], joins } = segments ?? {};
   const passed = segments === null ? [] : throughFilterInParts(texts, { kind: root, choice }, joined, joins);

@@ -4,20 +4,28 @@ import type { Citation, Span } from '../../../formats/neutral/citation.ts';
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 
-/** In a longer text nobody looks for the words of each source. */
-const searchedMax = 100_000;
+/** Characters of an answer in which the words of its sources are looked for, each time anew. Further sources have no place. */
+const searchedMax = 25_000_000;
 
 /** The text of a choice as the model wrote it, and as it went on. */
 export interface PassedText {
   came: string;
   passed: string;
+  /** Nothing was changed so far, and `ahead` has not gone on. */
+  isSame: boolean;
+  ahead: string;
+  /** Characters that were looked through. */
+  searched: { chars: number };
 }
 
-/** The citation with the place of its words in the text as it went on; without one where they are not there. */
-export function movedCitation(citation: Citation, text: PassedText): Citation {
+/**
+ * The citation with the place of its words in the text as it went on; without one where they are not there. `end`: that of
+ * the text that came and went on.
+ */
+export function movedCitation(citation: Citation, text: PassedText, end = text.came.length): Citation {
   const { span, vendorPart, ...rest } = citation;
-  if (span === undefined || text.came === text.passed) return citation;
-  const moved = movedSpan(span, text);
+  if (span === undefined || text.isSame) return citation;
+  const moved = movedSpan(span, text, end);
   if (moved === null) return vendorPart === undefined || hasPlace(vendorPart.block) ? rest : { ...rest, vendorPart };
   const by = moved.start - span.start;
   return {
@@ -31,15 +39,18 @@ type VendorPart = Extract<NeutralEvent, { type: 'vendor-part' }>;
 
 /** The same of Google's sources, which come together in one part behind their text. Undefined: there was none. */
 export function movedPart(part: VendorPart, text: PassedText | undefined): VendorPart {
-  if (part.vendor !== gemini || text === undefined || text.came === text.passed) return part;
+  if (part.vendor !== gemini || text === undefined || text.isSame) return part;
   const { came, passed } = text;
-  return { ...part, block: movedMetadata(part.block, came, passed, (span) => movedSpan(span, text)) };
+  return { ...part, block: movedMetadata(part.block, came, passed, (span) => movedSpan(span, text, came.length)) };
 }
 
 /** The place in the text as it went on; null: its words are not there. */
-export function movedSpan({ start, end }: Span, { came, passed }: PassedText): Span | null {
-  const words = came.slice(start, end);
-  return words === '' || came.length > searchedMax ? null : placeOf(words, start, came, passed);
+function movedSpan(span: Span, { came, passed, searched }: PassedText, end: number): Span | null {
+  searched.chars += end + passed.length;
+  if (searched.chars > searchedMax) return null;
+  const text = came.slice(0, end);
+  const words = text.slice(span.start, span.end);
+  return words === '' ? null : placeOf(words, span.start, text, passed);
 }
 
 /** Null: the words are there more or less often than they were, and nobody can tell which ones they are. */

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertWithin } from '../../../../test/machine-load.ts';
+import { filteredJson } from './filtered-text.ts';
+
+test('a completion of many choices with log probabilities passes a filter at once', () => {
+  const choices = Array.from({ length: 20_000 }, (_, index) => ({
+    index,
+    text: 'made',
+    logprobs: { tokens: ['made'] },
+  }));
+  const answer = { choices };
+  const startedMs = performance.now();
+  const passed = filteredJson(
+    () => ({ push: () => '<WORD_1>', end: () => '' }),
+    JSON.stringify(answer),
+    answer,
+    'assistant',
+  );
+  assertWithin(performance.now() - startedMs, 500);
+  assert.deepEqual(
+    JSON.parse(passed).choices,
+    choices.map(({ index }) => ({ index, text: '<WORD_1>', logprobs: null })),
+  );
+});
