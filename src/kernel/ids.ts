@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 
 // One call to the system's generator serves 256 ids: a syscall per request would show in the profile.
 const idBytes = 10;
@@ -78,6 +78,13 @@ export function isSortedId(prefix: string, id: string): boolean {
 }
 
 const sortedPart = /^[0-9a-z]{9}[0-9A-Za-z]{16}$/;
+
+/** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. `kind` tells names of one use from those of others. */
+export function uuidOf(kind: string, name: string): string {
+  const hex = hash('sha256', `${kind} ${name}`, 'hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
 
 /** `length` characters of small letters and digits, each uniform. */
 export function randomBase36(length: number): string {

@@ -63,6 +63,12 @@ export interface ClosableTables extends SqlTables {
   close(): Promise<void>;
 }
 
+/** Tables whose rows name the boot that made them. */
+export interface BootTables extends ClosableTables {
+  /** SQL: whether the boot in this column is over. */
+  bootIsOver(column: string): string;
+}
+
 export interface Step {
   sql: Sql;
   values: readonly unknown[];

@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, type JsonValue, listIn } from '../../kernel/json.ts';
+import { isObject, type JsonObject, listIn } from '../../kernel/json.ts';
 import type { FitMembers } from '../dialects/forward-target.ts';
+import { mended } from './histories.ts';
 
 /*
  * Marks for the prompt caches of Anthropic's models (`cache_control`) and OpenAI's (`prompt_cache_breakpoint`), which clients
@@ -18,11 +19,11 @@ export const withoutMarks: FitMembers = Object.assign(
       if (ofOpenAi !== undefined) found.add('prompt_cache_breakpoint');
       return rest;
     };
-    const bareMessages = changed(listIn(messages), (message) => {
-      const content = Array.isArray(message.content) ? changed(message.content, unmarked) : null;
+    const bareMessages = mended(listIn(messages), (message) => {
+      const content = Array.isArray(message.content) ? mended(message.content, unmarked) : null;
       return content === null ? unmarked(message) : { ...unmarked(message), content };
     });
-    const bareTools = changed(listIn(tools), (tool) => {
+    const bareTools = mended(listIn(tools), (tool) => {
       const called = isObject(tool.function) ? unmarked(tool.function) : tool.function;
       return called === tool.function ? unmarked(tool) : { ...unmarked(tool), function: called as JsonObject };
     });
@@ -32,8 +33,3 @@ export const withoutMarks: FitMembers = Object.assign(
   },
   { of: 'messages' } as const,
 );
-
-function changed(items: readonly JsonValue[], change: (item: JsonObject) => JsonObject): JsonValue[] | null {
-  const result = items.map((item) => (isObject(item) ? change(item) : item));
-  return result.every((item, at) => item === items[at]) ? null : result;
-}

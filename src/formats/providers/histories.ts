@@ -306,7 +306,8 @@ function refusedIn(message: JsonObject, taken: readonly AnswerMember[]): AnswerM
   );
 }
 
-function mended(messages: readonly JsonValue[], mend: (message: JsonObject) => JsonObject): JsonValue[] | null {
-  const result = messages.map((message) => (isObject(message) ? mend(message) : message));
-  return result.every((message, at) => message === messages[at]) ? null : result;
+/** The list with each object as it is mended; null: all stay as they are. */
+export function mended(list: readonly JsonValue[], mend: (one: JsonObject) => JsonObject): JsonValue[] | null {
+  const result = list.map((one) => (isObject(one) ? mend(one) : one));
+  return result.every((one, at) => one === list[at]) ? null : result;
 }

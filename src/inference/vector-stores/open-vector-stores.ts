@@ -10,7 +10,7 @@ import type { ExtractPool } from '../../tools/extract/extract-pool.ts';
 import type { Uploads } from '../batches/uploads.ts';
 import type { VectorEndpoint } from '../families/vectors/endpoint.ts';
 import type { ServeServices } from '../spine/answer-cache.ts';
-import type { StoreCaller } from './vector-stores.ts';
+import type { StoreCaller } from './passages.ts';
 
 export interface VectorStoresOptions {
   services: ServeServices;

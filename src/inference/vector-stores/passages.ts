@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { type Principal, serverPrincipal } from '../../books/auth/principal.ts';
 import type { StoreRow } from '../../books/metering/vector-store-rows.ts';
 import { type Failure, FailureError, isFailure } from '../../kernel/failure.ts';
+import { uuidOf } from '../../kernel/ids.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { VectorVerb } from '../../vectors/verbs.ts';
 import { askVectors } from '../families/vectors/ask-vectors.ts';
@@ -10,8 +10,8 @@ import type { ServeServices } from '../spine/answer-cache.ts';
 import type { TextPiece } from './cut-text.ts';
 import type { FileAttributes, StoreFile } from './store-facts.ts';
 
-/** Caller, and the work whose rows in the ledger name it. */
-export interface PassagesOwner {
+/** A caller, and the request or work whose rows in the ledger name it. */
+export interface StoreCaller {
   principal: Principal;
   requestId: string;
 }
@@ -29,19 +29,19 @@ export interface StoreOf extends Pick<StoreRow, 'id' | 'tenant'> {
  * passages of a file that failed or is gone. Rejects with FailureErrors, except for `put`.
  */
 export interface Passages {
-  make(owner: PassagesOwner, store: string, model: string): Promise<void>;
+  make(owner: StoreCaller, store: string, model: string): Promise<void>;
   /** Also where it is gone. */
   drop(store: StoreOf): Promise<void>;
   /** Embeds and adds pieces of a file, the first of them its piece `at`. */
-  put(owner: PassagesOwner, file: FileHere, at: number, pieces: readonly TextPiece[]): Promise<Failure | null>;
+  put(owner: StoreCaller, file: FileHere, at: number, pieces: readonly TextPiece[]): Promise<Failure | null>;
   /** Removes the passages of these attachments. */
   removeAttachments(store: StoreOf, ids: readonly string[]): Promise<void>;
   /** Removes the passages of all attachments of the file, except for one. */
   removeFile(store: StoreOf, file: string, except: string | null): Promise<void>;
   setAttributes(store: StoreOf, id: string, attributes: FileAttributes | null): Promise<void>;
   /** Text of the file, in its pieces without what they repeat. While it is not read, that of its earlier attachment. */
-  content(owner: PassagesOwner, file: FileHere & Pick<StoreFile, 'status'>): Promise<string[]>;
-  search(owner: PassagesOwner, store: string, search: PassageSearch): Promise<FoundPassage[]>;
+  content(owner: StoreCaller, file: FileHere & Pick<StoreFile, 'status'>): Promise<string[]>;
+  search(owner: StoreCaller, store: string, search: PassageSearch): Promise<FoundPassage[]>;
 }
 
 export interface PassageSearch {
@@ -64,7 +64,7 @@ export interface FoundPassage {
 const piecesMax = 100_000;
 
 type Ask = (
-  owner: PassagesOwner,
+  owner: StoreCaller,
   verb: VectorVerb,
   store: string,
   body: JsonObject | null,
@@ -114,7 +114,7 @@ function changesOf(ask: Ask) {
     },
     async put(owner, file, at, pieces) {
       const points = pieces.map(({ text, repeats }, index) => ({
-        id: uuidOf(`${file.id}\n${at + index}`),
+        id: uuidOf('culvert vector store', `${file.id}\n${at + index}`),
         payload: {
           text,
           file_id: file.file,
@@ -194,11 +194,4 @@ function isPiece(payload: JsonObject | null | undefined): payload is Piece {
 function isPassage(payload: JsonObject | null | undefined): payload is Passage {
   const { text, file_id: file, filename: name, attributes } = payload ?? {};
   return [text, file, name].every((one) => typeof one === 'string') && isObject(attributes);
-}
-
-/** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
-function uuidOf(name: string): string {
-  const hex = createHash('sha256').update(`culvert vector store ${name}`).digest('hex');
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -10,7 +10,7 @@ import { type Lease, leaseMs } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import { type StoredFile, type StoredFiles, UnreadableFile } from '../batches/stored-files.ts';
 import { cutText } from './cut-text.ts';
-import type { Passages, PassagesOwner } from './passages.ts';
+import type { Passages, StoreCaller } from './passages.ts';
 import { fileBytesMax, type ReadFileText } from './read-file.ts';
 import { type FileError, fileFactsOf, openFile, type StoreFile, sealFacts } from './store-facts.ts';
 
@@ -96,12 +96,7 @@ async function finish(
   });
 }
 
-async function readWhole(
-  parts: ReadingParts,
-  file: StoreFile,
-  owner: PassagesOwner,
-  signal: AbortSignal,
-): Promise<Read> {
+async function readWhole(parts: ReadingParts, file: StoreFile, owner: StoreCaller, signal: AbortSignal): Promise<Read> {
   const content = await contentOf(await parts.files(), file);
   if ('code' in content) return content;
   const read = await parts.readText(file.tenant, content, signal);
@@ -147,7 +142,7 @@ async function bytesOf(files: StoredFiles, file: StoredFile): Promise<Uint8Array
 async function addPieces(
   { passages, clock }: ReadingParts,
   file: StoreFile,
-  owner: PassagesOwner,
+  owner: StoreCaller,
   pieces: ReturnType<typeof cutText>,
   signal: AbortSignal,
 ): Promise<Read> {

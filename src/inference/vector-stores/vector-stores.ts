@@ -1,10 +1,11 @@
-import { callerIdOf, type Principal } from '../../books/auth/principal.ts';
+import { callerIdOf } from '../../books/auth/principal.ts';
 import type { NewStoreFile, StoreBatchRow, StoreFileRow } from '../../books/metering/vector-store-rows.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import type { LeftOut } from '../../kernel/unopenable.ts';
 import { fileNotFound } from '../batches/batches.ts';
+import type { StoreCaller } from './passages.ts';
 import { type ReadingParts, readIntoStore } from './read-into-store.ts';
 import {
   type Chunking,
@@ -25,12 +26,6 @@ export interface VectorStoresParts extends ReadingParts {
   filesMax(): number;
   /** For the operator's log. */
   onTrouble(message: string): void;
-}
-
-/** A caller, and the request that a call is of. */
-export interface StoreCaller {
-  principal: Principal;
-  requestId: string;
 }
 
 export interface AttachedFile {

@@ -2,13 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReplyStore, ReplyTake, ReplyTaken } from '../../books/metering/reply-store.ts';
 import { every } from '../../kernel/every.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import type { ClosableTables, Row, SqlTables } from '../sql-tables.ts';
-
-/** Tables of replies, in either database. */
-export interface ReplyTables extends ClosableTables {
-  /** SQL: whether the boot in this column is over. */
-  bootIsOver(column: string): string;
-}
+import type { BootTables, Row, SqlTables } from '../sql-tables.ts';
 
 /**
  * Between a conflict and the look at its cause, the other row may have gone. In each such round another process won
@@ -20,9 +14,9 @@ const sweptAtOnce = 10;
 
 /** Replies over either database. `quick`: the same tables, for the look that a caller waits for. */
 export function createReplyStore(
-  { prefix, write, first, run, bootIsOver, close }: ReplyTables,
+  { prefix, write, first, run, bootIsOver, close }: BootTables,
   quick: Pick<SqlTables, 'first' | 'run'> = { first, run },
-): ReplyStore & Pick<ClosableTables, 'close'> {
+): ReplyStore & Pick<BootTables, 'close'> {
   const { take, known, keep, release, sweep } = statementsOf(`${prefix}reply`, bootIsOver('old.boot_id'));
 
   async function taken(row: ReplyTake): Promise<ReplyTaken> {

@@ -7,13 +7,7 @@ import type {
   ResponseStore,
 } from '../../books/metering/response-store.ts';
 import { rowShape } from '../row-shape.ts';
-import { type ClosableTables, change, type Row, read, type Work } from '../sql-tables.ts';
-
-/** Tables of responses, in either database. */
-export interface ResponseTables extends ClosableTables {
-  /** SQL: whether the boot in this column is over. */
-  bootIsOver(column: string): string;
-}
+import { type BootTables, change, type Row, read, type Work } from '../sql-tables.ts';
 
 /** Rows removed in one transaction: of responses and conversations, of up to a megabyte each, and of their items. */
 const sweptAtOnce = 10;
@@ -24,7 +18,7 @@ const itemsAddedAtOnce = 100;
 const placesKnownMs = 3_600_000;
 
 /** Kept responses and conversations over either database. */
-export function createResponseStore(tables: ResponseTables): ResponseStore {
+export function createResponseStore(tables: BootTables): ResponseStore {
   const { prefix, write, close, run } = tables;
   const names = {
     response: `${prefix}response`,
@@ -101,7 +95,7 @@ const conversationShape = rowShape<ConversationRow>()({
 });
 const itemShape = rowShape<ItemRow>()({ text: ['id'], bytes: ['item'] });
 
-function responsesIn({ bootIsOver, rows, write, transaction, run, first }: ResponseTables, names: TableNames) {
+function responsesIn({ bootIsOver, rows, write, transaction, run, first }: BootTables, names: TableNames) {
   const { response } = names;
   const { columns, insert, cells } = responseShape;
   const found = `${columns}, (boot_id IS NOT NULL AND ${bootIsOver('boot_id')}) AS orphaned`;
@@ -157,7 +151,7 @@ function responsesIn({ bootIsOver, rows, write, transaction, run, first }: Respo
   } satisfies Partial<ResponseStore>;
 }
 
-function conversationsIn({ transaction, run, first }: ResponseTables, names: TableNames) {
+function conversationsIn({ transaction, run, first }: BootTables, names: TableNames) {
   const { conversation } = names;
   return {
     async putConversation(row, items) {
@@ -179,7 +173,7 @@ function conversationsIn({ transaction, run, first }: ResponseTables, names: Tab
   } satisfies Partial<ResponseStore>;
 }
 
-function itemsIn({ rows, write, transaction }: ResponseTables, names: TableNames) {
+function itemsIn({ rows, write, transaction }: BootTables, names: TableNames) {
   const { item, place } = names;
   return {
     addItems: (tenant, id, items, expiresMs) => transaction('write', () => adding(names, tenant, id, items, expiresMs)),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { uuidOf } from '../../kernel/ids.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
 import type { CrawlPoint } from './crawl-ports.ts';
 
@@ -15,7 +15,7 @@ export function chunksOf(url: string, { markdown, metadata }: ScrapedPage): Craw
   const sections = sectionsOf(markdown ?? '');
   const pieces = sections.flatMap(({ heading, text }) => piecesOf(text).map((piece) => ({ heading, text: piece })));
   return pieces.slice(0, chunksMax).map(({ heading, text }, at) => ({
-    id: uuidOf(`${url}\n${at}`),
+    id: uuidOf('culvert crawl', `${url}\n${at}`),
     text: heading === '' ? text : `${heading}\n\n${text}`,
     payload: { url, title: metadata.title, heading, chunk: at, text },
   }));
@@ -83,11 +83,4 @@ function parts(paragraph: string): string[] {
 function endOfCharacter(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
-}
-
-/** A UUID as RFC 9562 §5.8 allows: 122 bits of a hash. */
-function uuidOf(name: string): string {
-  const hex = createHash('sha256').update(`culvert crawl ${name}`).digest('hex');
-  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

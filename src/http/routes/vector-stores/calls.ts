@@ -1,10 +1,10 @@
 import type { StoreCounts, StoreFileStatus } from '../../../books/metering/vector-store-rows.ts';
 import { attributeKey } from '../../../inference/families/vectors/search-files.ts';
 import { refusedFilter, vectorFilter } from '../../../inference/server-tools/file-filter.ts';
-import type { FoundPassage, PassageSearch, Passages } from '../../../inference/vector-stores/passages.ts';
+import type { FoundPassage, PassageSearch, Passages, StoreCaller } from '../../../inference/vector-stores/passages.ts';
 import type { StoreFile, VectorStore } from '../../../inference/vector-stores/store-facts.ts';
 import type { StoreBatch } from '../../../inference/vector-stores/store-reads.ts';
-import type { StoreCaller, VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
+import type { VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
 import { allRead, type Failure, failureIn, invalidField, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { callerOf } from '../../exchange.ts';
