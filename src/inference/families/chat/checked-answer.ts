@@ -1,7 +1,6 @@
 import type { QualityConfig } from '../../../config/schema.ts';
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import { contentChars, type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
-import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import type { SchemaCheck } from '../../../guards/schema-check.ts';
@@ -9,8 +8,9 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { Alias } from '../../models/alias.ts';
 import { type Answer, answeredElsewhere } from '../../spine/answer.ts';
 import type { Job } from '../../spine/job.ts';
-import type { AttemptSink, AttemptSource, Chunk, Pace } from '../../spine/sink.ts';
+import type { AttemptSink, Chunk, Pace } from '../../spine/sink.ts';
 import type { AnswerStep } from '../../spine/steps/after.ts';
+import { LookingSink } from '../../spine/steps/looking-sink.ts';
 import type { ConversationFacts } from './conversation-body.ts';
 
 /** Facts of an answer's checks: the rules, the schema and the thread that checks it. */
@@ -52,9 +52,7 @@ const heldCharsMax = 4 * 1024 * 1024;
  * Holds an answer back until it has passed the checks of its model. One that fails them ends its attempt, so that the
  * next target is asked, and stays ready as the client's in case that none answers better (`progress.heldBack`).
  */
-class CheckedAnswer<C> implements AttemptSink {
-  readonly #next: AttemptSink;
-  readonly #answer: Answer<C>;
+class CheckedAnswer<C> extends LookingSink<Answer<C>> {
   readonly #job: Job<C>;
   readonly #check: QualityCheck;
   /** Null: what comes goes on at once. */
@@ -68,23 +66,13 @@ class CheckedAnswer<C> implements AttemptSink {
   #finish: FinishReason | null = null;
 
   constructor(next: AttemptSink, answer: Answer<C>, job: Job<C>, check: QualityCheck) {
-    this.#next = next;
-    this.#answer = answer;
+    super(next, answer);
     this.#job = job;
     this.#check = check;
   }
 
-  start(source: AttemptSource): void {
-    this.#next.start(source);
-  }
-
-  content(): boolean {
-    this.#answer.noteFirst();
-    return true;
-  }
-
   chunk(chunk: Chunk): Pace {
-    if (this.#held === null) return this.#next.chunk(chunk);
+    if (this.#held === null) return this.next.chunk(chunk);
     // Answers that are checked are always converted.
     const events = chunk as readonly NeutralEvent[];
     this.#held.push(events);
@@ -94,23 +82,19 @@ class CheckedAnswer<C> implements AttemptSink {
     return 'ready';
   }
 
-  lose(losses: readonly Loss[]): void {
-    this.#next.lose?.(losses);
-  }
-
-  async end(found: Fault | null, mark?: StreamMark): Promise<Fault | null> {
-    if (found !== null || this.#held === null) return this.#next.end(found, mark);
+  override async end(found: Fault | null, mark?: StreamMark): Promise<Fault | null> {
+    if (found !== null || this.#held === null) return this.next.end(found, mark);
     const why = await this.#lacking();
-    if (why === null) return this.#goOn() ? this.#next.end(null) : answeredElsewhere();
-    const { usage, usageSource } = this.#answer.trial!.seen(true, null);
+    if (why === null) return this.#goOn() ? this.next.end(null) : answeredElsewhere();
+    const { usage, usageSource } = this.answer.trial!.seen(true, null);
     const { progress, atMs } = this.#job;
-    const costUsd = (usage && usdOf(usage, this.#answer.attempt.target.price, atMs)) ?? 0;
+    const costUsd = (usage && usdOf(usage, this.answer.attempt.target.price, atMs)) ?? 0;
     progress.besideUsd += costUsd;
     const heldBack = async () => {
       progress.usage = usage;
       progress.usageSource = usageSource;
       progress.besideUsd -= costUsd;
-      if (this.#goOn()) await this.#next.end(null);
+      if (this.#goOn()) await this.next.end(null);
     };
     progress.heldBack = heldBack;
     return fault('low_quality', `did not pass the model's check: ${why}`);
@@ -129,9 +113,9 @@ class CheckedAnswer<C> implements AttemptSink {
   #goOn(): boolean {
     const held = this.#held;
     if (held === null) return true;
-    if (!this.#next.content()) return false;
+    if (!this.next.content()) return false;
     this.#held = null;
-    for (const events of held) this.#next.chunk(events);
+    for (const events of held) this.next.chunk(events);
     return true;
   }
 
@@ -157,7 +141,7 @@ class CheckedAnswer<C> implements AttemptSink {
     if (this.#finish !== 'length' && this.#finish !== 'context-full') return false;
     const { maxOutputTokens } = this.#check.facts.needs;
     if (maxOutputTokens === null) return true;
-    const { usage } = this.#answer.trial!.seen(true, null);
+    const { usage } = this.answer.trial!.seen(true, null);
     return usage === null || usage.outputTokens < maxOutputTokens;
   }
 }

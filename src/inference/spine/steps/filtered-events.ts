@@ -1,16 +1,15 @@
 import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
-import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
 import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
-import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { SeenThought } from '../../../formats/neutral/thought-proof.ts';
 import { type Failure, FailureError, failureIn, statusOf } from '../../../kernel/failure.ts';
 import type { JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
-import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
+import type { AttemptSink, Chunk, Pace } from '../sink.ts';
 import { filteredJson } from './filtered-text.ts';
+import { LookingSink } from './looking-sink.ts';
 import { movedCitation, movedPart, type PassedText } from './moved-citation.ts';
 import { given, throughFilter } from './through-filter.ts';
 
@@ -73,29 +72,15 @@ interface OpenCall {
 }
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
-export class FilteredEvents implements AttemptSink {
-  readonly #next: AttemptSink;
-  readonly #answer: TimedAnswer;
+export class FilteredEvents extends LookingSink<TimedAnswer> {
   readonly #filter: TextEvents;
   readonly #choices = new Set<number>();
-  #source: AttemptSource | null = null;
   #began = false;
   #refused = false;
 
   constructor(next: AttemptSink, answer: TimedAnswer, texts: AnswerTexts) {
-    this.#next = next;
-    this.#answer = answer;
+    super(next, answer);
     this.#filter = new TextEvents(texts);
-  }
-
-  start(source: AttemptSource): void {
-    this.#source = source;
-    this.#next.start(source);
-  }
-
-  content(): boolean {
-    this.#answer.noteFirst();
-    return true;
   }
 
   chunk(chunk: Chunk): Pace {
@@ -112,31 +97,23 @@ export class FilteredEvents implements AttemptSink {
     return this.#pass(passed);
   }
 
-  lose(losses: readonly Loss[]): void {
-    this.#next.lose?.(losses);
-  }
-
-  end(found: Fault | null, mark?: StreamMark): ReturnType<AttemptSink['end']> {
-    return this.#next.end(found, mark);
-  }
-
   #pass(events: readonly NeutralEvent[]): Pace {
     if (events.length === 0) return 'ready';
     if (!this.#began && events.some(isContent)) {
       this.#began = true;
-      if (!this.#next.content()) {
-        this.#source?.stop(answeredElsewhere());
+      if (!this.next.content()) {
+        this.source?.stop(answeredElsewhere());
         return 'ready';
       }
     }
-    return this.#next.chunk(events);
+    return this.next.chunk(events);
   }
 
   #refuse(failure: Failure, passed: NeutralEvent[]): void {
     this.#refused = true;
-    if (this.#began || passed.some(isContent)) return void passed.push(...cutEvents(this.#choices, this.#answer));
+    if (this.#began || passed.some(isContent)) return void passed.push(...cutEvents(this.#choices, this.answer));
     passed.length = 0;
-    this.#source?.stop(gatewayFault(failure));
+    this.source?.stop(gatewayFault(failure));
   }
 }
 

@@ -1,6 +1,5 @@
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
-import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
@@ -15,21 +14,19 @@ import {
   type TimedAnswer,
 } from './filtered-events.ts';
 import { HeldEvents } from './held-events.ts';
+import { LookingSink } from './looking-sink.ts';
 
 /**
  * Holds an answer until its request has passed, and each part of it until that has. A stream is asked about in sentences,
  * one question at a time: what comes meanwhile is the next one. A whole answer is asked about once. A refusal ends the
  * attempt at once: before the first content as a fault, later as an answer that a content filter has cut.
  */
-export class GatedEvents implements AttemptSink {
-  readonly #next: AttemptSink;
-  readonly #answer: TimedAnswer;
+export class GatedEvents extends LookingSink<TimedAnswer> {
   readonly #gate: AnswerGate;
   readonly #form: 'stream' | 'whole';
   readonly #choices = new Set<number>();
   readonly #before: PartsBefore = { thoughts: new Map(), texts: new Map() };
   #isChanged = false;
-  #source: AttemptSource | null = null;
   readonly #held = new HeldEvents();
   #state: 'waits' | 'open' | 'began' | 'over' = 'waits';
   #asking: Promise<void> | null = null;
@@ -37,27 +34,21 @@ export class GatedEvents implements AttemptSink {
   #pace: Pace = 'ready';
 
   constructor(next: AttemptSink, answer: TimedAnswer, gate: AnswerGate, form: 'stream' | 'whole') {
-    this.#next = next;
-    this.#answer = answer;
+    super(next, answer);
     this.#gate = gate;
     this.#form = form;
   }
 
-  start(source: AttemptSource): void {
-    this.#source = source;
+  override start(source: AttemptSource): void {
+    this.source = source;
     const resume = () => {
       this.#pace = 'ready';
       source.resume();
     };
-    this.#next.start({ resume, stop: (fault) => source.stop(fault) });
+    this.next.start({ resume, stop: (fault) => source.stop(fault) });
     const { request } = this.#gate;
     if (request === null) this.#state = 'open';
     else void request.then((failure) => this.#passed(failure));
-  }
-
-  content(): boolean {
-    this.#answer.noteFirst();
-    return true;
   }
 
   chunk(chunk: Chunk): Pace {
@@ -70,17 +61,13 @@ export class GatedEvents implements AttemptSink {
     return this.#pace;
   }
 
-  lose(losses: readonly Loss[]): void {
-    this.#next.lose?.(losses);
-  }
-
-  async end(found: Fault | null, mark?: StreamMark): Promise<Fault | null> {
-    if (found !== null) return this.#next.end(found, mark);
+  override async end(found: Fault | null, mark?: StreamMark): Promise<Fault | null> {
+    if (found !== null) return this.next.end(found, mark);
     this.#passed((await this.#gate.request) ?? null);
     while (this.#asking !== null) await this.#asking;
     this.#go('end');
     while (this.#asking !== null) await this.#asking;
-    return this.#refusal ?? this.#next.end(null, mark);
+    return this.#refusal ?? this.next.end(null, mark);
   }
 
   #passed(failure: Failure | null): void {
@@ -138,24 +125,24 @@ export class GatedEvents implements AttemptSink {
 
   #pass(events: readonly NeutralEvent[]): void {
     if (this.#state === 'open' && events.some(isContent)) {
-      if (!this.#next.content()) {
+      if (!this.next.content()) {
         this.#state = 'over';
         this.#refusal = answeredElsewhere();
-        this.#source?.stop(this.#refusal);
+        this.source?.stop(this.#refusal);
         return;
       }
       this.#state = 'began';
     }
-    this.#pace = this.#next.chunk(events);
+    this.#pace = this.next.chunk(events);
   }
 
   #refuse(failure: Failure, as: Fault['class'] = 'filtered'): void {
     const began = this.#state === 'began';
     this.#state = 'over';
     this.#held.takeAll();
-    if (began) return void this.#next.chunk(cutEvents(this.#choices, this.#answer));
+    if (began) return void this.next.chunk(cutEvents(this.#choices, this.answer));
     this.#refusal = { ...gatewayFault(failure), class: as };
-    this.#source?.stop(this.#refusal);
+    this.source?.stop(this.#refusal);
   }
 }
 
