@@ -48,6 +48,12 @@ type Added<Body extends z.ZodType, Reply extends z.ZodType> = Omit<OnEntry<z.Zod
 /** Values of a query for the parameters of a list. */
 export type FiltersOf<Filters extends z.ZodRawShape> = { [Name in keyof Filters]: z.output<Filters[Name]> };
 
+interface Listed<Entry extends z.ZodType, Row, Filters extends z.ZodRawShape> {
+  summary: string;
+  filters?: Filters;
+  rows(query: PageQuery & FiltersOf<Filters>, operator: Call['operator']): Promise<EntryList<Row, z.input<Entry>>>;
+}
+
 export type EntryOperations<Entry extends z.ZodType> = ReturnType<typeof entryOperations<Entry>>;
 
 /** `list`, `show`, `add`, `change` and `remove` of one kind, and what else can be done with an entry. */
@@ -74,11 +80,7 @@ export function entryOperations<Entry extends z.ZodType>({ path, named, area, re
   return {
     named,
     /** GET of the list. `filters` are parameters of its query besides those of a page. */
-    list<Row, Filters extends z.ZodRawShape = Record<never, never>>(list: {
-      summary: string;
-      filters?: Filters;
-      rows(query: PageQuery & FiltersOf<Filters>, operator: Call['operator']): Promise<EntryList<Row, z.input<Entry>>>;
-    }): Operation {
+    list<Row, Filters extends z.ZodRawShape = Record<never, never>>(list: Listed<Entry, Row, Filters>): Operation {
       return {
         method: 'GET',
         path,
