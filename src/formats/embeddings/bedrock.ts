@@ -27,7 +27,7 @@ export const bedrockEmbeddings: EmbeddingFormat = {
       const { model: _, ...withoutModel } = body;
       return { body: withoutModel, losses };
     }
-    const losses = lossesOf(order, { extra: 'lost' });
+    const losses = lossesOf(order);
     if (isNova(model)) return { body: novaBody(order), losses };
     // Titan embeds everything alike.
     if (request.inputType !== null) losses.push(purposeLoss(request));

@@ -18,10 +18,8 @@ export const cohereEmbeddings: EmbeddingFormat = {
     // How it cuts long texts.
     const { truncate, max_tokens } = order.request.extra;
     // Ollama's callers have a boolean.
-    Object.assign(body, typeof truncate === 'string' && { truncate }, max_tokens !== undefined && { max_tokens });
-    const losses = lossesOf(order, { extra: 'lost' });
-    const isSent = (name: string) => /^(?:truncate|max_tokens)$/.test(name) && name in body;
-    return { body, losses: losses.filter(({ field }) => !isSent(field)) };
+    const cuts = { ...(typeof truncate === 'string' && { truncate }), ...(max_tokens !== undefined && { max_tokens }) };
+    return { body: { ...body, ...cuts }, losses: lossesOf(order, Object.keys(cuts)) };
   },
   decode(body, count) {
     const { embeddings, meta } = objectIn(body);

@@ -8,7 +8,7 @@ export const engineTexts: EmbeddingFormat = {
     const { inputs } = order;
     return {
       body: { texts: inputs.kind === 'texts' ? [...inputs.texts] : [] },
-      losses: lossesOf(order, { extra: 'lost' }),
+      losses: lossesOf(order),
     };
   },
   decode: () => malformed('answered by an upstream'),

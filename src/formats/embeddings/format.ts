@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import {
-  type AnswerForm,
   type EmbeddingInputs,
   type EmbeddingRequest,
   type InputType,
@@ -124,17 +123,9 @@ export function inputTypeMember(order: EmbeddingOrder): JsonObject | null {
   return word === null ? null : { [field]: word };
 }
 
-/** Names of the purpose in callers' formats; others say `input_type`. */
-const purposeFields: Readonly<Partial<Record<AnswerForm, string>>> = {
-  'gemini-one': 'taskType',
-  'gemini-batch': 'taskType',
-  vertex: 'task_type',
-  nova: 'embeddingPurpose',
-};
-
 /** The purpose of inputs as a loss, by its name in the caller's format. */
 export function purposeLoss({ answerForm }: Pick<EmbeddingRequest, 'answerForm'>): Loss {
-  return { field: purposeFields[answerForm] ?? 'input_type', why: 'unsupported' };
+  return { field: /^(?:gemini|vertex)/.test(answerForm) ? 'taskType' : 'input_type', why: 'unsupported' };
 }
 
 /** Members that each format takes, or that are seen to before one is asked. */
@@ -153,8 +144,8 @@ const taken: ReadonlySet<string> = new Set<keyof EmbeddingRequest>([
   'extra',
 ]);
 
-/** Losses of a request in a format. `extra: 'taken'`: unknown members go on unchanged. */
-export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
+/** Losses of a request in a format. `sent`: further members that go on; `all`: they all do, unchanged. */
+export function lossesOf({ request, facts }: EmbeddingOrder, sent: readonly string[] | 'all' = []): Loss[] {
   const losses: Loss[] = [];
   // A plain request has nothing to list.
   for (const name in request) {
@@ -162,7 +153,7 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
     losses.push(...lossesOfRest(request, taken));
     break;
   }
-  const asItIs = extra === 'taken' && facts.inputType === undefined && request.inputTypeWord !== null;
+  const asItIs = sent === 'all' && facts.inputType === undefined && request.inputTypeWord !== null;
   const { words = {} } = typeof facts.inputType === 'object' ? facts.inputType : {};
   const hasWord =
     request.inputType === null || !isInputType(request.inputType) || words[request.inputType] !== undefined;
@@ -170,7 +161,8 @@ export function lossesOf({ request, facts }: EmbeddingOrder, { extra }: { extra:
   if (request.inputType !== null && !isPassedOn) losses.push(purposeLoss(request));
   if (request.user !== null && facts.takesUser !== true) losses.push({ field: 'user', why: 'unsupported' });
   const read = typeof facts.inputType === 'object' ? purposeNames(facts.inputType) : [];
-  if (extra === 'lost')
-    for (const field in request.extra) if (!read.includes(field)) losses.push({ field, why: 'unknown' });
+  if (sent !== 'all')
+    for (const field in request.extra)
+      if (!read.includes(field) && !sent.includes(field)) losses.push({ field, why: 'unknown' });
   return losses;
 }

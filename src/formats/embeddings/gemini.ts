@@ -21,10 +21,7 @@ export const geminiEmbeddings: EmbeddingFormat = {
       if (dimensions !== null) request.outputDimensionality = dimensions;
       return request;
     });
-    return {
-      body: { requests },
-      losses: lossesOf(order, { extra: vendorFields === order.request.extra ? 'taken' : 'lost' }),
-    };
+    return { body: { requests }, losses: lossesOf(order, Object.keys(vendorFields)) };
   },
   decode(body, count) {
     const { embeddings, usageMetadata } = objectIn(body);

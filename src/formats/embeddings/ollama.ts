@@ -11,9 +11,8 @@ export const ollamaEmbeddings: EmbeddingFormat = {
     const body: JsonObject = { model, input: inputs.kind === 'texts' ? [...inputs.texts] : [] };
     if (dimensions !== null) body.dimensions = dimensions;
     const { truncate } = order.request.extra;
-    if (typeof truncate === 'boolean') body.truncate = truncate;
-    const losses = lossesOf(order, { extra: 'lost' });
-    return { body, losses: losses.filter(({ field }) => !(field in body)) };
+    if (typeof truncate !== 'boolean') return { body, losses: lossesOf(order) };
+    return { body: { ...body, truncate }, losses: lossesOf(order, ['truncate']) };
   },
   decode(body, count) {
     const { embeddings, prompt_eval_count: inputTokens } = objectIn(body);

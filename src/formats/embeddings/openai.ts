@@ -31,9 +31,9 @@ export const openAiEmbeddings: EmbeddingFormat = {
 function encode(order: EmbeddingOrder): EncodedEmbeddings {
   const { model, inputs, dimensions, request, facts } = order;
   // Services refuse members of other formats, such as Cohere's `truncate`.
-  const extra = request.answerForm === 'openai' ? 'taken' : 'lost';
+  const extra = request.answerForm === 'openai' ? request.extra : {};
   const body: JsonObject = {
-    ...(extra === 'taken' && request.extra),
+    ...extra,
     model,
     input: inputs.kind === 'texts' ? [...inputs.texts] : inputs.tokens.map((tokens) => [...tokens]),
   };
@@ -46,7 +46,7 @@ function encode(order: EmbeddingOrder): EncodedEmbeddings {
   if (typeof facts.inputType === 'object') delete body.task_type;
   Object.assign(body, inputTypeMember(order));
   if (request.user !== null && facts.takesUser) body.user = request.user;
-  const losses = lossesOf(order, { extra });
+  const losses = lossesOf(order, extra === request.extra ? 'all' : []);
   return { body, losses: [...losses, ...leaveOut(body, facts.without)] };
 }
 

@@ -12,7 +12,7 @@ export const teiEmbeddings: EmbeddingFormat = {
       inputs: inputs.kind === 'texts' ? [...inputs.texts] : inputs.tokens.map((tokens) => [...tokens]),
     };
     if (dimensions !== null) body.dimensions = dimensions;
-    return { body, losses: lossesOf(order, { extra: 'lost' }) };
+    return { body, losses: lossesOf(order) };
   },
   decode(body, count) {
     if (!Array.isArray(body)) return errorInside(body) ?? malformed('the answer is not an array');

@@ -22,7 +22,7 @@ export const vertexEmbeddings: EmbeddingFormat = {
     const taskType = inputTypeFor(order);
     const texts = inputs.kind === 'texts' ? inputs.texts : [];
     const size: JsonObject = dimensions === null ? {} : { outputDimensionality: dimensions };
-    const losses = lossesOf(order, { extra: extra === order.request.extra ? 'taken' : 'lost' });
+    const losses = lossesOf(order, Object.keys(extra));
     if (usesContentMethod(model)) {
       const config: JsonObject = { ...extra, ...(taskType !== null && { taskType }), ...size };
       const content = { role: 'user', parts: texts.map((text) => ({ text })) };
