@@ -76,6 +76,12 @@ export function reportedCount(value: JsonValue | undefined): number | null {
     : null;
 }
 
+/** Adds a count from an upstream, if it is above 0. */
+export function addCount(usage: Usage, name: Exclude<keyof Usage, 'servedAs'>, value: JsonValue | undefined): void {
+  const count = reportedCount(value) ?? 0;
+  if (count > 0) usage[name] = (usage[name] ?? 0) + count;
+}
+
 /** Whether one of these members is present but not a count: then the others are not believed either. */
 export function reportsInvalidCount(usage: JsonObject, names: readonly string[]): boolean {
   for (const name of names) if (usage[name] != null && reportedCount(usage[name]) === null) return true;

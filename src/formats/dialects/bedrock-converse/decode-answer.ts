@@ -3,7 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
-import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { addCount, noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import { stopReasons } from '../anthropic-messages/wire.ts';
 import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
@@ -298,10 +298,8 @@ class AnswerDecoder extends EventDecoder {
     const counted: Usage = { inputTokens: (input ?? 0) + read + written, outputTokens: output ?? 0 };
     if (usage.cacheReadInputTokens !== undefined) counted.cachedInputTokens = read;
     if (usage.cacheWriteInputTokens !== undefined) counted.cacheWriteTokens = written;
-    for (const detail of Array.isArray(usage.cacheDetails) ? usage.cacheDetails : []) {
-      const hourly = isObject(detail) && detail.ttl === '1h' ? (reportedCount(detail.inputTokens) ?? 0) : 0;
-      if (hourly > 0) counted.cacheWrite1hTokens = (counted.cacheWrite1hTokens ?? 0) + hourly;
-    }
+    for (const { ttl, inputTokens } of objectsIn(usage.cacheDetails))
+      if (ttl === '1h') addCount(counted, 'cacheWrite1hTokens', inputTokens);
     if (isObject(service)) noteService(counted, [service.type]);
     this.emit({
       type: 'usage',

@@ -6,7 +6,7 @@ import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
-import { reportedCount, type Usage } from '../../../formats/neutral/usage.ts';
+import { addCount, type Usage } from '../../../formats/neutral/usage.ts';
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
@@ -148,16 +148,12 @@ export class ImageTrial extends SplitTrial<TrialServices> {
     const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
     // Without parts, all that such a model writes is the picture.
     const imageOutputTokens = made?.imageTokens ?? outputTokens;
+    const usage: Usage = { inputTokens, outputTokens, ...seen, imageOutputTokens, images };
     // OpenAI charges the model that writes an SVG in addition.
-    const { input_tokens: svgInput, output_tokens: svgOutput } = objectIn(reported.svg_usage);
-    const [input, output] = [svgInput, svgOutput].map((count) => reportedCount(count) ?? 0) as [number, number];
-    return {
-      inputTokens: inputTokens + input,
-      outputTokens: outputTokens + output,
-      ...seen,
-      imageOutputTokens,
-      images,
-    };
+    const svg = objectIn(reported.svg_usage);
+    addCount(usage, 'inputTokens', svg.input_tokens);
+    addCount(usage, 'outputTokens', svg.output_tokens);
+    return usage;
   }
 
   /** Shows an event of an unfinished image at once; null: nobody wants any. */
