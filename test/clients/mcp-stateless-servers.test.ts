@@ -56,16 +56,19 @@ function answerTo({ method, params }: Message): { status?: number; result?: Json
   }
 }
 
+/** Only the server reads it. */
+const state = '{"step":1,"mail":"jo@example.org"}';
+
 /** The result, once the user has agreed. The state must come back as it went. */
 function askingFor({ inputResponses, requestState }: Message['params'], result: JsonObject): { result: JsonObject } {
   const { sure } = (inputResponses ?? {}) as { sure?: { action?: string } };
-  if (sure?.action === 'accept' && requestState === 'state-1') return { result };
+  if (sure?.action === 'accept' && requestState === state) return { result };
   const requestedSchema = { type: 'object', properties: { why: { type: 'string' } }, required: ['why'] };
   const question = {
     method: 'elicitation/create',
     params: { mode: 'form', message: 'Are you sure?', requestedSchema },
   };
-  return { result: { resultType: 'input_required', inputRequests: { sure: question }, requestState: 'state-1' } };
+  return { result: { resultType: 'input_required', inputRequests: { sure: question }, requestState: state } };
 }
 
 function decoded(header: string | string[] | undefined): string | undefined {
@@ -175,13 +178,33 @@ test('another key cannot go on with the question that a key got', async () => {
   };
   const { requestState } = (await ask(testKey, {})).answer;
   const inputResponses = { sure: { action: 'accept', content: { why: 'old' } } };
-  for (const state of [requestState, 'state-1']) {
-    const refused = await ask(otherKey, { inputResponses, requestState: state });
+  for (const stolen of [requestState, state]) {
+    const refused = await ask(otherKey, { inputResponses, requestState: stolen });
     assert.equal(refused.status, 400, JSON.stringify(refused.answer));
     assert.match(JSON.stringify(refused.answer), /'requestState' belongs to no question that this key got/);
   }
   const done = await ask(testKey, { inputResponses, requestState });
   assert.deepEqual(done.answer.content, [{ type: 'text', text: 'removed' }]);
+});
+
+test('a guard that masks leaves the state of a server as it is', async (t) => {
+  const guarded = await startGateway(t, {
+    mcp: { servers: { modern: { url } } },
+    guards: { pii: { check: 'personal-data', action: 'mask' } },
+    server: { guards: ['pii'] },
+  });
+  await until('the server is listed', async () =>
+    (await (await guarded.fetch('/v1/mcp/tools')).text()).includes('modern__remove'),
+  );
+  const json = { tool: 'modern__remove', arguments: {}, clientCapabilities: { elicitation: {} } };
+  const asked = (await (await guarded.fetch('/v1/mcp/call', { json })).json()) as JsonObject;
+  const { requestState } = asked;
+  const inputResponses = { sure: { action: 'accept', content: { why: 'Ask jo@example.org' } } };
+  const answer = await guarded.fetch('/v1/mcp/call', { json: { ...json, inputResponses, requestState } });
+  assert.match(await answer.text(), /removed/);
+  assert.deepEqual(heard.at(-1)?.message.params.inputResponses, {
+    sure: { action: 'accept', content: { why: 'Ask <EMAIL_1>' } },
+  });
 });
 
 test('where nobody can be asked, a question is an error that says so', async () => {

@@ -90,8 +90,8 @@ const formatWord =
 const storeId = /^(file-|vsf_)[0-9a-z]{9}[0-9A-Za-z]{16}$/;
 const bytes = new Set('data file_data b64_json bytesBase64Encoded bytes image images audio mask blob'.split(' '));
 const providerObjects = new Set(['file_id', 'container', 'cachedContent']);
-/** Signatures and thoughts that a provider encrypted, where the format and nobody else names the members. */
-const sealedMember = /signature$|^encrypted_|^redacted/i;
+/** Signatures, encrypted thoughts and states of MCP servers, where the format and nobody else names the members. */
+const sealedMember = /signature$|^encrypted_|^redacted|^requestState$/i;
 /** Types of such thoughts. */
 const redacted = /^redacted[_-](thinking|reasoning)$|^reasoning\.encrypted$/;
 /** Members with the address of a picture or a file. Its content is what a model reads, and nobody else does. */
