@@ -102,6 +102,7 @@ const gateway = await startGateway({ after } as TestContext, {
     'masks-requests': { ...emails, on: ['input'], action: 'mask' },
     'blocks-requests': { ...emails, on: ['input'], action: 'block' },
     masks: { ...emails, action: 'mask' },
+    'gives-back': { ...emails, on: ['input', 'output'], action: 'mask' },
     blocks: { ...emails, action: 'block' },
     flags: { ...emails, action: 'flag' },
     asks: { check: 'webhook', url: service.url, secret, action: 'mask', on: ['output'], deadline: '20s' },
@@ -110,7 +111,7 @@ const gateway = await startGateway({ after } as TestContext, {
   models: Object.fromEntries([
     ...['masks-requests', 'blocks-requests'].map((guard) => [guard, { targets: ['asked/m'], guards: [guard] }]),
     ...['anthropic', 'responses', 'chat'].flatMap((provider) =>
-      ['masks', 'blocks', 'flags', 'asks'].map((guard) => [
+      ['masks', 'gives-back', 'blocks', 'flags', 'asks'].map((guard) => [
         `${provider}-${guard}`,
         { targets: [`${provider}/m`], guards: [guard, 'short'] },
       ]),
@@ -146,6 +147,18 @@ for (const provider of ['anthropic', 'responses']) {
       });
     }
   }
+}
+
+for (const stream of [false, true]) {
+  test(`a word across two parts gives its value back in the first: ${stream ? 'streamed' : 'whole'}`, async () => {
+    parts = [{ text: 'Ask <EMAIL' }, { text: '_1> today, or <NONE' }, { text: '_1>.' }];
+    const question = 'Who is jo.doe@example.org?';
+    const [path, json] = questions.messages!('anthropic-gives-back', question, stream);
+    const raw = await (await gateway.fetch(path, { json })).text();
+    const texts = Array.from(raw.matchAll(/"text":"([^"]*)"/g), ([, text]) => text);
+    assert.equal(texts.join(''), 'Ask jo.doe@example.org today, or <NONE_1>.');
+    assert.equal(texts.at(-1), '_1>.', 'what is no word stays in its parts');
+  });
 }
 
 test('the parts of an answer stay apart, each with its sources, and a value across them has its word in the first', async () => {

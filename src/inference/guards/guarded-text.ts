@@ -74,8 +74,10 @@ export class GuardedText implements TextFilter {
     const pass = (to: number, as = (part: string) => book.restored(part)) => {
       for (let end = held.partEnds[0]; end !== undefined && end <= to; end = held.partEnds[0]) {
         held.partEnds.shift();
-        passed += as(text.slice(at, end));
-        at = Math.max(at, end);
+        // A value that is given back is in the first of the parts that its word is in.
+        const word = book.wordAcross(text, at, end);
+        passed += as(text.slice(at, word?.start ?? end)) + (word === null ? '' : as(text.slice(word.start, word.end)));
+        at = Math.max(at, word?.end ?? end);
         this.#partEnds.push(passed.length);
       }
       passed += as(text.slice(at, to));

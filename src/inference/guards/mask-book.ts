@@ -55,6 +55,14 @@ export class MaskBook {
     return value !== undefined && this.#numbers.get(value) === text;
   }
 
+  /** The word behind `from` that goes across a place, and that has a value; null: none does. */
+  wordAcross(text: string, from: number, place: number): { start: number; end: number } | null {
+    const first = Math.max(from, place - wordChars);
+    const start = first + text.slice(first, place).lastIndexOf('<');
+    const [word = ''] = /^<[^>]*>/.exec(text.slice(start, start + wordChars)) ?? [];
+    return word.length > place - start && this.#values.has(word) ? { start, end: start + word.length } : null;
+  }
+
   /** The text with its words replaced by their values. */
   restored(text: string): string {
     if (this.isEmpty || !text.includes('<')) return text;
