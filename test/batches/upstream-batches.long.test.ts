@@ -17,6 +17,7 @@ const lightKey = 'sk-cv-test-key-light';
 const budgetKey = 'sk-cv-test-key-budget';
 const manyKey = 'sk-cv-test-key-many';
 const togetherKey = 'sk-cv-test-key-together';
+const usersKey = 'sk-cv-test-key-users';
 const price = { input: 10, output: 20 };
 const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
 const config = {
@@ -60,6 +61,7 @@ const config = {
     budget: { plan: 'budget' },
     many: { plan: 'budget' },
     together: { plan: 'budget' },
+    users: { budgets: [{ user: 'spent', usd: 0.0001, window: 'month' }] },
   },
   keys: [
     { key: testKey, account: 'dev', name: 'test' },
@@ -69,6 +71,7 @@ const config = {
     { key: budgetKey, account: 'budget', name: 'test' },
     { key: manyKey, account: 'many', name: 'test' },
     { key: togetherKey, account: 'together', name: 'test' },
+    { key: usersKey, account: 'users', name: 'test' },
   ],
 };
 const { openai: _, ...others } = config.providers;
@@ -451,6 +454,19 @@ test('no more lines go there than the budget has left for', async () => {
   const { results } = await ended(id, poor);
   assert.equal(results.length, 5);
   assert.ok(openai.batches.length > 1);
+});
+
+test('a line of an end user whose budget is used up does not go there', async () => {
+  const users = openAi(gateway.url, usersKey);
+  const messages = [{ role: 'user' as const, content: 'Hello '.repeat(100) }];
+  await users.chat.completions.create({ model: 'chat', messages, user: 'spent' });
+  openai.hold();
+  const { id } = await beginBatch(users, [chatLine('spent', { user: 'spent' }), chatLine('other', { user: 'other' })]);
+  await until(() => openai.batches.length === 1);
+  const lines = JSON.stringify(openai.batches[0]!.lines);
+  assert.deepEqual([lines.includes('Hello other'), lines.includes('Hello spent')], [true, false]);
+  await users.batches.cancel(id);
+  await ended(id, users);
 });
 
 for (const [what, body, lines] of [

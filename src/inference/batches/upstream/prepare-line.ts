@@ -88,8 +88,9 @@ export async function prepareLine(
     },
     admission: {
       ...services.admission,
-      reserve(claimed) {
-        claim = claimed;
+      async reserve(claimed) {
+        const isSpent = claimed.principal.budgets !== undefined && (await partIsSpent(services.admission, claimed));
+        claim = isSpent ? null : claimed;
         return reserveNothing(claimed);
       },
     },
@@ -167,6 +168,15 @@ function expectedOf(body: JsonObject, url: string, inputTokens: number, target: 
   // The answer's tier is charged. A cheaper one that the request asks for may not be had.
   const usdNano = Math.max(...[usual, inTier].map((usage) => nanoUsd(usdOf(usage, target.price, nowMs))));
   return { tokens: countable(inputTokens + outputTokens), usdNano: countable(usdNano) };
+}
+
+/** Whether a budget of its user, tag or model is used up. What a batch holds counts in the limits of the account alone. */
+async function partIsSpent({ left }: Admission, { principal, alias, furtherModels = [], ...named }: Claim) {
+  const { user = null, tag = null } = named;
+  const { budgets: _, ...whole } = principal;
+  const parts = { user, tag, models: [alias, ...furtherModels] };
+  const [within, without] = [await left(principal, parts), await left(whole, parts)];
+  return within?.budget === 0 && without?.budget !== 0;
 }
 
 /** Callers may allow more than any store can count. */
