@@ -8,6 +8,14 @@ import * as rich from './rich-answers.ts';
 
 /* A caller behind a guard gets the answer of the provider, but for the words that the guard masks. */
 
+const why = `It may not write to ${rich.made}.`;
+const refusal = {
+  ...rich.anthropicMessage,
+  content: [],
+  stop_reason: 'refusal',
+  stop_details: { type: 'refusal', category: 'bio', explanation: why },
+};
+
 const upstream = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
@@ -16,7 +24,7 @@ const upstream = createServer(async (request, response) => {
   const [whole, events] = url.endsWith('/responses')
     ? [rich.response, rich.responseEvents()]
     : url.endsWith('/messages')
-      ? [rich.anthropicMessage, rich.anthropicEvents()]
+      ? [body.includes('Refuse') ? refusal : rich.anthropicMessage, rich.anthropicEvents()]
       : url.includes('enerateContent')
         ? [rich.candidate, [rich.candidate]]
         : [rich.completion, rich.completionChunks()];
@@ -128,3 +136,12 @@ for (const format of Object.keys(requests)) {
     assert.deepEqual(masked, plain);
   });
 }
+
+test('a text among the further members of an answer is masked or left out', async () => {
+  const json = { model: 'claude-masked', max_tokens: 99, messages: [{ role: 'user', content: 'Refuse' }] };
+  const reply = await gateway.fetch('/v1/messages', { method: 'POST', json });
+  const body = await reply.text();
+  assert.equal(reply.status, 200, body);
+  assert.ok(!body.includes(rich.made), body);
+  assert.deepEqual((JSON.parse(body) as JsonObject).stop_details, { type: 'refusal', category: 'bio' });
+});

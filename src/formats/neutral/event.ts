@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objectIn, parsedData, withOne } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, parsedData, withOne } from '../../kernel/json.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';
@@ -80,11 +80,27 @@ export interface Beside {
   members: JsonObject;
 }
 
-/** Members of `wire` by these names, or all; undefined: there are none. */
+/**
+ * Members of `wire` by these names, or all; undefined: there are none. Texts among them, such as the explanation of a
+ * refusal, are left out, since no guard reads them.
+ */
 export function besideOf(vendor: string, wire: JsonValue | undefined, names?: readonly string[]) {
   const all = Object.entries(objectIn(wire));
-  const members = Object.fromEntries(names === undefined ? all : all.filter(([name]) => names.includes(name)));
+  const named = names === undefined ? all : all.filter(([name]) => names.includes(name));
+  const members = wordsOf(Object.fromEntries(named)) as JsonObject;
   return Object.keys(members).length === 0 ? undefined : { beside: { vendor, members } };
+}
+
+/** An id, a date or a name of three words at most. */
+const word = /^[\w.:/+-]{0,128}$|^[\w.-]{1,40}(?: [\w.-]{1,40}){1,2}$/;
+
+/** The value without strings that may be texts; undefined: it is one. */
+function wordsOf(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value === 'string') return word.test(value) ? value : undefined;
+  if (Array.isArray(value)) return value.map(wordsOf).filter((item) => item !== undefined);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, wordsOf(member)] as const);
+  return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }
 
 /** Undefined: they are another dialect's. */

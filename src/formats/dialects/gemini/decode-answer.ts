@@ -262,7 +262,8 @@ class AnswerDecoder extends EventDecoder {
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
     if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
-    Object.assign(candidate.texts, this.beside(data, textMembers)?.beside.members);
+    const texts = this.callers === undefined ? [] : textMembers.filter((name) => name in data);
+    for (const name of texts) candidate.texts[name] = data[name]!;
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
     const why = withheldBecause(word, data.finishMessage);
