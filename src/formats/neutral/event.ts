@@ -87,7 +87,7 @@ export interface Beside {
 export function besideOf(vendor: string, wire: JsonValue | undefined, names?: readonly string[]) {
   const all = Object.entries(objectIn(wire));
   const named = names === undefined ? all : all.filter(([name]) => names.includes(name));
-  const members = wordsOf(Object.fromEntries(named)) as JsonObject;
+  const members = withoutTexts(Object.fromEntries(named)) as JsonObject;
   return Object.keys(members).length === 0 ? undefined : { beside: { vendor, members } };
 }
 
@@ -95,11 +95,11 @@ export function besideOf(vendor: string, wire: JsonValue | undefined, names?: re
 const word = /^[\w.:/+-]{0,128}$|^[\w.-]{1,40}(?: [\w.-]{1,40}){1,2}$/;
 
 /** The value without strings that may be texts; undefined: it is one. */
-function wordsOf(value: JsonValue | undefined): JsonValue | undefined {
+function withoutTexts(value: JsonValue | undefined): JsonValue | undefined {
   if (typeof value === 'string') return word.test(value) ? value : undefined;
-  if (Array.isArray(value)) return value.map(wordsOf).filter((item) => item !== undefined);
+  if (Array.isArray(value)) return value.map(withoutTexts).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, wordsOf(member)] as const);
+  const members = Object.entries(value).map(([name, member]) => [name, withoutTexts(member)] as const);
   return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }
 

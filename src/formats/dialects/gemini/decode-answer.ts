@@ -262,8 +262,8 @@ class AnswerDecoder extends EventDecoder {
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
     if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
-    const texts = this.callers === undefined ? [] : textMembers.filter((name) => name in data);
-    for (const name of texts) candidate.texts[name] = data[name]!;
+    const texts = Object.entries(this.callers === undefined ? {} : data).filter(([name]) => textMembers.includes(name));
+    Object.assign(candidate.texts, Object.fromEntries(texts));
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
     const why = withheldBecause(word, data.finishMessage);
