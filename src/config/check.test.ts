@@ -74,6 +74,12 @@ test('unknown keys say what was meant', () => {
   ]);
 });
 
+test('a key that belongs to the items of a list beside it says which list', () => {
+  assert.deepEqual(errorsOf('models: { a: { price: { input: 1 }, targets: [p/m] } }'), [
+    "culvert.yaml:1:16 models.a.price: unknown key (did you mean 'price' of an item of 'targets'?)",
+  ]);
+});
+
 test('a key that belongs to another section says which', () => {
   assert.deepEqual(errorsOf('server: { data_dir: /data }'), [
     "culvert.yaml:1:11 server.data_dir: unknown key (did you mean 'storage.data_dir'?)",

@@ -63,8 +63,15 @@ function unknownKey(schema: z.ZodType, path: ConfigPath): string {
   if (moved !== undefined) return `unknown key; it is ${moved} now`;
   const key = String(path.at(-1));
   const known = knownKeys(schema, path.slice(0, -1));
-  const hint = didYouMean(key, known) || inAnotherSection(schema, key);
+  const hint = didYouMean(key, known) || inAPart(schema, path, known) || inAnotherSection(schema, key);
   return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
+}
+
+/** The one list beside the key whose items may have it: `price` belongs to a model's `targets`. */
+function inAPart(schema: z.ZodType, path: ConfigPath, known: readonly string[]): string {
+  const [key, ...above] = [String(path.at(-1)), ...path.slice(0, -1)];
+  const lists = known.filter((name) => knownKeys(schema, [...above, name, 0]).includes(key));
+  return lists.length === 1 ? ` (did you mean '${key}' of an item of '${lists[0]}'?)` : '';
 }
 
 /** The one place where the file may have the key, at its top or in a section: `data_dir` belongs to `storage`. */

@@ -205,7 +205,8 @@ function optionsOf(
       {
         ...axis,
         grid,
-        size: 52,
+        // Small sums have long labels, such as $0.00015.
+        size: (_, labels) => Math.max(52, ...(labels ?? []).map((label) => 12 + 7 * (label?.length ?? 0))),
         // A low chart has a label besides zero, too.
         space: Math.min(30, height / 4),
         values: (_, splits) => oncePerLabel(splits.map((value) => format(value))),

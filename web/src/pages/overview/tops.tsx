@@ -65,7 +65,7 @@ function ProvidersByAttempts({ range, span: covered }: { range: Ranged; span: { 
               <span className="w-14 text-right">
                 <Count value={attempts} />
               </span>
-              <span className="w-16 text-right text-muted" title="Time to first token, p95">
+              <span className="min-w-16 text-right text-muted" title="Time to first token, p95">
                 {first_token_p95_ms === null ? '–' : `≈ ${span(first_token_p95_ms)}`}
               </span>
             </Line>
@@ -156,7 +156,7 @@ function Top({ title, by, rows, order, range }: TopProps) {
               <span className="w-14 text-right">
                 <Count value={row.requests} />
               </span>
-              <span className="w-16 text-right text-muted" title={spendText(row)}>
+              <span className="min-w-16 text-right text-muted" title={spendText(row)}>
                 {usdOfSum(row)}
               </span>
             </Line>
