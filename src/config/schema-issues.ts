@@ -67,7 +67,7 @@ function unknownKey(schema: z.ZodType, path: ConfigPath): string {
   return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
 }
 
-/** The one list beside the key whose items may have it: `price` belongs to a model's `targets`. */
+/** The only list next to the key that may hold it in its items: `price` belongs to a model's `targets`. */
 function inAPart(schema: z.ZodType, path: ConfigPath, known: readonly string[]): string {
   const [key, ...above] = [String(path.at(-1)), ...path.slice(0, -1)];
   const lists = known.filter((name) => knownKeys(schema, [...above, name, 0]).includes(key));
