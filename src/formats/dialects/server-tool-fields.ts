@@ -1,4 +1,4 @@
-import { allRead, type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import { allRead, type Failure, invalidField, isFailure } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
@@ -80,7 +80,7 @@ export function webSearchTool(
 ): WebSearchTool | Failure {
   const { detail } = settings;
   if (detail != null && detail !== 'low' && detail !== 'medium' && detail !== 'high') {
-    return refused(`${path}.search_context_size`, "must be 'low', 'medium' or 'high'");
+    return invalidField(`${path}.search_context_size`, "must be 'low', 'medium' or 'high'");
   }
   const country = isObject(settings.location) ? settings.location.country : null;
   return allRead<WebSearchTool>({
@@ -114,7 +114,7 @@ export function webFetchTool(
   if (isFailure(read)) return read;
   const { sources, ...settings } = read;
   if (settings.allowedDomains.length > 0 && settings.blockedDomains.length > 0) {
-    return refused(`${path}.blocked_domains`, "and 'allowed_domains' exclude each other: send one of them");
+    return invalidField(`${path}.blocked_domains`, "and 'allowed_domains' exclude each other: send one of them");
   }
   const known = new Set<string>();
   for (const [source, value] of addressSources()) if (sources.has(source)) addAddresses(value, known);
@@ -136,12 +136,12 @@ const urlSourceNames = { user_input: 'user', client_tool_results: 'client', serv
 function urlSources(setting: JsonValue | undefined, path: string): ReadonlySet<AddressSource> | Failure {
   const all = new Set<AddressSource>(Object.values(urlSourceNames));
   if (setting == null) return all;
-  if (!isObject(setting)) return refused(path, 'must be an object');
+  if (!isObject(setting)) return invalidField(path, 'must be an object');
   for (const [name, source] of Object.entries(urlSourceNames)) {
     const sourceSetting = setting[name];
     if (sourceSetting == null || (isObject(sourceSetting) && sourceSetting.type === 'all')) continue;
     if (!isObject(sourceSetting) || sourceSetting.type !== 'none')
-      return refused(`${path}.${name}`, "must be of the type 'all' or 'none'");
+      return invalidField(`${path}.${name}`, "must be of the type 'all' or 'none'");
     all.delete(source);
   }
   return all;
@@ -152,15 +152,15 @@ function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | Fai
   const collections = texts(tool.vector_store_ids, `${path}.vector_store_ids`, collectionsMax);
   if (isFailure(collections)) return collections;
   if (collections.length === 0)
-    return refused(`${path}.vector_store_ids`, 'must name at least one vector store or collection');
+    return invalidField(`${path}.vector_store_ids`, 'must name at least one vector store or collection');
   // Stores of OpenAI itself: here they have ids of another form, and collections the names of callers.
   if (collections.some((id) => id.startsWith('vs_') && !isSortedId('vs_', id))) return null;
   const most = tool.max_num_results;
   if (most != null && !(Number.isInteger(most) && (most as number) >= 1 && (most as number) <= 50)) {
-    return refused(`${path}.max_num_results`, 'must be a whole number from 1 to 50');
+    return invalidField(`${path}.max_num_results`, 'must be a whole number from 1 to 50');
   }
   const { filters, ranking_options: ranking } = tool;
-  if (filters != null && !isObject(filters)) return refused(`${path}.filters`, 'must be an object');
+  if (filters != null && !isObject(filters)) return invalidField(`${path}.filters`, 'must be an object');
   const least = isObject(ranking) ? ranking.score_threshold : null;
   return {
     kind: 'file_search',
@@ -207,13 +207,13 @@ export function mcpServerTool(
 ): McpServerTool | Failure {
   const { label, url } = settings;
   if (typeof label !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(label)) {
-    return refused(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
+    return invalidField(`${path}.server_label`, 'must be a letter and up to 63 letters, digits, _ or -');
   }
   if (url != null && (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))) {
-    return refused(`${path}.server_url`, 'must be an http: or https: URL');
+    return invalidField(`${path}.server_url`, 'must be an http: or https: URL');
   }
   if (!settings.headers.every(([name, value]) => headerName.test(name) && headerValue.test(value))) {
-    return refused(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
+    return invalidField(`${path}.headers`, 'and the authorization must be names and values that HTTP takes');
   }
   return {
     kind: 'mcp',
@@ -233,7 +233,8 @@ export function mcpServerTool(
 export function toolFilter(value: JsonValue | undefined, path: string): McpToolFilter | Failure | null {
   if (value == null) return null;
   const { tool_names: names, read_only: readOnly } = isObject(value) ? value : { tool_names: value };
-  if (readOnly != null && typeof readOnly !== 'boolean') return refused(`${path}.read_only`, 'must be true or false');
+  if (readOnly != null && typeof readOnly !== 'boolean')
+    return invalidField(`${path}.read_only`, 'must be true or false');
   const namesPath = isObject(value) ? `${path}.tool_names` : path;
   return allRead<McpToolFilter>({
     names: names == null ? null : texts(names, namesPath, mcpToolsMax),
@@ -246,7 +247,7 @@ export function toolFilter(value: JsonValue | undefined, path: string): McpToolF
 function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool['approval'] | Failure {
   if (setting == null || setting === 'always') return 'always';
   if (setting === 'never') return 'never';
-  if (!isObject(setting)) return refused(path, "must be 'always', 'never' or an object with tool names");
+  if (!isObject(setting)) return invalidField(path, "must be 'always', 'never' or an object with tool names");
   const { never } = setting;
   const filter = isObject(never) ? toolFilter(never, `${path}.never`) : null;
   if (isFailure(filter)) return filter;
@@ -258,16 +259,12 @@ function approvalOf(setting: JsonValue | undefined, path: string): McpServerTool
 export function count(value: JsonValue | undefined, path: string): number | Failure | null {
   if (value == null) return null;
   if (Number.isInteger(value) && (value as number) >= 1) return value as number;
-  return refused(path, 'must be a whole number of at least 1');
+  return invalidField(path, 'must be a whole number of at least 1');
 }
 
 function texts(value: JsonValue | undefined, path: string, most: number): string[] | Failure {
   if (value == null) return [];
   const fits = Array.isArray(value) && value.length <= most && value.every((one) => typeof one === 'string' && one);
   if (fits) return value as string[];
-  return refused(path, `must be a list of at most ${most} strings`);
-}
-
-function refused(path: string, must: string): Failure {
-  return invalid(path, `'${path}' ${must}.`);
+  return invalidField(path, `must be a list of at most ${most} strings`);
 }

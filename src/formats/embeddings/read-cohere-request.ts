@@ -45,16 +45,12 @@ export function readCohereRequest(body: JsonObject): EmbeddingRequest | Failure 
     model,
     input,
     dimensions,
-    ...Object.fromEntries(passed.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : []))),
+    ...Object.fromEntries(passed.flatMap((name) => (v.isGiven(body[name]) ? [[name, body[name]]] : []))),
   });
   if (isFailure(read)) return read;
   const types = vectorTypes.filter((type) => Array.isArray(given) && given.includes(type));
   const encoding = types.length === 1 && types[0] === 'base64' ? 'base64' : 'float';
   return { ...read, encoding, answerForm: 'cohere', ...(types.length > 0 && { types }) };
-}
-
-function isGiven(value: JsonValue | undefined): value is JsonValue {
-  return value !== undefined && value !== null;
 }
 
 /** The texts of an input that has several parts, one a line. */

@@ -128,7 +128,8 @@ export function fold(head: AnswerHead): AnswerFold {
   return { lost, add: createAnswerBlocks(options.thoughts, sink), result: () => message };
 }
 
-function frame(name: string, data: JsonObject): string {
+/** An event of the stream, with its name. */
+export function frame(name: string, data: JsonObject): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 

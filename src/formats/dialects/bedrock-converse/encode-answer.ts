@@ -4,6 +4,7 @@ import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { createAnswerBlocks } from '../anthropic-messages/answer-blocks.ts';
 import type { BlockSink, OpenedBlock } from '../anthropic-messages/block-sink.ts';
+import { frame } from '../anthropic-messages/encode-answer.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { vendor } from './wire.ts';
@@ -32,12 +33,12 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   }
   const sink: BlockSink = {
     start() {
-      out += frameOf('messageStart', { role: 'assistant' });
+      out += frame('messageStart', { role: 'assistant' });
     },
     open(block) {
       index++;
       const { start, whole } = openingOf(block, lost);
-      if (start !== null) out += frameOf('contentBlockStart', { contentBlockIndex: index, start });
+      if (start !== null) out += frame('contentBlockStart', { contentBlockIndex: index, start });
       if (whole !== null) delta(JSON.stringify(whole));
     },
     text: (text) => delta(`{"text":${JSON.stringify(text)}}`),
@@ -52,8 +53,8 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
       out += `event: contentBlockStop\ndata: {"contentBlockIndex":${index}}\n\n`;
     },
     end(reason, stopSequence, usage) {
-      out += frameOf('messageStop', stopOf(reason, stopSequence, head));
-      out += frameOf('metadata', countsOf(usage, head));
+      out += frame('messageStop', stopOf(reason, stopSequence, head));
+      out += frame('metadata', countsOf(usage, head));
     },
   };
   const add = createAnswerBlocks('shown', sink, vendor);
@@ -214,9 +215,4 @@ function countsOf(usage: Usage | null, { elapsedMs }: AnswerHead): JsonObject {
     },
     metrics: { latencyMs: Math.round(elapsedMs?.() ?? 0) },
   };
-}
-
-/** An event of the stream, with its name. */
-function frameOf(name: string, data: JsonObject): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }

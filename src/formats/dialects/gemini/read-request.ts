@@ -1,6 +1,6 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, listIn, objectIn, stringOr } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { fieldOf, type Loss } from '../../neutral/loss.ts';
 import { noNeeds, type RequestNeeds } from '../../neutral/request.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
 import { conversationStart } from '../../neutral/value-checks.ts';
@@ -291,13 +291,9 @@ const named: MemberKinds = {
 const rules: NamingRules = {
   members: memberKinds({
     ...named,
-    ...Object.fromEntries(Object.entries(named).map(([name, kind]) => [inSnakeCase(name), kind])),
+    ...Object.fromEntries(Object.entries(named).map(([name, kind]) => [fieldOf(name), kind])),
   }),
 };
 
 /** Objects that a body names, in either spelling. Its answers give out no ids. */
 export const objects = objectsBy(rules);
-
-function inSnakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}

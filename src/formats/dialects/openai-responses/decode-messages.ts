@@ -72,24 +72,9 @@ export function decodeInput(instructions: string | null, input: string | readonl
 function assistantParts(item: InputItem): NeutralPart[] | null {
   switch (item.type) {
     case 'function_call':
-      return [
-        {
-          type: 'tool-call',
-          id: item.call_id,
-          name: flatName(item.name, item.namespace),
-          argumentsJson: argumentsOrEmpty(item.arguments),
-        },
-      ];
+      return [callPart(item, argumentsOrEmpty(item.arguments))];
     case 'custom_tool_call':
-      return [
-        {
-          type: 'tool-call',
-          id: item.call_id,
-          name: flatName(item.name, item.namespace),
-          argumentsJson: JSON.stringify({ input: item.input }),
-          custom: true,
-        },
-      ];
+      return [{ ...callPart(item, JSON.stringify({ input: item.input })), custom: true }];
     case 'tool_search_call':
       // One that the provider ran has no id that an output names.
       return typeof item.call_id === 'string' ? [{ type: 'tool-call', ...searchCall(item) }] : [vendorPart(item)];
@@ -115,6 +100,10 @@ function assistantParts(item: InputItem): NeutralPart[] | null {
       return isGatewayStep(item) ? [] : [vendorPart(item)];
     }
   }
+}
+
+function callPart(item: InputItem & { call_id: string; name: string }, argumentsJson: string) {
+  return { type: 'tool-call' as const, id: item.call_id, name: flatName(item.name, item.namespace), argumentsJson };
 }
 
 /** A call that this gateway made of an MCP server, with its result; null for other items. */

@@ -1,5 +1,5 @@
 import { isObject, type JsonValue, objectIn, stringOr } from '../../../kernel/json.ts';
-import { reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { addCount, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import { usageOf } from '../transcription/openai.ts';
 import type { RealtimeEvent } from './events.ts';
 
@@ -83,9 +83,6 @@ function realtimeUsage(value: JsonValue | undefined): Usage | null {
     audioOutputTokens: made.audio_tokens,
     reasoningTokens: made.reasoning_tokens,
   } satisfies Partial<Record<keyof Usage, JsonValue | undefined>>;
-  for (const [name, value] of Object.entries(counts) as [keyof typeof counts, JsonValue | undefined][]) {
-    const count = reportedCount(value);
-    if (count !== null && count > 0) usage[name] = count;
-  }
+  for (const [name, value] of Object.entries(counts)) addCount(usage, name as keyof typeof counts, value);
   return usage;
 }

@@ -63,11 +63,10 @@ export function readTranscriptionRequest(
   const common: JsonObject = Object.fromEntries(values);
   const wrong = invalidFieldIn(common, null) ?? invalidTexts(get('language'), get('prompt'));
   if (wrong !== null) return wrong;
-  const format = get('response_format') ?? 'json';
+  const named = get('response_format') ?? 'json';
   const formats = transcriptFormats.filter((one) => task === 'transcribe' || one !== 'diarized_json');
-  if (!isFormat(format, formats)) {
-    return v.asFailure(v.complain('response_format', format, `one of ${formats.join(', ')}`));
-  }
+  const format = formats.find((one) => one === named);
+  if (format === undefined) return v.asFailure(v.complain('response_format', named, `one of ${formats.join(', ')}`));
   const temperature = readTemperature(get('temperature'));
   if (isFailure(temperature)) return temperature;
   const stream = readStream(get('stream'), format);
@@ -104,10 +103,6 @@ function invalidTexts(language: string | null, prompt: string | null): Failure |
     return v.asFailure(v.complain('prompt', prompt, `at most ${promptCharsMax} characters`));
   }
   return null;
-}
-
-function isFormat(format: string, formats: readonly string[]): format is TranscriptFormat {
-  return formats.includes(format);
 }
 
 function readTemperature(text: string | null): number | null | Failure {
