@@ -11,6 +11,7 @@ import { type Block, blockKinds, type Source, type TextBlock, type Turn, vendor 
 
 /** State of one encoding run; the first failure is the one reported. */
 export interface Encoding {
+  readonly rules: ModelRules;
   readonly losses: Loss[];
   failure: Failure | null;
   /** Blocks with a mark for the cache, as they come. */
@@ -36,11 +37,7 @@ const continuing = 'Continue.';
  * calls and results get their other half (`pairToolCalls`); a conversation that the assistant begins gets a user turn
  * before it; one that the assistant ends gets one after it where the model refuses to go on from its own words.
  */
-export function encodeMessages(
-  messages: readonly NeutralMessage[],
-  rules: ModelRules,
-  encoding: Encoding,
-): EncodedMessages {
+export function encodeMessages(messages: readonly NeutralMessage[], encoding: Encoding): EncodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
   let leading = true;
@@ -71,7 +68,7 @@ export function encodeMessages(
   for (const turn of turns) {
     if (turn.role === 'user' && turn.content.length > 1) turn.content = resultsFirst(turn.content);
   }
-  return repaired(system, turns, rules, encoding);
+  return repaired(system, turns, encoding);
 }
 
 function speak(turns: Turn[], role: Turn['role'], blocks: Block[], encoding: Encoding): void {
@@ -108,7 +105,7 @@ function resultsFirst(blocks: Block[]): Block[] {
   return blocks;
 }
 
-function repaired(system: TextBlock[], turns: Turn[], rules: ModelRules, encoding: Encoding): EncodedMessages {
+function repaired(system: TextBlock[], turns: Turn[], encoding: Encoding): EncodedMessages {
   if (turns.length === 0) {
     // Instructions alone are a question to OpenAI's models; Anthropic needs someone to ask it.
     if (system.length > 0) return { system: [], turns: [{ role: 'user', content: system }] };
@@ -125,7 +122,7 @@ function repaired(system: TextBlock[], turns: Turn[], rules: ModelRules, encodin
   }
   const last = turns.at(-1);
   if (last?.role === 'assistant') {
-    if (rules.prefill === 'refused') {
+    if (encoding.rules.prefill === 'refused') {
       lose(encoding, 'messages', 'narrowed');
       turns.push({ role: 'user', content: [{ type: 'text', text: continuing }] });
     } else {

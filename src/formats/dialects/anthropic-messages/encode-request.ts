@@ -43,19 +43,19 @@ const encodeByRules = encoderOf({
 export const { encodeRequest, encoderFor } = encodersByModel(encodeByRules, rulesOf);
 
 function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules): EncodedRequest | Failure {
-  const encoding: Encoding = { losses: [], failure: null, marked: [] };
+  const encoding: Encoding = { rules, losses: [], failure: null, marked: [] };
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
-  const { system, turns } = encodeMessages(request.messages, rules, encoding);
+  const { system, turns } = encodeMessages(request.messages, encoding);
   const { responseFormat } = request;
   const format =
     responseFormat === undefined || responseFormat.type === 'text'
       ? null
-      : encodeFormat(responseFormat, request, rules, encoding);
+      : encodeFormat(responseFormat, request, encoding);
   const tools =
     format?.kind === 'forced-tool'
-      ? withStandIn(format.tool, request, turns, rules, encoding)
-      : encodeTools(request, turns, rules, encoding);
+      ? withStandIn(format.tool, request, turns, encoding)
+      : encodeTools(request, turns, encoding);
   if (encoding.failure !== null) return encoding.failure;
 
   const vendorFields = request.extensions?.[vendor];
@@ -74,12 +74,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   const thinking: EncodedThinking =
     request.reasoning === undefined
       ? {}
-      : encodeThinking(
-          request.reasoning,
-          maxTokens,
-          { rules, turns, toolChoice: forced ? 'forced' : 'free' },
-          encoding,
-        );
+      : encodeThinking(request.reasoning, maxTokens, { turns, toolChoice: forced ? 'forced' : 'free' }, encoding);
   if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
   else if (rules.thoughtsInLoop === 'while-thinking' && dropLoopThoughts(turns, blockKinds))
     lose(encoding, 'reasoning_content', 'unsupported');
@@ -117,9 +112,9 @@ const field = 'response_format';
 function encodeFormat(
   format: Exclude<NeutralResponseFormat, { type: 'text' }>,
   request: EncodedMembers,
-  rules: ModelRules,
   encoding: Encoding,
 ): EncodedFormat | null {
+  const { rules } = encoding;
   if (format.type === 'json-schema' && rules.jsonSchema === 'native' && !isRecursive(format.schema)) {
     const narrowed = narrowSchema(format.schema);
     if (narrowed.narrowed) lose(encoding, `${field}.json_schema.schema`, 'narrowed');
@@ -139,14 +134,8 @@ function encodeFormat(
 }
 
 /** Adds the tool that replaces a format to the caller's: the model calls it, or several of the caller's. */
-function withStandIn(
-  tool: Tool,
-  request: EncodedMembers,
-  turns: readonly Turn[],
-  rules: ModelRules,
-  encoding: Encoding,
-): EncodedTools {
-  const { tools = [], tool_choice: choice } = encodeTools(request, turns, rules, encoding);
+function withStandIn(tool: Tool, request: EncodedMembers, turns: readonly Turn[], encoding: Encoding): EncodedTools {
+  const { tools = [], tool_choice: choice } = encodeTools(request, turns, encoding);
   // A model that must call a tool of the caller's gives no answer yet.
   if (choice?.type === 'any' || choice?.type === 'tool') return { tools, tool_choice: choice };
   const mayCall = choice?.type !== 'none' && tools.length > 0;
@@ -180,12 +169,12 @@ export const budgetMin = 1_024;
 function encodeThinking(
   reasoning: NeutralReasoning,
   maxTokens: number,
-  context: { rules: ModelRules; turns: readonly Turn[]; toolChoice: 'free' | 'forced' },
+  context: { turns: readonly Turn[]; toolChoice: 'free' | 'forced' },
   encoding: Encoding,
 ): EncodedThinking {
   if (reasoning.effort === undefined && reasoning.budgetTokens === undefined) return {};
-  if (reasoning.effort === 'none') return withoutThinking(context.rules, encoding);
-  switch (context.rules.thinking) {
+  if (reasoning.effort === 'none') return withoutThinking(encoding);
+  switch (encoding.rules.thinking) {
     case 'none':
       lose(encoding, 'reasoning_effort', 'unsupported');
       return {};
@@ -193,7 +182,7 @@ function encodeThinking(
       // Anthropic refuses thoughts of either kind together with a call that must be made.
       if (context.toolChoice === 'forced') {
         lose(encoding, 'reasoning_effort', 'unsupported');
-        return withoutThinking(context.rules, encoding);
+        return withoutThinking(encoding);
       }
       // Newer models leave the thoughts out unless asked for a summary.
       return { thinking: { type: 'adaptive', display: 'summarized' }, effort: effortWord(reasoning) };
@@ -208,15 +197,16 @@ function encodeThinking(
   }
 }
 
-function withoutThinking(rules: ModelRules, encoding: Encoding): EncodedThinking {
-  switch (rules.thinkingOff) {
+function withoutThinking(encoding: Encoding): EncodedThinking {
+  const { thinkingOff } = encoding.rules;
+  switch (thinkingOff) {
     case 'absent':
       return {};
     case 'effort-low':
       lose(encoding, 'reasoning_effort', 'clamped');
       return { effort: 'low' };
     default:
-      return { thinking: { type: rules.thinkingOff } };
+      return { thinking: { type: thinkingOff } };
   }
 }
 
@@ -257,20 +247,15 @@ interface EncodedTools {
   tool_choice?: ToolChoice;
 }
 
-function encodeTools(
-  request: EncodedMembers,
-  turns: readonly Turn[],
-  rules: ModelRules,
-  encoding: Encoding,
-): EncodedTools {
+function encodeTools(request: EncodedMembers, turns: readonly Turn[], encoding: Encoding): EncodedTools {
   if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
   if (request.tools === undefined || request.tools.length === 0) {
     if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
     return turns.length > 1 ? historyTools(turns) : {};
   }
-  const strict = strictSchemas(request.tools, rules);
+  const strict = strictSchemas(request.tools, encoding.rules);
   const tools = request.tools.map((tool, i) => encodeTool(tool, i, strict.get(i), encoding));
-  const choice = toolChoice(request, rules, encoding);
+  const choice = toolChoice(request, encoding);
   return choice === null ? { tools } : { tools, tool_choice: choice };
 }
 
@@ -295,7 +280,7 @@ function inputSchema(parameters: JsonObject | undefined): JsonObject {
   return parameters.type === undefined ? { type: 'object', ...parameters } : parameters;
 }
 
-function toolChoice(request: EncodedMembers, rules: ModelRules, encoding: Encoding): ToolChoice | null {
+function toolChoice(request: EncodedMembers, encoding: Encoding): ToolChoice | null {
   const choice = request.toolChoice ?? { type: 'auto' };
   const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true as const } : {};
   switch (choice.type) {
@@ -307,7 +292,7 @@ function toolChoice(request: EncodedMembers, rules: ModelRules, encoding: Encodi
         : { type: 'auto', ...single };
     case 'required':
     case 'tool':
-      if (rules.forcedTool === 'refused') {
+      if (encoding.rules.forcedTool === 'refused') {
         refuse(
           encoding,
           'tool_choice',
