@@ -8,11 +8,6 @@ export function isCohere(model: string): boolean {
   return /cohere\.embed/.test(model);
 }
 
-/** True for Nova's models, which get the purpose too. */
-function isNova(model: string): boolean {
-  return /nova.*embed/.test(model);
-}
-
 /**
  * Bodies of Bedrock's InvokeModel, which differ by vendor; the path names the model.
  * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html (Cohere),
@@ -28,7 +23,7 @@ export const bedrockEmbeddings: EmbeddingFormat = {
       return { body: withoutModel, losses };
     }
     const losses = lossesOf(order);
-    if (isNova(model)) return { body: novaBody(order), losses };
+    if (/nova.*embed/.test(model)) return { body: novaBody(order), losses };
     // Titan embeds everything alike.
     if (request.inputType !== null) losses.push(purposeLoss(request));
     return { body: titanBody(order), losses };

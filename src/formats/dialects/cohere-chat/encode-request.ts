@@ -71,7 +71,7 @@ function encode(request: EncodedMembers, target: EncodeTarget, rules: ModelRules
   if (target.stream) body.stream = true;
   taken.writeFields(fields, request, { maxOutputTokens: target.maxOutputTokens, body }, body, encoding.losses);
   const unwrapTool = putToolsAndFormat(body, request, encoding);
-  putReasoning(body, request.reasoning, target, encoding);
+  putReasoning(body, request, target, encoding);
   if (documents.length > 0) body.documents = documents;
   if (encoding.failure !== null) return encoding.failure;
 
@@ -159,12 +159,7 @@ const budgetByEffort: ReadonlyMap<string, number> = new Map([
   ['medium', 8_192],
 ]);
 
-function putReasoning(
-  body: JsonObject,
-  reasoning: NeutralReasoning | undefined,
-  target: EncodeTarget,
-  encoding: Encoding,
-): void {
+function putReasoning(body: JsonObject, { reasoning }: EncodedMembers, target: EncodeTarget, encoding: Encoding): void {
   if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return;
   const { effort } = reasoning;
   if (!encoding.rules.thinks || target.omit.includes('reasoning_effort')) {
