@@ -8,14 +8,17 @@ import { beforeWord, type MaskBook } from './mask-book.ts';
 /** One text of an answer through a guard. It holds back what more text could make a finding of, or a word. */
 export class GuardedText implements TextFilter {
   readonly #rule: AnswerRule;
+  readonly #isInEach: boolean;
   readonly #held = new HeldText();
   /** Null: nothing but white space has come. */
   #isJson: boolean | null = null;
   #hides = false;
   #partEnds: number[] = [];
 
-  constructor(rule: AnswerRule) {
+  /** `words`: where the word of a value is that goes across parts. */
+  constructor(rule: AnswerRule, words: 'in the first part' | 'in each part' = 'in the first part') {
     this.#rule = rule;
+    this.#isInEach = words === 'in each part';
   }
 
   push(text: string): string | Failure {
@@ -46,8 +49,18 @@ export class GuardedText implements TextFilter {
   }
 
   parts(): TextParts {
-    const parts = new GuardedParts(this.#rule);
-    return (part) => parts.take(part);
+    const text = new GuardedText(this.#rule, 'in each part');
+    let open = '';
+    return (part) => {
+      const passed = part === null ? text.end() : text.push(part);
+      if (typeof passed !== 'string') return passed;
+      if (part !== null) text.endPart();
+      const ends = [0, ...text.partEnds()];
+      const parts = ends.slice(1).map((end, at) => passed.slice(ends[at], end));
+      if (parts.length > 0) parts[0] = open + parts[0];
+      open = (parts.length > 0 ? '' : open) + passed.slice(ends.at(-1));
+      return parts;
+    };
   }
 
   hides(): boolean {
@@ -99,8 +112,12 @@ export class GuardedText implements TextFilter {
         pass(start);
         if (taken === value) pass(end, (part) => part);
         else {
-          // The word is in the first of the parts that the value is in.
           passed += quote + taken + quote;
+          while (this.#isInEach && (held.partEnds[0] ?? end) < end) {
+            held.partEnds.shift();
+            this.#partEnds.push(passed.length);
+            passed += taken;
+          }
           at = end;
         }
       }
@@ -122,69 +139,4 @@ export interface AnswerRule {
   unread(parts: number): Failure | null;
   /** `all`: nothing is changed, so that nothing is held back. */
   passes: 'all' | 'what is decided';
-}
-
-/** Places are those of the whole text, in UTF-16 units. */
-interface Part {
-  start: number;
-  text: string;
-}
-
-/** A text in parts through a guard. What is found across parts has the same word in each of them. */
-class GuardedParts {
-  readonly #rule: AnswerRule;
-  readonly #held = new HeldText();
-  /** Parts that have not gone on. */
-  #waiting: Part[] = [];
-  #changes: { start: number; end: number; text: string }[] = [];
-  #length = 0;
-
-  constructor(rule: AnswerRule) {
-    this.#rule = rule;
-  }
-
-  /** The same as of `TextParts`. */
-  take(part: string | null): readonly string[] | Failure {
-    const held = this.#held;
-    const { check, take, unread, passes } = this.#rule;
-    if (part === null) held.end();
-    else {
-      this.#waiting.push({ start: this.#length, text: part });
-      this.#length += part.length;
-      held.push(part);
-    }
-    let at = part === null || check === null ? held.text.length : openAt(check, held.text, held.from, held.seen);
-    for (const finding of check === null ? [] : findingsIn(check, held.text, held.from, at, held.seen)) {
-      const { start, end } = finding;
-      const value = held.text.slice(start, end);
-      const taken = finding.isUnread === true ? (unread(1) ?? value) : take(finding, value);
-      if (typeof taken !== 'string') return taken;
-      if (taken !== value) this.#changes.push({ start: held.placeOf(start), end: held.placeOf(end), text: taken });
-      at = Math.max(at, end);
-    }
-    const decided = part === null || passes === 'all' ? this.#length : held.placeOf(at);
-    held.passTo(at);
-    return this.#passed(decided);
-  }
-
-  #passed(decided: number): string[] {
-    const open = this.#waiting.findIndex(({ start, text }) => start + text.length > decided);
-    const parts = this.#waiting.splice(0, open === -1 ? this.#waiting.length : open);
-    const passed = parts.map((part) => this.#changed(part));
-    const from = this.#waiting[0]?.start ?? this.#length;
-    this.#changes = this.#changes.filter(({ end }) => end > from);
-    return passed;
-  }
-
-  #changed({ start, text }: Part): string {
-    const { book } = this.#rule;
-    let passed = '';
-    let at = 0;
-    for (const change of this.#changes) {
-      if (change.end <= start || change.start >= start + text.length) continue;
-      passed += book.restored(text.slice(at, Math.max(at, change.start - start))) + change.text;
-      at = Math.min(text.length, change.end - start);
-    }
-    return passed + book.restored(text.slice(at));
-  }
 }
