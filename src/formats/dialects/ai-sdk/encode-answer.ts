@@ -3,7 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { createAnswerBlocks } from '../anthropic-messages/answer-blocks.ts';
-import type { BlockSink, OpenedBlock } from '../anthropic-messages/block-sink.ts';
+import { type BlockSink, type FilledBlock, filledBlocks, type OpenedBlock } from '../anthropic-messages/block-sink.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { ours, type Version, vendor } from './wire.ts';
 
@@ -93,42 +93,21 @@ export function fold(head: AnswerHead): AnswerFold {
   const content: JsonObject[] = [];
   let identity = identityOf(null, null, head);
   let end: JsonObject = {};
-  let opened: OpenedBlock = { type: 'text' };
-  let text = '';
-  let signature = '';
-
-  const sink: BlockSink = {
+  const give = (block: FilledBlock) => {
+    for (const citation of block.citations) content.push(sourceOf(citation, content.length));
+    content.push(...partsOf(block));
+  };
+  const sink = filledBlocks(give, {
     start(id, model) {
       identity = identityOf(id, model, head);
     },
-    open(block) {
-      opened = block;
-      text = '';
-      signature = '';
-    },
-    text(piece) {
-      text += piece;
-    },
-    thinking(piece) {
-      text += piece;
-    },
-    signature(proof) {
-      signature += proof;
-    },
-    inputJson(json) {
-      text += json;
-    },
-    citation: (citation) => void content.push(sourceOf(citation, content.length)),
     lose: (part) => void lost.add(part),
-    close() {
-      content.push(...wholeBlock());
-    },
     end(reason, stopSequence, usage) {
       end = endOf(reason, stopSequence, usage, head);
     },
-  };
+  });
 
-  function wholeBlock(): JsonObject[] {
+  function partsOf({ opened, text, signature }: FilledBlock): JsonObject[] {
     switch (opened.type) {
       case 'text':
         return text === '' ? [] : [{ type: 'text', text }];

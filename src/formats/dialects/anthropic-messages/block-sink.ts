@@ -28,3 +28,38 @@ export interface BlockSink {
   /** `members`: further ones of the message; its `usage` has those of the usage. */
   end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, members: JsonObject): void;
 }
+
+/** A block with all that filled it. */
+export interface FilledBlock {
+  opened: OpenedBlock;
+  /** Its text, thought or arguments. */
+  text: string;
+  signature: string;
+  citations: Citation[];
+}
+
+/** A sink that gives each block once it is closed. */
+export function filledBlocks(
+  give: (block: FilledBlock) => void,
+  rest: Pick<BlockSink, 'start' | 'lose' | 'end'>,
+): BlockSink {
+  const empty = { text: '', signature: '' };
+  let block: FilledBlock = { ...empty, opened: { type: 'text' }, citations: [] };
+  const add = (text: string) => {
+    block.text += text;
+  };
+  return {
+    ...rest,
+    open(opened) {
+      block = { ...empty, opened, citations: [] };
+    },
+    text: add,
+    thinking: add,
+    inputJson: add,
+    signature(signature) {
+      block.signature = signature;
+    },
+    citation: (citation) => void block.citations.push(citation),
+    close: () => give(block),
+  };
+}

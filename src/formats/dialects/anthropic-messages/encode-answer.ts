@@ -1,9 +1,9 @@
-import { type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
-import type { BlockSink, OpenedBlock } from './block-sink.ts';
+import { type BlockSink, type FilledBlock, filledBlocks, type OpenedBlock } from './block-sink.ts';
 import { citationBlock } from './citations.ts';
 import { toolInputOf } from './encode-messages.ts';
 import { answerOptionsOf } from './read-request.ts';
@@ -76,8 +76,6 @@ export function fold(head: AnswerHead): AnswerFold {
   const options = answerOptionsOf(head);
   const content: JsonValue[] = [];
   const lost = new Set<string>();
-  let block: JsonObject = {};
-  let inputJson = '';
   const message: JsonObject = {
     id: head.fallbackId,
     type: 'message',
@@ -88,49 +86,33 @@ export function fold(head: AnswerHead): AnswerFold {
     stop_sequence: null,
     usage: startUsage(options.inputTokens),
   };
-  const sink: BlockSink = {
+  const sink = filledBlocks((block) => content.push(filledBlock(block)), {
     start(id, model) {
       if (id !== null) message.id = id;
       if (model !== null) message.model = model;
     },
-    open(opened) {
-      block = emptyBlock(opened);
-      inputJson = '';
-      content.push(block);
-    },
-    text(text) {
-      block.text = (block.text as string) + text;
-    },
-    thinking(text) {
-      block.thinking = (block.thinking as string) + text;
-    },
-    signature(signature) {
-      block.signature = signature;
-    },
-    inputJson(json) {
-      inputJson += json;
-    },
-    citation(citation) {
-      block.citations ??= [];
-      (block.citations as JsonValue[]).push(citationBlock(citation));
-    },
     lose: (part) => void lost.add(part),
-    close() {
-      if (jsonText(block.type).endsWith('tool_use') && inputJson !== '') block.input = toolInputOf(inputJson).input;
-    },
     end(reason, stopSequence, usage, { usage: counts, ...members }) {
       Object.assign(message, members);
       message.stop_reason = stopReasons[reason];
       message.stop_sequence = stopSequence;
       if (usage !== null) message.usage = { ...wireUsage(usage), ...objectIn(counts) };
     },
-  };
+  });
   return { lost, add: createAnswerBlocks(options.thoughts, sink), result: () => message };
 }
 
 /** An event of the stream, with its name. */
 export function frame(name: string, data: JsonObject): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+function filledBlock({ opened, text, signature, citations }: FilledBlock): JsonObject {
+  const block = emptyBlock(opened);
+  if (opened.type === 'text') block.text = text;
+  else if (opened.type === 'thinking') Object.assign(block, { thinking: text, signature });
+  else if (opened.type === 'tool_use' && text !== '') block.input = toolInputOf(text).input;
+  return citations.length === 0 ? block : { ...block, citations: citations.map(citationBlock) };
 }
 
 /** A block as it is opened, with empty members: clients add the deltas to them. */

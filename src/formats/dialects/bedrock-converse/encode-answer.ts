@@ -3,7 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { createAnswerBlocks } from '../anthropic-messages/answer-blocks.ts';
-import type { BlockSink, OpenedBlock } from '../anthropic-messages/block-sink.ts';
+import { type BlockSink, type FilledBlock, filledBlocks, type OpenedBlock } from '../anthropic-messages/block-sink.ts';
 import { frame } from '../anthropic-messages/encode-answer.ts';
 import { toolInputOf } from '../anthropic-messages/encode-messages.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
@@ -73,35 +73,18 @@ export function fold(head: AnswerHead): AnswerFold {
   const lost = new Set<string>();
   const content: JsonObject[] = [];
   let end: JsonObject = {};
-  let pieces = newPieces();
 
-  const sink: BlockSink = {
+  const give = (filled: FilledBlock) => {
+    const block = wholeBlock(filled, lost);
+    if (block !== null) content.push(block);
+  };
+  const sink = filledBlocks(give, {
     start() {},
-    open(block) {
-      pieces = { ...newPieces(), opened: block };
-    },
-    text(text) {
-      pieces.text += text;
-    },
-    thinking(text) {
-      pieces.text += text;
-    },
-    signature(signature) {
-      pieces.signature += signature;
-    },
-    inputJson(json) {
-      pieces.inputJson += json;
-    },
-    citation: (citation) => void pieces.citations.push(citationOf(citation)),
     lose: (part) => void lost.add(part),
-    close() {
-      const block = wholeBlock(pieces, lost);
-      if (block !== null) content.push(block);
-    },
     end(reason, stopSequence, usage) {
       end = { ...stopOf(reason, stopSequence, head), ...countsOf(usage, head) };
     },
-  };
+  });
   return {
     lost,
     add: createAnswerBlocks('shown', sink, vendor),
@@ -109,28 +92,17 @@ export function fold(head: AnswerHead): AnswerFold {
   };
 }
 
-interface Pieces {
-  opened: OpenedBlock;
-  text: string;
-  signature: string;
-  inputJson: string;
-  citations: JsonObject[];
-}
-
-function newPieces(): Pieces {
-  return { opened: { type: 'text' }, text: '', signature: '', inputJson: '', citations: [] };
-}
-
-function wholeBlock({ opened, text, signature, inputJson, citations }: Pieces, lost: Set<string>): JsonObject | null {
+function wholeBlock({ opened, text, signature, citations }: FilledBlock, lost: Set<string>): JsonObject | null {
   switch (opened.type) {
     case 'text':
-      return citations.length === 0 ? { text } : { citationsContent: { content: [{ text }], citations } };
+      if (citations.length === 0) return { text };
+      return { citationsContent: { content: [{ text }], citations: citations.map(citationOf) } };
     case 'thinking':
       return { reasoningContent: { reasoningText: { text, ...(signature !== '' && { signature }) } } };
     case 'redacted_thinking':
       return { reasoningContent: { redactedContent: blobOf(opened.data) } };
     case 'tool_use':
-      return { toolUse: { toolUseId: opened.id, name: opened.name, input: toolInputOf(inputJson || '{}').input } };
+      return { toolUse: { toolUseId: opened.id, name: opened.name, input: toolInputOf(text || '{}').input } };
     case 'whole': {
       if (!('source' in opened.block)) return opened.block;
       const image = imageOf(opened.block, lost);
