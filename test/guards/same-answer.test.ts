@@ -102,7 +102,15 @@ function gathered(format: string, all: readonly JsonObject[]): unknown {
     const deltas = of('content_block_delta').map(({ delta }) => delta as JsonObject);
     const citations = deltas.filter(({ type }) => type === 'citations_delta');
     const text = deltas.map((delta) => delta.text ?? '').join('');
-    return { citations, text, calls: of('content_block_start').slice(1), end: of('message_delta') };
+    const { input_tokens, cache_read_input_tokens } = ((all[0]?.message as JsonObject).usage ?? {}) as JsonObject;
+    return {
+      input_tokens,
+      cache_read_input_tokens,
+      citations,
+      text,
+      calls: of('content_block_start').slice(1),
+      end: of('message_delta'),
+    };
   }
   if (format === 'gemini')
     return all.map(({ candidates, ...last }) => [(candidates as JsonObject[])[0]?.finishMessage, last]).at(-1);

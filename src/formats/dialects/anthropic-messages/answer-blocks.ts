@@ -33,6 +33,7 @@ export function createAnswerBlocks(
   const waiting: Waiting[] = [];
   let waitingEvents = 0;
   let finished: Extract<NeutralEvent, { type: 'finish' }> | null = null;
+  let started: Extract<NeutralEvent, { type: 'start' }> | null = null;
   let counted: Extract<NeutralEvent, { type: 'usage' }> | null = null;
   let over = false;
 
@@ -64,11 +65,13 @@ export function createAnswerBlocks(
 
   return (event) => {
     if (over || ('choice' in event && event.choice !== 0)) return;
+    if (event.type === 'start') started = event;
+    else if (event.type === 'usage') counted = event;
+    // Anthropic counts the input before it says anything.
+    else if (event.type !== 'failed') blocks.start(started?.id ?? null, started?.model ?? null, counted?.usage ?? null);
     switch (event.type) {
       case 'start':
-        return blocks.start(event.id, event.model);
       case 'usage':
-        counted = event;
         return;
       case 'finish':
         finished ??= event;
@@ -119,10 +122,10 @@ class BlockWriter {
   }
 
   /** Idempotent. */
-  start(id: string | null, model: string | null): void {
+  start(id: string | null, model: string | null, usage: Usage | null): void {
     if (this.#started) return;
     this.#started = true;
-    this.#sink.start(id, model);
+    this.#sink.start(id, model, usage);
   }
 
   write(event: NeutralEvent): void {
@@ -190,7 +193,6 @@ class BlockWriter {
   }
 
   #opened(block: OpenedBlock, state: Open): void {
-    this.start(null, null);
     this.#close();
     this.#open = state;
     this.#blocks++;

@@ -15,7 +15,8 @@ export type OpenedBlock =
 
 /** Takes an answer block by block: one is open at a time, each is closed before the next. */
 export interface BlockSink {
-  start(id: string | null, model: string | null): void;
+  /** `usage`: counts that came before the first block. */
+  start(id: string | null, model: string | null, usage: Usage | null): void;
   open(block: OpenedBlock): void;
   text(text: string): void;
   thinking(text: string): void;

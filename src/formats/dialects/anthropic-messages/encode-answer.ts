@@ -23,7 +23,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   }
 
   const sink: BlockSink = {
-    start(id, model) {
+    start(id, model, usage) {
       const message = {
         id: id ?? head.fallbackId,
         type: 'message',
@@ -32,7 +32,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: startUsage(options.inputTokens),
+        usage: usage === null ? startUsage(options.inputTokens) : wireUsage(usage),
       };
       out += frame('message_start', { type: 'message_start', message }) + frame('ping', { type: 'ping' });
     },
