@@ -102,10 +102,10 @@ function gathered(format: string, all: readonly JsonObject[]): unknown {
     const deltas = of('content_block_delta').map(({ delta }) => delta as JsonObject);
     const citations = deltas.filter(({ type }) => type === 'citations_delta');
     const text = deltas.map((delta) => delta.text ?? '').join('');
-    const { input_tokens, cache_read_input_tokens } = ((all[0]?.message as JsonObject).usage ?? {}) as JsonObject;
+    const counts = of('message_start').map(({ message }) => (message as JsonObject).usage as JsonObject);
+    const input = counts.map(({ input_tokens, cache_read_input_tokens }) => [input_tokens, cache_read_input_tokens]);
     return {
-      input_tokens,
-      cache_read_input_tokens,
+      input,
       citations,
       text,
       calls: of('content_block_start').slice(1),
