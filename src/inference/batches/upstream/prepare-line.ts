@@ -89,8 +89,7 @@ export async function prepareLine(
     admission: {
       ...services.admission,
       async reserve(claimed) {
-        const isSpent = claimed.principal.budgets !== undefined && (await partIsSpent(services.admission, claimed));
-        claim = isSpent ? null : claimed;
+        claim = (await partIsSpent(services.admission, claimed)) ? null : claimed;
         return reserveNothing(claimed);
       },
     },
@@ -173,7 +172,8 @@ function expectedOf(body: JsonObject, url: string, inputTokens: number, target: 
 /** Whether a budget of its user, tag or model is used up. What a batch holds counts in the limits of the account alone. */
 async function partIsSpent({ left }: Admission, { principal, alias, furtherModels = [], ...named }: Claim) {
   const { user = null, tag = null } = named;
-  const { budgets: _, ...whole } = principal;
+  const { budgets, ...whole } = principal;
+  if (budgets === undefined) return false;
   const parts = { user, tag, models: [alias, ...furtherModels] };
   const [within, without] = [await left(principal, parts), await left(whole, parts)];
   return within?.budget === 0 && without?.budget !== 0;
