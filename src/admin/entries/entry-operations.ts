@@ -48,7 +48,7 @@ type Added<Body extends z.ZodType, Reply extends z.ZodType> = Omit<OnEntry<z.Zod
 /** Values of a query for the parameters of a list. */
 export type FiltersOf<Filters extends z.ZodRawShape> = { [Name in keyof Filters]: z.output<Filters[Name]> };
 
-interface Listed<Entry extends z.ZodType, Row, Filters extends z.ZodRawShape> {
+interface Listed<Row, Filters extends z.ZodRawShape, Entry extends z.ZodType> {
   summary: string;
   filters?: Filters;
   rows(query: PageQuery & FiltersOf<Filters>, operator: Call['operator']): Promise<EntryList<Row, z.input<Entry>>>;
@@ -80,7 +80,7 @@ export function entryOperations<Entry extends z.ZodType>({ path, named, area, re
   return {
     named,
     /** GET of the list. `filters` are parameters of its query besides those of a page. */
-    list<Row, Filters extends z.ZodRawShape = Record<never, never>>(list: Listed<Entry, Row, Filters>): Operation {
+    list<Row, Filters extends z.ZodRawShape = Record<never, never>>(list: Listed<Row, Filters, Entry>): Operation {
       return {
         method: 'GET',
         path,
