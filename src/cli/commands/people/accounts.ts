@@ -8,6 +8,7 @@ import { futureInstantMs } from '../../instant-option.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson, printReply } from '../../print.ts';
 import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../../rows.ts';
+import { budgetOf, budgetText } from './account-budgets.ts';
 import { checkPlan, givenWords, guardsShown, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
@@ -77,7 +78,7 @@ export const accounts: CommandBody = {
       example: 'culvert accounts extra-budget acme 50 --until 5d',
       work: () => extraBudget,
     }),
-    budgets: overAdmin({
+    budgets: calls({
       description: 'show or set the budgets of end users, tags and models within an account',
       arguments: [
         ['<id>', 'its id'],
@@ -87,7 +88,13 @@ export const accounts: CommandBody = {
         ],
       ],
       example: 'culvert accounts budgets acme user=5/month tag:team-a=100/calendar-month',
-      work: async () => (await import('./account-budgets.ts')).setBudgets,
+      call: 'PATCH /accounts/{id}',
+      shows: 'alone',
+      body: (_flags, _id, ...words) => ({ budgets: givenWords(words).map(budgetOf) }),
+      describe({ budgets }, id) {
+        const set = (budgets as Row[]).map(budgetText).join(', ');
+        return `Account '${id}' has ${set === '' ? 'no budgets within' : `the budgets ${set}`}.`;
+      },
     }),
     data: calls({
       description: 'show or set the data rule of an account: where its requests may go',
