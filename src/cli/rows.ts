@@ -81,16 +81,11 @@ export function rowTable(rows: readonly Row[], columns: readonly Column[]): stri
   );
 }
 
-/** One object: its fields a line each on a terminal, else JSON. */
-export function printRow(flags: { json?: boolean | undefined }, row: Row): void {
-  if (listForm(flags) === 'json') return printJson(row);
+/** One object for people: its fields, a line each. */
+export function rowText(row: Row): string {
   const fields = Object.entries(row).filter(([, value]) => value !== null);
-  print(
-    table(
-      ['', ''],
-      fields.map(([name, value]) => [name, shown(value)]),
-    ).trimStart(),
-  );
+  const lines = fields.map(([name, value]) => [name, shown(value)]);
+  return table(['', ''], lines).trimStart();
 }
 
 /** A value in a cell: nothing for null, lists parted by commas, objects as JSON. */

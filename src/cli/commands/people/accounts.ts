@@ -7,7 +7,7 @@ import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, dataRuleWords
 import { futureInstantMs } from '../../instant-option.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson, printReply } from '../../print.ts';
-import { listRows, printRow, type Row, rowTable, shownDate, shownTime } from '../../rows.ts';
+import { listRows, type Row, rowTable, rowText, shownDate, shownTime } from '../../rows.ts';
 import { budgetOf, budgetText } from './account-budgets.ts';
 import { checkPlan, givenWords, guardsShown, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
@@ -17,7 +17,7 @@ const accountsMax = 100_000;
 export const accounts: CommandBody = {
   example: 'culvert accounts list',
   commands: {
-    create: overAdmin({
+    create: calls<Row, { plan?: string; name?: string; data?: DataRulePatch | null }>({
       description: 'create an account',
       arguments: [['<id>', 'its id']],
       options: [
@@ -26,7 +26,10 @@ export const accounts: CommandBody = {
         ['--data <rule>', 'where its requests may go, such as region=eu,no-training', { read: dataRuleIn }],
       ],
       example: 'culvert accounts create acme --plan pro --name "Acme Inc."',
-      work: () => createAccount,
+      check: async (admin, { plan }) => (plan === undefined ? undefined : checkPlan(admin, plan)),
+      call: 'POST /accounts',
+      body: ({ plan, name, data }, id) => ({ id, name: name ?? id, plan, data: ruleToSet(data) }),
+      describe: (account) => rowText(account),
     }),
     list: lists({
       description: 'list accounts',
@@ -152,22 +155,6 @@ function setsStatus(status: 'suspended' | 'active', description: string, example
 
 const keysShownMax = 1_000;
 
-interface AccountCreateFlags extends AdminFlags {
-  plan?: string;
-  name?: string;
-  data?: DataRulePatch | null;
-}
-
-async function createAccount(id: string, flags: AccountCreateFlags, parts: CliParts): Promise<number> {
-  const { plan, name } = flags;
-  const data = ruleToSet(flags.data);
-  return withAdmin(flags, parts, async (admin) => {
-    if (plan !== undefined) await checkPlan(admin, plan);
-    printRow(flags, (await admin.request('POST', '/accounts', { body: { id, name: name ?? id, plan, data } })) as Row);
-    return 0;
-  });
-}
-
 async function extraBudget(
   id: string,
   usd: string | undefined,
@@ -208,7 +195,7 @@ async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Prom
       printJson({ ...account, keys, ...windows, ...(limits !== null && { limits: limits.data }) });
       return 0;
     }
-    printRow(flags, { ...account, extra_budget: extraShown(account.extra_budget) });
+    print(rowText({ ...account, extra_budget: extraShown(account.extra_budget) }));
     if (limits !== null) print(`\n${limitTable(limits)}`);
     print(keys.length === 0 ? '\nIt has no key.' : `\n${rowTable(keys, keyColumns)}`);
     return 0;

@@ -1,7 +1,7 @@
 import { type AdminFlags, withAdmin } from '../../admin-client.ts';
 import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson } from '../../print.ts';
-import { printRow, type Row } from '../../rows.ts';
+import { type Row, rowText } from '../../rows.ts';
 import { keyIdOf } from './key-id.ts';
 import { keyLimitsOf, limitTable } from './windows.ts';
 
@@ -15,7 +15,7 @@ export async function showKey(named: string, flags: AdminFlags, parts: CliParts)
       printJson({ ...key, ...(limits !== null && { windows: limits.own, plan_windows: limits.of_plan }) });
       return 0;
     }
-    printRow(flags, key);
+    print(rowText(key));
     if (limits === null) return 0;
     const tableOf = (windows: (typeof limits)['own']) => limitTable({ data: [{ key: null, name: null, windows }] });
     print(`\nIts limits:\n${tableOf(limits.own)}`);

@@ -11,7 +11,7 @@ import { type DataRulePatch, dataRuleIn, ruleToSet } from '../../data-rule.ts';
 import { futureInstantMs } from '../../instant-option.ts';
 import { listOf } from '../../options.ts';
 import type { CliParts } from '../../parts.ts';
-import { listForm, note, print, printJson, printReply, printSecret } from '../../print.ts';
+import { printSecret } from '../../print.ts';
 import { type Column, listRows, type Row, rowTable, shown, shownDate, shownTime } from '../../rows.ts';
 import { keyIdOf, keysMax } from './key-id.ts';
 
@@ -95,9 +95,9 @@ export const keys: CommandBody = {
       example: 'culvert keys show dev/laptop',
       work: async () => (await import('./key-show.ts')).showKey,
     }),
-    change: overAdmin({
+    change: calls<Row, KeyChangeFlags>({
       description: 'change the name, expiry, models, addresses, limits, guards, tags or data rule of a key',
-      arguments: [['<key>', 'its id or account/name']],
+      ...ofKey,
       options: [
         ['--name <name>', 'another name; it keeps its usage and its vector data'],
         ['--expires <date>', 'a date such as 2027-01-01, a time from now such as 90d, or never'],
@@ -113,13 +113,24 @@ export const keys: CommandBody = {
         ],
       ],
       example: 'culvert keys change dev/laptop --limits budget.month=50,rpm=none --expires 90d',
-      work: () => changeKey,
+      call: 'PATCH /keys/{key}',
+      body: changesOf,
+      describe: (_key, id) => `Key '${id}' was changed. Every server applies it within a second.`,
     }),
-    addresses: overAdmin({
+    addresses: calls<KeyAddresses>({
       description: 'list the addresses that a key was last used from',
-      arguments: [['<key>', 'its id or account/name']],
+      ...ofKey,
       example: 'culvert keys addresses dev/laptop',
-      work: () => showAddresses,
+      call: 'GET /keys/{key}/addresses',
+      describe: ({ data }, id) =>
+        data.length === 0
+          ? `No address is known for key '${id}'.`
+          : rowTable(data, [
+              ['address', ({ address }) => address],
+              ['requests', ({ requests }) => requests],
+              ['first used', ({ first_used_at }) => shownTime(first_used_at)],
+              ['last used', ({ last_used_at }) => shownTime(last_used_at)],
+            ]),
     }),
     guards: calls({
       description: 'show or set the guards of a key; they apply from the next request on',
@@ -206,7 +217,7 @@ function limitsOf(text: string): Record<string, unknown> {
   return limits;
 }
 
-async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts): Promise<number> {
+function changesOf(flags: KeyChangeFlags): Row {
   const { name, models, ips, guards, tags, data } = flags;
   if ([name, flags.expires, models, ips, flags.limits, guards, tags, data].every((one) => one === undefined)) {
     throw new CommandFailed(
@@ -219,13 +230,7 @@ async function changeKey(named: string, flags: KeyChangeFlags, parts: CliParts):
     flags.expires === undefined || flags.expires === 'never'
       ? flags.expires && null
       : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
-  return withAdmin(flags, parts, async (admin) => {
-    const id = await keyIdOf(admin, named);
-    const body = { name, expires, models, ips, limits, guards, tags };
-    const changed = await admin.request('PATCH', `/keys/${encodeURIComponent(id)}`, { body });
-    printReply(flags, changed, `Key '${id}' was changed. Every server applies it within a second.`);
-    return 0;
-  });
+  return { name, expires, models, ips, limits, guards, tags };
 }
 
 interface KeysCreateFlags extends KeyFlags {
@@ -317,26 +322,6 @@ function graceMsOf(text: string): number {
   const ms = text === '0' ? 0 : parseDurationMs(text);
   if (ms === undefined) throw new CommandFailed('--grace: expected a time such as 24h, or 0s', 2);
   return ms;
-}
-
-async function showAddresses(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const id = await keyIdOf(admin, named);
-    const used = (await admin.request('GET', `/keys/${encodeURIComponent(id)}/addresses`)) as KeyAddresses;
-    if (listForm(flags) === 'json') printJson(used);
-    else if (used.data.length === 0) note(`No address is known for key '${id}'.`);
-    else {
-      print(
-        rowTable(used.data, [
-          ['address', ({ address }) => address],
-          ['requests', ({ requests }) => requests],
-          ['first used', ({ first_used_at }) => shownTime(first_used_at)],
-          ['last used', ({ last_used_at }) => shownTime(last_used_at)],
-        ]),
-      );
-    }
-    return 0;
-  });
 }
 
 /** `the guards pii, no-secrets` */

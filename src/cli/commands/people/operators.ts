@@ -1,11 +1,10 @@
 import { culvert } from '../../../kernel/command-form.ts';
-import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
-import { calls, lists, overAdmin } from '../../admin-entries.ts';
+import type { AdminClient } from '../../admin-client.ts';
+import { calls, lists } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { listOf } from '../../options.ts';
-import type { CliParts } from '../../parts.ts';
-import { listRows, printRow, type Row, shownDate } from '../../rows.ts';
+import { listRows, type Row, shownDate } from '../../rows.ts';
 
 /** Operators as the admin API gives them, without loading its schemas. */
 export const roles = ['owner', 'admin', 'member', 'viewer', 'billing'];
@@ -55,22 +54,16 @@ export const operators: CommandBody = {
       describe: ({ name }) => `Operator '${name}'. The key is shown only once:`,
       as: 'secret',
     }),
-    remove: overAdmin({
+    remove: calls({
       description: 'remove an operator, its key and its sessions',
       arguments: [['<operator>', 'its name or id']],
       example: 'culvert operators remove Anna',
-      work: () => removeOperator,
+      idOf: operatorNamed,
+      call: 'DELETE /operators/{id}',
+      describe: ({ name, role }) => `Operator '${name}', ${role}, is removed. Its key and its sessions have ended.`,
     }),
   },
 };
-
-async function removeOperator(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    const id = await operatorNamed(admin, named);
-    printRow(flags, (await admin.request('DELETE', `/operators/${encodeURIComponent(id)}`)) as Row);
-    return 0;
-  });
-}
 
 async function operatorNamed(admin: AdminClient, named: string): Promise<string> {
   const { rows } = await listRows(admin, '/operators', {}, operatorsMax);
