@@ -1,11 +1,9 @@
 import { culvert, pasted } from '../../../kernel/command-form.ts';
-import { type AdminFlags, withAdmin } from '../../admin-client.ts';
+import type { AdminClient } from '../../admin-client.ts';
 import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { whole } from '../../options.ts';
-import type { CliParts } from '../../parts.ts';
-import { note, printJson } from '../../print.ts';
 import { listRows, type Row } from '../../rows.ts';
 
 const tenantsMax = 100_000;
@@ -69,33 +67,25 @@ export const vectors: CommandBody = {
         `${collections} collections of '${from}' now belong to '${to}'.`,
       as: 'note',
     }),
-    purge: overAdmin({
+    purge: calls<Row, { yes?: boolean }>({
       description: 'delete all data of a tenant permanently',
       arguments: [['<tenant>', 'whose']],
       options: [['--yes', 'delete it; without this option the command only shows what there is']],
       example: 'culvert vectors purge dev/old-laptop --yes',
-      work: () => purgeTenant,
+      check: async (admin, { yes }, tenant) => (yes ? undefined : refusePurge(admin, tenant)),
+      call: 'POST /vectors/purge',
+      body: (_flags, tenant) => ({ tenant }),
+      describe: ({ collections }, tenant) => `${collections} collections of '${tenant}' are deleted.`,
+      as: 'note',
     }),
   },
 };
 
-interface PurgeFlags extends AdminFlags {
-  yes?: boolean;
-}
-
-async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): Promise<number> {
-  return withAdmin(flags, parts, async (admin) => {
-    if (!flags.yes) {
-      const found = (await listRows(admin, tenantsPath, {}, tenantsMax)).rows.find((row) => row.tenant === tenant);
-      if (found === undefined) throw new CommandFailed(`The tenant '${tenant}' has no collections.`);
-      const has = `${String(found.collections)} collections with ${String(found.points)} points`;
-      throw new CommandFailed(
-        `'${tenant}' has ${has}. ${culvert} vectors purge ${pasted(tenant)} --yes deletes them permanently.`,
-      );
-    }
-    const purged = (await admin.request('POST', '/vectors/purge', { body: { tenant } })) as Row;
-    if (flags.json) printJson(purged);
-    else note(`${String(purged.collections)} collections of '${tenant}' are deleted.`);
-    return 0;
-  });
+async function refusePurge(admin: AdminClient, tenant = ''): Promise<never> {
+  const found = (await listRows(admin, tenantsPath, {}, tenantsMax)).rows.find((row) => row.tenant === tenant);
+  if (found === undefined) throw new CommandFailed(`The tenant '${tenant}' has no collections.`);
+  const has = `${String(found.collections)} collections with ${String(found.points)} points`;
+  throw new CommandFailed(
+    `'${tenant}' has ${has}. ${culvert} vectors purge ${pasted(tenant)} --yes deletes them permanently.`,
+  );
 }
