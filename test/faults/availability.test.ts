@@ -160,7 +160,7 @@ function load(alias: Alias, rate: number, more: Partial<Calls> = {}): Promise<Ca
     keys: keysOf(alias),
     form: 'both',
     count: rate * seconds,
-    patienceMs: slower * 15_000,
+    patienceMs: Math.ceil(slower * 15_000),
     runningMax: 40,
     ...more,
   };
