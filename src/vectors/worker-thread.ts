@@ -38,7 +38,7 @@ interface Waiting {
 export function createWorkerThread(options: WorkerThreadOptions) {
   const waiting = new BriefMap<Waiting>();
   let worker: Worker | null = null;
-  let ready: Promise<void> | null = null;
+  let ready: PromiseWithResolvers<void> | null = null;
   let startedMs = Number.NEGATIVE_INFINITY;
   let deathReason: string | null = null;
   let lastId = 0;
@@ -51,20 +51,16 @@ export function createWorkerThread(options: WorkerThreadOptions) {
     const { workerData, transfer } = options.data();
     const entry = options.entry ?? new URL('./vector-worker.ts', import.meta.url);
     const started = withLargeYoungGeneration(() => new Worker(entry, { workerData, transferList: transfer as never }));
-    let isReady = () => {};
-    let isDead = (_: FailureError) => {};
-    ready = new Promise<void>((resolve, reject) => {
-      isReady = resolve;
-      isDead = reject;
-    });
-    ready.catch(() => {});
+    const loaded = Promise.withResolvers<void>();
+    loaded.promise.catch(() => {});
+    ready = loaded;
     let reason = 'it ended';
     started.on('message', (message: FromWorker) => {
       if (message.kind === 'done' || message.kind === 'failed') return answered(message);
       options.onMessage(message);
       if (message.kind !== 'ready') return;
       deathReason = null;
-      isReady();
+      loaded.resolve();
     });
     started.on('error', (error) => {
       reason = error instanceof Error ? error.message : String(error);
@@ -75,7 +71,7 @@ export function createWorkerThread(options: WorkerThreadOptions) {
       ready = null;
       const known = deathReason === reason;
       deathReason = reason;
-      isDead(died());
+      loaded.reject(died());
       failWaiting();
       if (!known) options.onDeath(reason);
     });
@@ -112,7 +108,7 @@ export function createWorkerThread(options: WorkerThreadOptions) {
     /** Starts it, and resolves when it has reported its contents; rejects with a 503. */
     async ready(): Promise<void> {
       if (worker === null) start();
-      await ready;
+      await ready?.promise;
     },
     /** Why it is not running although it should; null when it is, or was not asked for. */
     trouble: (): string | null => (worker === null ? deathReason : null),

@@ -18,12 +18,7 @@ export interface Landed {
  * caller that came first has left.
  */
 export class Flight {
-  /**
-   * Resolves once: the answer for those who wait, or null, and each asks alone. `refused`: a limit of the request itself let
-   * nobody be asked, so another one may ask for all.
-   */
-  readonly landed: Promise<Landed | 'refused' | null>;
-  #land!: (landed: Landed | 'refused' | null) => void;
+  readonly #landed = Promise.withResolvers<Landed | 'refused' | null>();
   /** Resolves once the answer comes as a stream that others may join. */
   readonly #begun = Promise.withResolvers<LiveAnswer>();
   /** Requests that wait for it. */
@@ -32,15 +27,17 @@ export class Flight {
   onCame: (() => void) | null = null;
   #client: SharedClient | null = null;
 
-  constructor() {
-    this.landed = new Promise((resolve) => {
-      this.#land = resolve;
-    });
+  /**
+   * Resolves once: the answer for those who wait, or null, and each asks alone. `refused`: a limit of the request itself let
+   * nobody be asked, so another one may ask for all.
+   */
+  get landed(): Promise<Landed | 'refused' | null> {
+    return this.#landed.promise;
   }
 
   /** Only the first call counts. */
   land(landed: Landed | 'refused' | null): void {
-    this.#land(landed);
+    this.#landed.resolve(landed);
   }
 
   /** Its answer has begun. Only the first call counts. */

@@ -107,7 +107,7 @@ class Session implements EndListener, LongWork {
   #turn: TurnDelivery | null = null;
   #running: Promise<void> | null = null;
   #state: 'open' | 'draining' | 'closed' = 'open';
-  #closed: () => void = () => undefined;
+  readonly #over = Promise.withResolvers<void>();
 
   constructor(parts: SocketParts, exchange: Exchange, base: ModelCall, socket: SocketEnd, share: TenantShare) {
     this.#parts = parts;
@@ -119,14 +119,11 @@ class Session implements EndListener, LongWork {
 
   async run(): Promise<void> {
     const { ending } = this.#exchange;
-    const over = new Promise<void>((resolve) => {
-      this.#closed = resolve;
-    });
     const longest = setTimeout(() => this.#expire(), longestMs).unref();
     ending.add(this);
     this.#socket.listen(this);
     try {
-      await over;
+      await this.#over.promise;
       await this.#running;
     } finally {
       clearTimeout(longest);
@@ -164,7 +161,7 @@ class Session implements EndListener, LongWork {
     this.#state = 'closed';
     this.#dropWaiting();
     this.#turn?.leave();
-    this.#closed();
+    this.#over.resolve();
   }
 
   /** The response that runs comes to its end. */

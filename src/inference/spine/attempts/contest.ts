@@ -39,8 +39,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   #winner: Answer<C> | null = null;
   /** Why it was made elsewhere as well, the last time. */
   #hedgedFor: HedgeReason | null = null;
-  #resolve!: (fault: Fault | null) => void;
-  #reject!: (error: unknown) => void;
+  readonly #over = Promise.withResolvers<Fault | null>();
   #decided = false;
 
   constructor(parts: Pick<ContestParts, 'clock' | 'silence'>, job: Job<C>, route: Route, makeTrial: MakeTrial<C>) {
@@ -53,12 +52,9 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
 
   /** Null if the client has the whole answer; otherwise why not. The route has got every end. */
   run(answer: Answer<C>, trial: Trial): Promise<Fault | null> {
-    const { promise, resolve, reject } = Promise.withResolvers<Fault | null>();
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#watchClient();
     this.#start(answer, trial);
-    return promise;
+    return this.#over.promise;
   }
 
   claim(answer: Answer<C>): boolean {
@@ -154,7 +150,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     ) {
       this.#decided = true;
       if (this.#running.length > 0) this.#dropOthers();
-      this.#resolve(outcome);
+      this.#over.resolve(outcome);
     }
     // The one that stays silent is still alone with the request.
     else if (this.#hedgedFor !== null) this.overdue(this.#hedgedFor);
@@ -180,7 +176,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     if (this.#winner !== answer && this.#running.length > 0) return;
     this.#decided = true;
     this.#dropOthers();
-    this.#reject(error);
+    this.#over.reject(error);
   }
 
   /**
