@@ -351,8 +351,8 @@ function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>) 
   function targetPatternOf(target: string): string {
     const slash = target.indexOf('/');
     const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
+    // A dated Claude may have `@` in the one and `-` in the other.
     for (const [, { targets }] of patterns)
-      // A dated Claude may have `@` in the one and `-` in the other.
       for (const made of targets)
         if (made.provider === provider && starOf(made.model.replace('@', '-'), model.replace('@', '-')) !== null)
           return `${provider}/${made.model}`;
