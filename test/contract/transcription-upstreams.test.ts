@@ -152,12 +152,13 @@ test('Mistral is not sent what it refuses, and its own words for the rest', asyn
       usage: { prompt_audio_seconds: 4, prompt_tokens: 5, total_tokens: 9, completion_tokens: 4 },
     }),
   );
-  const response = await ask({ model: 'there', response_format: 'srt', prompt: 'names' });
+  const response = await ask({ model: 'there', response_format: 'srt', prompt: 'names', 'keywords[]': 'Culvert' });
   assert.match(await response.text(), /00:00:01,000\nHi/);
   assert.equal(response.headers.get('x-culvert-dropped'), 'prompt');
   assert.deepEqual(last().fields, [
     ['model', 'voxtral-mini-latest'],
     ['timestamp_granularities', 'segment'],
+    ['context_bias', 'Culvert'],
   ]);
 });
 

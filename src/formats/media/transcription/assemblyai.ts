@@ -27,7 +27,8 @@ export const assemblyAiTranscription: TranscriptionDialect = {
       if (languages.length > 0) ordered.language_detection_options = { expected_languages: [...languages] };
       if (request.prompt === null && keywords.length > 0) ordered.keyterms_prompt = [...keywords];
       // It takes one of the two: its guide has keywords at the end of the prompt then.
-      if (request.prompt !== null) ordered.prompt = [request.prompt, ...keywordLines(keywords)].join('\n\n');
+      const context = keywords.length === 0 ? '' : `\n\nContext: ${keywords.join(', ')}`;
+      if (request.prompt !== null) ordered.prompt = request.prompt + context;
       if (request.format === 'diarized_json' || needsTimes(request)) ordered.speaker_labels = true;
       return { path: pathFor(order), body: { ...ordered, ...(body as JsonObject) } };
     },
@@ -51,10 +52,6 @@ export const assemblyAiTranscription: TranscriptionDialect = {
     return plainAnswer(request, { text, language: detected, durationS, segments, words });
   },
 };
-
-function keywordLines(keywords: readonly string[]): string[] {
-  return keywords.length === 0 ? [] : [`Context: ${keywords.join(', ')}`];
-}
 
 function inSeconds(value: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(value)) return undefined;

@@ -91,6 +91,8 @@ export interface TranscriptionFacts {
   fileBytesMax?: number;
   /** OpenAI's format only: its name for `timestamp_granularities[]`. */
   granularitiesField?: string;
+  /** OpenAI's format only: its name for `keywords[]`. */
+  keywordsField?: string;
   /** OpenAI's format only: form fields that it answers 4xx to. */
   omit?: readonly string[];
 }

@@ -44,7 +44,8 @@ export const openAiTranscription: TranscriptionDialect = {
     if (facts.chunked?.test(model) && !isGiven('chunking_strategy')) add('chunking_strategy', 'auto');
     for (const one of request.include) add('include[]', one, 'include');
     if (stream) add('stream', 'true');
-    for (const { name, value } of request.extra) add(name, value);
+    for (const { name, value } of request.extra)
+      add(/^keywords\b/.test(name) ? (facts.keywordsField ?? name) : name, value);
     for (const [name, value] of Object.entries(order.body)) {
       const at = fields.findIndex((field) => field.name === name);
       const part = { name, value: typeof value === 'string' ? value : JSON.stringify(value) };

@@ -63,6 +63,7 @@ export const mistral = openAiLike({
     granularitiesField: 'timestamp_granularities',
     diarizes: /^voxtral/,
     diarizeField: 'diarize',
+    keywordsField: 'context_bias',
     omit: ['response_format', 'prompt', 'include[]'],
   },
   // https://docs.mistral.ai/studio/audio/text-to-speech. Its PCM has floats for samples: a wav says so itself.
