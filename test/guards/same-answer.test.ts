@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { listening } from '../listening.ts';
-import { startGateway } from '../start-gateway.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
 import * as rich from './rich-answers.ts';
 
 /* A caller behind a guard gets the answer of the provider, but for the words that the guard masks. */
@@ -16,9 +16,11 @@ const refusal = {
   stop_details: { type: 'refusal', category: 'bio', explanation: why },
 };
 
+let lastBody = '';
 const upstream = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += piece;
+  lastBody = body || lastBody;
   const url = request.url ?? '';
   if (request.method !== 'POST') return void response.writeHead(404).end();
   const [whole, events] = url.endsWith('/responses')
@@ -152,4 +154,22 @@ test('a text among the further members of an answer is masked or left out', asyn
   assert.equal(reply.status, 200, body);
   assert.ok(!body.includes(rich.made), body);
   assert.deepEqual((JSON.parse(body) as JsonObject).stop_details, { type: 'refusal', category: 'bio' });
+});
+
+test('a response repeats metadata as the caller wrote it, and its provider gets words', async () => {
+  const json = { model: 'responses-masked', store: false, input: 'Hi', metadata: { for: 'jo@example.org' } };
+  const answer = (await (await gateway.fetch('/v1/responses', { json })).json()) as JsonObject;
+  assert.deepEqual(answer.metadata, { for: 'jo@example.org' });
+  assert.match(lastBody, /"metadata":\{"for":"<EMAIL_1>"\}/);
+});
+
+test('budgets count by the end user that the caller names, and its provider gets a word', async () => {
+  for (const user of ['jo@example.org', 'al@example.org']) {
+    const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'openai-masked', messages, user } });
+    const id = response.headers.get('x-culvert-request-id');
+    assert.match(lastBody, /"user":"<EMAIL_1>"/);
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const record = await fetch(`${gateway.url}/admin/v1/requests/${id}`, { headers });
+    assert.equal(((await record.json()) as JsonObject).user, user);
+  }
 });

@@ -1,4 +1,5 @@
 import { type Failure, FailureError, isFailure } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { PromptMessage } from '../../models/prompted-body.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -24,7 +25,13 @@ import type { AnswerForm, Failed, HeaderList, Sink } from '../sink.ts';
 /** A read request, and the models that may answer it. */
 interface SteppedValue {
   release(): void | Promise<void>;
-  facts?: { model: string; extras?: { fallbackModels: readonly string[] } | null };
+  facts?: {
+    model: string;
+    extras?: { fallbackModels: readonly string[] } | null;
+    user?: string | null;
+    session?: string | null;
+    echo?: JsonObject | undefined;
+  };
 }
 
 /**
@@ -90,7 +97,11 @@ export async function throughSteps<I, V extends SteppedValue>(
   const filtered = steppedCall(tag === call.tag ? call : { ...call, tag }, running, gate);
   if (current === input) return { call: filtered, input, value };
   const changed = await readAgain(endpoint, call, current, value);
-  return isFailure(changed) ? { refused: changed, headers: headersOf(running) } : { ...changed, call: filtered };
+  if (isFailure(changed)) return { refused: changed, headers: headersOf(running) };
+  const { user, session, echo } = value.facts ?? {};
+  // Budgets count by the caller's names, and the answer repeats what the caller wrote.
+  if (changed.value.facts !== undefined) Object.assign(changed.value.facts, { user, session, echo });
+  return { ...changed, call: filtered };
 }
 
 /** The input with what a step changes of it. */
