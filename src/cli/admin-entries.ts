@@ -82,7 +82,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
         return withAdmin(flags, parts, async (admin) => {
           await check?.(admin, flags, first, ...others);
           const id = idOf === undefined ? first : await idOf(admin, first);
-          const isAlone = shows === 'alone' && others.flat().length === 0;
+          const isAlone = shows === 'alone' && others.flat().every((word) => word === undefined);
           const content = isAlone ? undefined : body?.(flags, first, ...others);
           const sent = { query: (await query?.(flags, admin)) ?? {}, body: content };
           const path = filled(place, [id, ...others]);

@@ -1,3 +1,4 @@
+import type { AccountCredit } from '../../../admin/entries/account-credit.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../../admin-client.ts';
 import { calls, lists, overAdmin } from '../../admin-entries.ts';
@@ -9,6 +10,7 @@ import type { CliParts } from '../../parts.ts';
 import { listForm, print, printJson, printReply } from '../../print.ts';
 import { listRows, type Row, rowTable, rowText, shownDate, shownTime } from '../../rows.ts';
 import { budgetOf, budgetText } from './account-budgets.ts';
+import { type CreditFlags, checkCredit, creditText } from './account-credit.ts';
 import { checkPlan, givenWords, guardsShown, keyColumns } from './keys.ts';
 import { limitsOf, limitTable } from './windows.ts';
 
@@ -114,7 +116,7 @@ export const accounts: CommandBody = {
         return `Account '${id}' has ${rule === '' ? 'no data rule besides that of its plan' : `the data rule ${rule}`}.`;
       },
     }),
-    credit: overAdmin({
+    credit: calls<AccountCredit, CreditFlags>({
       description: 'show the credit of an account, or add to it',
       arguments: [
         ['<id>', 'its id'],
@@ -125,7 +127,11 @@ export const accounts: CommandBody = {
         ['--top-up <id>', 'your id for it, such as an invoice number; the same id adds only once'],
       ],
       example: 'culvert accounts credit acme 100 --note "paid by card" --top-up inv-2027-001',
-      work: async () => (await import('./account-credit.ts')).creditOf,
+      check: async (_admin, flags, _id, usd) => checkCredit(flags, usd),
+      call: 'POST /accounts/{id}/credit',
+      shows: 'alone',
+      body: ({ note, topUp }, _id, usd) => ({ usd: Number(usd), note, id: topUp }),
+      describe: creditText,
     }),
     plan: calls({
       description: 'change the plan of an account; it applies to its windows at once',
