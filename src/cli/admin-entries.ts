@@ -53,8 +53,8 @@ interface CallEntry<Reply, Flags> extends Pick<ListEntry<Flags>, 'description' |
   check?(admin: AdminClient, flags: Flags, ...names: string[]): Promise<void>;
   /** The method, and the path below `/admin/v1`. */
   call: `${AdminMethod} /${string}`;
-  /** `alone`: with the id alone, a GET shows what is set, and nothing is changed. */
-  shows?: 'alone';
+  /** A GET shows what is set, and nothing is changed. `alone`: with the id alone; `without body`: where `body` gives none. */
+  shows?: 'alone' | 'without body';
   /** Default: no body. `given`: the arguments; one that may come several times is a list. */
   body?(flags: Flags, ...given: string[]): unknown;
   /** The reply for people, a line each; programs get it as JSON. `id`: as `idOf` gives it. */
@@ -84,9 +84,10 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
           const id = idOf === undefined ? first : await idOf(admin, first);
           const isAlone = shows === 'alone' && others.flat().every((word) => word === undefined);
           const content = isAlone ? undefined : body?.(flags, first, ...others);
+          const isShown = shows !== undefined && content === undefined;
           const sent = { query: (await query?.(flags, admin)) ?? {}, body: content };
           const path = filled(place, [id, ...others]);
-          const reply = (await admin.request(isAlone ? 'GET' : method, path, sent)) as Reply;
+          const reply = (await admin.request(isShown ? 'GET' : method, path, sent)) as Reply;
           const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
           if (as === 'secret') await printSecret(flags, reply as Row, (await describedAs()).join('\n'), rotateAgain);
           else if (as === 'note' ? flags.json === true : listForm(flags) === 'json') printJson(reply);

@@ -1,11 +1,12 @@
 import { instant, parseDistanceMs } from '../config/scalars.ts';
 import { CommandFailed } from './command-failed.ts';
 
-/** Value of an option such as `--expires`: `2027-01-01`, an RFC 3339 time, or `90d` from now. Wall-clock ms. */
-export function futureInstantMs(option: string, text: string, nowMs: number): number {
+/** Value of an option such as `--expires`: `2027-01-01`, an RFC 3339 time, or `90d` from now; undefined where it was not given. */
+export function futureInstant(option: string, text: string | undefined, nowMs: number): string | undefined {
+  if (text === undefined) return undefined;
   const atMs = instantMs(option, text, nowMs, 1);
   if (atMs <= nowMs) throw new CommandFailed(`${option}: ${text} is in the past`, 2);
-  return atMs;
+  return new Date(atMs).toISOString();
 }
 
 /** The same for `--from` and the like, where `7d` is that long ago, for a query; undefined where it was not given. */

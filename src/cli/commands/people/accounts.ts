@@ -5,9 +5,9 @@ import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { type DataRulePatch, dataRuleForm, dataRuleIn, dataRuleOf, dataRuleWords, ruleToSet } from '../../data-rule.ts';
-import { futureInstantMs } from '../../instant-option.ts';
+import { futureInstant } from '../../instant-option.ts';
 import type { CliParts } from '../../parts.ts';
-import { listForm, print, printJson, printReply } from '../../print.ts';
+import { listForm, print, printJson } from '../../print.ts';
 import { listRows, type Row, rowTable, rowText, shownDate, shownTime } from '../../rows.ts';
 import { budgetOf, budgetText } from './account-budgets.ts';
 import { type CreditFlags, checkCredit, creditText } from './account-credit.ts';
@@ -69,7 +69,7 @@ export const accounts: CommandBody = {
       body: (_flags, _id, ...words) => ({ guards: givenWords(words) }),
       describe: ({ guards }, id) => `Account '${id}' has ${guardsShown(guards)}.`,
     }),
-    'extra-budget': overAdmin({
+    'extra-budget': calls<Row, ExtraBudgetFlags>({
       description: 'let an account use more than its limits allow, until a time, or show that',
       arguments: [
         ['<id>', 'its id'],
@@ -81,7 +81,14 @@ export const accounts: CommandBody = {
         ['--until <date>', 'a date such as 2027-01-01, or a time from now such as 5d'],
       ],
       example: 'culvert accounts extra-budget acme 50 --until 5d',
-      work: () => extraBudget,
+      call: 'PATCH /accounts/{id}',
+      shows: 'without body',
+      body: extraBudgetIn,
+      describe({ extra_budget }, id) {
+        const extra = extra_budget as Row | null;
+        const has = extra === null ? 'no extra budget' : `${amountsShown(extra)} more until ${extra.until}`;
+        return `Account '${id}' has ${has}.`;
+      },
     }),
     budgets: calls({
       description: 'show or set the budgets of end users, tags and models within an account',
@@ -161,33 +168,24 @@ function setsStatus(status: 'suspended' | 'active', description: string, example
 
 const keysShownMax = 1_000;
 
-async function extraBudget(
-  id: string,
-  usd: string | undefined,
-  flags: AdminFlags & { until?: string; tokens?: string; requests?: string },
-  parts: CliParts,
-): Promise<number> {
-  const { until, tokens, requests } = flags;
+interface ExtraBudgetFlags {
+  until?: string;
+  tokens?: string;
+  requests?: string;
+}
+
+function extraBudgetIn({ until, tokens, requests }: ExtraBudgetFlags, _id: string, usd: string | undefined) {
   const isRemoved = usd === 'none';
   const named = { usd: isRemoved ? undefined : usd, tokens, requests };
   const given = Object.entries(named).filter(([, amount]) => amount !== undefined);
-  if ((given.length === 0) !== (until === undefined) || (isRemoved && given.length > 0))
-    throw new CommandFailed(
-      'Give both an amount and --until, none to remove the extra budget, or neither to see it.',
-      2,
-    );
+  if ((given.length === 0) !== (until === undefined) || (isRemoved && given.length > 0)) {
+    const ways = 'an amount and --until, none to remove the extra budget, or neither to see it';
+    throw new CommandFailed(`Give ${ways}.`, 2);
+  }
   const amounts = Object.fromEntries(given.map(([name, amount]) => [name, Number(amount)]));
-  const untilMs = until === undefined ? null : futureInstantMs('--until', until, Date.now());
-  const extra_budget = untilMs === null ? null : { ...amounts, until: new Date(untilMs).toISOString() };
-  return withAdmin(flags, parts, async (admin) => {
-    const isShown = untilMs === null && !isRemoved;
-    const sent = isShown ? {} : { body: { extra_budget } };
-    const account = (await admin.request(isShown ? 'GET' : 'PATCH', accountPath(id), sent)) as Row;
-    const has = account.extra_budget as Row | null;
-    const text = has === null ? 'no extra budget' : `${amountsShown(has)} more until ${has.until}`;
-    printReply(flags, account, `Account '${id}' has ${text}.`);
-    return 0;
-  });
+  const end = futureInstant('--until', until, Date.now());
+  if (end === undefined) return isRemoved ? { extra_budget: null } : undefined;
+  return { extra_budget: { ...amounts, until: end } };
 }
 
 /** `culvert accounts show`: the account, its keys, and how full its windows are where the server can tell. */

@@ -8,7 +8,7 @@ import { calls, lists, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { type DataRulePatch, dataRuleIn, ruleToSet } from '../../data-rule.ts';
-import { futureInstantMs } from '../../instant-option.ts';
+import { futureInstant } from '../../instant-option.ts';
 import { listOf } from '../../options.ts';
 import type { CliParts } from '../../parts.ts';
 import { printSecret } from '../../print.ts';
@@ -226,10 +226,7 @@ function changesOf(flags: KeyChangeFlags): Row {
     );
   }
   const limits = data === undefined ? flags.limits : { ...flags.limits, data };
-  const expires =
-    flags.expires === undefined || flags.expires === 'never'
-      ? flags.expires && null
-      : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
+  const expires = flags.expires === 'never' ? null : futureInstant('--expires', flags.expires, Date.now());
   return { name, expires, models, ips, limits, guards, tags };
 }
 
@@ -248,10 +245,7 @@ interface KeysCreateFlags extends KeyFlags {
  */
 async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<number> {
   const { account, name } = flags;
-  const expires =
-    flags.expires === undefined
-      ? undefined
-      : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
+  const expires = futureInstant('--expires', flags.expires, Date.now());
   return withAdmin(flags, parts, async (admin) => {
     const found = await accountOf(admin, account, flags.plan);
     const shared = flags.shareVectorsWith;
