@@ -1,7 +1,7 @@
 import type { JsonObject } from '../kernel/json.ts';
 import { putNewest } from '../kernel/put-newest.ts';
 import { createTurns } from '../kernel/sharing/turns.ts';
-import { createTimedThread } from '../kernel/threads/timed-thread.ts';
+import { createTimedThreads } from '../kernel/threads/timed-thread.ts';
 import type { SchemaOrder } from './schema-check-worker.ts';
 
 const waitingMax = 256;
@@ -12,7 +12,7 @@ const workMaxMs = 1_000;
 const waitMaxMs = 3_000;
 /** Limit of a thread's loading, once a minute at most. An answer that comes late is better than one that nobody checked. */
 const loadWaitMaxMs = 10_000;
-const threads = 2;
+const threadsMax = 2;
 /** Checks of a tenant that took longer than this make it slow, for so long. */
 const slowAfterMs = 250;
 const slowForMs = 60_000;
@@ -28,34 +28,29 @@ export type SchemaCheck = ReturnType<typeof createSchemaCheck>;
 
 export function createSchemaCheck(loadWaitMs = loadWaitMaxMs) {
   const entry = new URL('./schema-check-worker.ts', import.meta.url);
-  const open = () => createTimedThread(entry, 'thread that checks schemas', { workMaxMs, loadWaitMs });
-  const all = Array.from({ length: threads }, open);
-  /** Threads without work, the one used last at the end. */
-  const idle = [...all];
+  const threads = createTimedThreads(threadsMax, entry, 'thread that checks schemas', { workMaxMs, loadWaitMs });
   const slow = createSlowTenants();
   const mayTake = slow.mayTake;
-  const turns = createTurns({ name: 'Answers to check', places: threads, waitingMax, waitingBytesMax, mayTake });
+  const turns = createTurns({ name: 'Answers to check', places: threadsMax, waitingMax, waitingBytesMax, mayTake });
   return {
     /** `why` the text does not meet the schema, null when it does; or null, when nobody could tell in time. */
     async look(tenant: string, text: string, schema: JsonObject): Promise<{ why: string | null } | null> {
       const turn = await turns.take(tenant, AbortSignal.timeout(waitMaxMs), text.length).catch(() => null);
-      const thread = turn === null ? undefined : idle.pop();
-      if (turn === null || thread === undefined) return null;
+      if (turn === null) return null;
       const took = slow.began(tenant);
       try {
         const order: Omit<SchemaOrder, 'id'> = { text, schema };
-        const why = await thread.run<string>(order, []);
+        const why = await threads.run<string>(order);
         return why === null ? null : { why: why || null };
       } catch {
         // A schema that cannot be read says nothing of the answer.
         return null;
       } finally {
-        idle.push(thread);
         took();
         turn.giveBack();
       }
     },
-    close: async (): Promise<void> => void (await Promise.all(all.map((thread) => thread.close()))),
+    close: threads.close,
   };
 }
 

@@ -87,3 +87,23 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
     },
   };
 }
+
+/** So many of them, for as many orders at a time: whoever orders takes turns for them. */
+export function createTimedThreads(places: number, entry: URL, name: string, options: TimedThreadOptions) {
+  const all = Array.from({ length: places }, () => createTimedThread(entry, name, options));
+  /** The one that was used last, which has its code and tables, at the end. */
+  const idle = [...all];
+  return {
+    async run<T>(order: object, transfer?: ArrayBuffer[]): Promise<T | null> {
+      const thread = idle.pop()!;
+      try {
+        return await thread.run<T>(order, transfer);
+      } finally {
+        idle.push(thread);
+      }
+    },
+    async close(): Promise<void> {
+      await Promise.all(all.map((thread) => thread.close()));
+    },
+  };
+}

@@ -1,5 +1,5 @@
 import { createTurns } from '../../kernel/sharing/turns.ts';
-import { createTimedThread } from '../../kernel/threads/timed-thread.ts';
+import { createTimedThreads } from '../../kernel/threads/timed-thread.ts';
 import type { CrawlJobName, CrawlWork } from './crawl-worker.ts';
 
 /**
@@ -20,10 +20,8 @@ const waitingMax = 4_096;
 export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}) {
   const entry = new URL('./crawl-worker.ts', import.meta.url);
   const resourceLimits = { maxOldGenerationSizeMb: heapMaxMb };
-  const idle = Array.from({ length: threadsMax }, () =>
-    createTimedThread(entry, 'thread of crawls', { workMaxMs, startMaxMs, resourceLimits }),
-  );
-  const all = [...idle];
+  const options = { workMaxMs, startMaxMs, resourceLimits };
+  const threads = createTimedThreads(threadsMax, entry, 'thread of crawls', options);
   const turns = createTurns({ name: 'Patterns and sitemaps of crawls', places: threadsMax, waitingMax });
   return {
     /** Null: it took too long, or more memory than it may. Rejects (503) when too many wait. */
@@ -32,16 +30,7 @@ export function createCrawlThreads({ workMaxMs = workMaxDefaultMs } = {}) {
       job: Name,
       input: CrawlWork[Name]['input'],
     ): Promise<CrawlWork[Name]['answer'] | null> =>
-      turns.run(tenant, null, async () => {
-        const thread = idle.pop()!;
-        try {
-          return await thread.run<CrawlWork[typeof job]['answer']>({ job, ...input });
-        } finally {
-          idle.push(thread);
-        }
-      }),
-    async close(): Promise<void> {
-      await Promise.all(all.map((thread) => thread.close()));
-    },
+      turns.run(tenant, null, () => threads.run<CrawlWork[typeof job]['answer']>({ job, ...input })),
+    close: threads.close,
   };
 }

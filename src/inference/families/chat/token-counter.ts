@@ -1,7 +1,7 @@
 import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
-import { createTimedThread } from '../../../kernel/threads/timed-thread.ts';
+import { createTimedThreads } from '../../../kernel/threads/timed-thread.ts';
 import type { Counted } from './count-request.ts';
 import type { CountOrder } from './token-count-worker.ts';
 
@@ -18,10 +18,7 @@ export type TokenCounter = ReturnType<typeof createTokenCounter>;
 
 export function createTokenCounter() {
   const entry = new URL('./token-count-worker.ts', import.meta.url);
-  const idle = Array.from({ length: threadsMax }, () =>
-    createTimedThread(entry, 'thread that counts tokens', { workMaxMs: timeoutMs }),
-  );
-  const all = [...idle];
+  const threads = createTimedThreads(threadsMax, entry, 'thread that counts tokens', { workMaxMs: timeoutMs });
   const turns = createTurns({ name: 'Texts to count', places: threadsMax, waitingMax, waitingBytesMax });
   return {
     /**
@@ -31,19 +28,14 @@ export function createTokenCounter() {
     async count(tenant: string, raw: Buffer, dialect: CallerDialectId): Promise<Counted | Failure | null> {
       const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), raw.length).catch(() => null);
       if (turn === null) return null;
-      // The one that was used last has its tables.
-      const thread = idle.pop()!;
       try {
         const copy = new Uint8Array(raw);
         const order: Omit<CountOrder, 'id'> = { raw: copy, dialect };
-        return await thread.run<Counted | Failure>(order, [copy.buffer]);
+        return await threads.run<Counted | Failure>(order, [copy.buffer]);
       } finally {
-        idle.push(thread);
         turn.giveBack();
       }
     },
-    async close(): Promise<void> {
-      await Promise.all(all.map((thread) => thread.close()));
-    },
+    close: threads.close,
   };
 }
