@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, objectIn, parsedData, withOne } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn, parsedData, withOne } from '../../kernel/json.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
 import type { ProducedMedia } from './produced-media.ts';
@@ -94,12 +95,14 @@ export function besideOf(vendor: string, wire: JsonValue | undefined, names?: re
 /** An id, a date or a name of three words at most. */
 const word = /^[\w.:/+-]{0,128}$|^[\w.-]{1,40}(?: [\w.-]{1,40}){1,2}$/;
 
-/** The value without strings that may be texts; undefined: it is one. */
-function withoutTexts(value: JsonValue | undefined): JsonValue | undefined {
+/** The value without strings that may be texts; undefined: it is one, or a list or an object below `levels` others. */
+function withoutTexts(value: JsonValue | undefined, levels = jsonDepthMax): JsonValue | undefined {
   if (typeof value === 'string') return word.test(value) ? value : undefined;
-  if (Array.isArray(value)) return value.map(withoutTexts).filter((item) => item !== undefined);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, withoutTexts(member)] as const);
+  if (typeof value !== 'object' || value === null) return value;
+  if (levels === 0) return undefined;
+  if (Array.isArray(value))
+    return value.map((item) => withoutTexts(item, levels - 1)).filter((item) => item !== undefined);
+  const members = Object.entries(value).map(([name, member]) => [name, withoutTexts(member, levels - 1)] as const);
   return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }
 

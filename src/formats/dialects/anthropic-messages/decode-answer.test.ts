@@ -23,6 +23,27 @@ const delta = (index: number, change: JsonObject) => ({ type: 'content_block_del
 const stop = (index: number) => ({ type: 'content_block_stop', index });
 const bare = (events: NeutralEvent[]) => events.filter((e) => e.type !== 'start' && e.type !== 'usage');
 
+test('members of the usage are looked through once each, however many usages come, and however deep they nest', () => {
+  const callers = { callers: 'anthropic-messages' } as const;
+  const counted = (further: JsonObject) => ({
+    type: 'message_delta',
+    delta: {},
+    usage: { output_tokens: 2, ...further },
+  });
+  const last = (events: readonly JsonObject[]) => decode(events, callers).findLast((e) => e.type === 'usage');
+  const iterations = Array.from({ length: 20_000 }, () => ({ type: 'message' }));
+  const many = iterations.map((_, at) => counted({ [`x_${at}`]: 1 }));
+  const fromMs = performance.now();
+  const { beside, usage: counts } = last([begin, counted({ iterations, speed: 'fast' }), ...many, ...end('end_turn')])!;
+  assert.ok(performance.now() - fromMs < 3_000, 'a server that counts often stops all others');
+  assert.deepEqual(beside?.members, { iterations, speed: 'fast' });
+  assert.equal(counts.outputTokens, 7);
+  const decoder = decodeStream(callers);
+  const nested = '['.repeat(20_000) + ']'.repeat(20_000);
+  const data = `{"type":"message_delta","usage":{"output_tokens":2,"iterations":${nested}}}`;
+  assert.equal(decoder.step({ event: '', data }).at(-1)?.type, 'usage');
+});
+
 test('usage counts cached input into the input, and later counts replace earlier ones', () => {
   const events = decode([begin, ...end('end_turn')]);
   assert.deepEqual(

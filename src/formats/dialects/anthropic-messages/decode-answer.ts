@@ -1,5 +1,11 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
-import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
+import {
+  type Beside,
+  EventDecoder,
+  type FinishReason,
+  finishReasonOf,
+  type NeutralEvent,
+} from '../../neutral/event.ts';
 import { fault, withheldBecause } from '../../neutral/outcome.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
@@ -51,6 +57,8 @@ class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
   readonly #counts = new UsageCounts();
+  /** Further members of the usage so far. */
+  #beside: Beside | undefined;
   #started = false;
   #finished = false;
   #toolCalls = 0;
@@ -98,13 +106,7 @@ class AnswerDecoder extends EventDecoder {
       case 'message_delta':
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop({ ...data, ...data.delta });
-        if (this.#counts.take(data.usage))
-          this.emit({
-            type: 'usage',
-            usage: this.#counts.usage(),
-            ...(this.callers && this.beside(this.#counts.members, usageWords)),
-          });
-        else if (this.#counts.impossible) {
+        if (!this.#count(data.usage) && this.#counts.impossible) {
           this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
         }
         return true;
@@ -129,6 +131,16 @@ class AnswerDecoder extends EventDecoder {
     this.fail(fault('malformed', message));
   }
 
+  /** Emits the counts, and the further members, each the latest one. Each usage is looked through once, however many come. */
+  #count(usage: JsonValue | undefined): boolean {
+    const { beside = this.#beside } = this.beside(usage, usageWords) ?? {};
+    this.#beside = beside && { vendor, members: { ...this.#beside?.members, ...beside.members } };
+    const isCounted = this.#counts.take(usage);
+    if (isCounted)
+      this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
+    return isCounted;
+  }
+
   /** `message` is empty where a server leaves its message_start out. */
   #startMessage(message: JsonObject): void {
     const first = !this.#started;
@@ -137,12 +149,7 @@ class AnswerDecoder extends EventDecoder {
       const { id, model } = message;
       this.emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
-    if (this.#counts.take(message.usage))
-      this.emit({
-        type: 'usage',
-        usage: this.#counts.usage(),
-        ...(this.callers && this.beside(this.#counts.members, usageWords)),
-      });
+    this.#count(message.usage);
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
     if (!Array.isArray(message.content)) return;
@@ -308,8 +315,6 @@ export class UsageCounts {
   /** A count came that no request can have: none is believed, neither earlier nor later ones. */
   impossible = false;
   output = 0;
-  /** Members as they came, each the latest one. */
-  readonly members: JsonObject = {};
   #input = 0;
   #cacheRead = 0;
   #cacheWrite = 0;
@@ -327,7 +332,6 @@ export class UsageCounts {
    */
   take(usage: JsonValue | undefined): boolean {
     if (!isObject(usage)) return false;
-    Object.assign(this.members, usage);
     this.impossible ||= reportsInvalidCount(usage, mainCounts);
     const input = reportedCount(usage.input_tokens);
     const output = reportedCount(usage.output_tokens);
