@@ -57,9 +57,9 @@ class Answer {
   #usage: Extract<NeutralEvent, { type: 'usage' }> | null = null;
   #reason: FinishReason | null = null;
   #filters: JsonObject = {};
-  /** Words of the response, and of the item that comes next. */
+  /** Words of the response, and of the message that comes next. */
   #words: JsonObject = {};
-  #nextWords: JsonObject | undefined;
+  #nextWords: Pick<object.OutputItem, 'words'> = {};
   /** A message has a phase. Behind other messages, texts begin with empty lines for other formats. */
   #hasPhases = false;
   #emptyLines = 0;
@@ -194,8 +194,6 @@ class Answer {
   #added(item: object.OutputItem): void {
     this.#begin();
     this.#nameCall();
-    if (this.#nextWords !== undefined) item.words = this.#nextWords;
-    this.#nextWords = undefined;
     this.#items.push(item);
     this.#statuses.push('in_progress');
     if (item.kind === 'client') this.#unnamed = item;
@@ -214,8 +212,8 @@ class Answer {
 
   #startMessage(beside: Beside | undefined): void {
     this.#close();
-    this.#nextWords = membersIn(beside, openAiResponsesId);
-    this.#hasPhases ||= typeof this.#nextWords?.phase === 'string';
+    this.#nextWords = wordsIn(beside);
+    this.#hasPhases ||= typeof this.#nextWords.words?.phase === 'string';
     this.#emptyLines = this.#hasPhases && this.#textLength > 0 ? 2 : 0;
   }
 
@@ -241,7 +239,9 @@ class Answer {
     let item = this.#open;
     if (item === null || item.kind !== 'message') {
       this.#close();
-      item = { kind: 'message', id: this.#id('msg'), index: this.#items.length, parts: [], partOpen: false };
+      const place = { id: this.#id('msg'), index: this.#items.length };
+      item = { kind: 'message', ...place, parts: [], partOpen: false, ...this.#nextWords };
+      this.#nextWords = {};
       this.#added(item);
       this.#open = item;
     }
@@ -313,9 +313,8 @@ class Answer {
     if (event.signature !== undefined && event.vendor !== undefined) {
       this.#proof({ kind: 'call', vendor: event.vendor, proof: event.signature });
     }
-    this.#nextWords = membersIn(event.beside, openAiResponsesId);
     const item = this.#calls.begin(event, this.#items.length, (prefix) => this.#id(prefix));
-    this.#added(item);
+    this.#added(Object.assign(item, wordsIn(event.beside)));
   }
 
   #annotate(annotationIn: (part: object.MessagePart) => JsonObject): void {
@@ -391,4 +390,9 @@ class Answer {
     for (const item of this.#calls.close()) this.#done(item, status);
     this.#events?.ended(this.#state.status, this.response());
   }
+}
+
+function wordsIn(beside: Beside | undefined): Pick<object.OutputItem, 'words'> {
+  const words = membersIn(beside, openAiResponsesId);
+  return words === undefined ? {} : { words };
 }

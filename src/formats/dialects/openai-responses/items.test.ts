@@ -44,6 +44,27 @@ test('items that this format alone has stay in its answers, and those of others 
   assert.deepEqual([fold.result().output, [...(fold.lost ?? [])]], [[search], ['executableCode']]);
 });
 
+test('the phase of a message without a text is not that of the item behind it', () => {
+  const phase = (word: string): NeutralEvent => ({
+    type: 'message-start',
+    choice: 0,
+    beside: { vendor: 'openai-responses', members: { phase: word } },
+  });
+  const output = outputOf([
+    phase('commentary'),
+    { type: 'reasoning-delta', choice: 0, text: 'Hm.' },
+    phase('final_answer'),
+    { type: 'text-delta', choice: 0, text: 'Yes.' },
+  ]);
+  assert.deepEqual(
+    output.map((item) => [item.type, item.phase]),
+    [
+      ['reasoning', undefined],
+      ['message', 'final_answer'],
+    ],
+  );
+});
+
 test('AC-16 every vendor’s proof comes back with what it proves', () => {
   const parts = partsOf(
     outputOf([
