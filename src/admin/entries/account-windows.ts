@@ -102,16 +102,12 @@ export function windowOperations(parts: AdminParts, records: Records): Operation
   ];
 }
 
-function ownersOf(directory: Directory, account: string, plan: Plan) {
-  const whole: { key: string | null; name: string | null; owner: WindowOwner }[] = [
-    { key: null, name: null, owner: { account, tenant: null } },
-  ];
-  if (plan.scope === 'account') return whole;
-  return livingKeysOf(directory, account)
-    .slice(0, keysMax)
-    .map(({ id, name, tenant }) => ({
-      key: id as string | null,
-      name: name as string | null,
-      owner: { account, tenant },
-    }));
+function ownersOf(
+  directory: Directory,
+  account: string,
+  plan: Plan,
+): { key: string | null; name: string | null; owner: WindowOwner }[] {
+  if (plan.scope === 'account') return [{ key: null, name: null, owner: { account, tenant: null } }];
+  const keys = livingKeysOf(directory, account).slice(0, keysMax);
+  return keys.map(({ id, name, tenant }) => ({ key: id, name, owner: { account, tenant } }));
 }

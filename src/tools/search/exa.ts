@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { below, type SearchEngine, type TimeRange } from './search-engine.ts';
+import { below, jsonPost, type SearchEngine, type TimeRange } from './search-engine.ts';
 
 const resultsMax = 100;
 
@@ -24,13 +24,7 @@ export const exa: SearchEngine = {
       ...(includeDomains.length === 0 ? {} : { includeDomains }),
       ...(excludeDomains.length === 0 ? {} : { excludeDomains }),
     };
-    return {
-      method: 'POST',
-      url: below(baseUrl, '/search'),
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
-      skip: query.offset,
-    };
+    return jsonPost(below(baseUrl, '/search'), { 'x-api-key': apiKey }, body, query.offset);
   },
   decode(body) {
     if (!isObject(body) || !Array.isArray(body.results)) return null;

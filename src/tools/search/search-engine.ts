@@ -51,6 +51,12 @@ export interface EngineRequest {
   skip: number;
 }
 
+/** A question in JSON. `credential`: the header that holds the key. */
+export function jsonPost(url: URL, credential: EngineRequest['headers'], body: object, skip: number): EngineRequest {
+  const headers = { ...credential, 'content-type': 'application/json', accept: 'application/json' };
+  return { method: 'POST', url, headers, body: JSON.stringify(body), skip };
+}
+
 /** This engine cannot be asked this; in words. The others are. */
 export interface CannotAsk {
   cannot: string;

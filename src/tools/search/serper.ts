@@ -1,5 +1,13 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, pageFor, type SearchEngine, type SearchSource, type TimeRange, withDomains } from './search-engine.ts';
+import {
+  below,
+  jsonPost,
+  pageFor,
+  type SearchEngine,
+  type SearchSource,
+  type TimeRange,
+  withDomains,
+} from './search-engine.ts';
 
 const pageHits = 20;
 
@@ -26,13 +34,7 @@ export const serper: SearchEngine = {
       ...(lang === null ? {} : { hl: lang }),
       ...(timeRange === null ? {} : { tbs: within[timeRange] }),
     };
-    return {
-      method: 'POST',
-      url: below(baseUrl, places[source].path),
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
-      skip,
-    };
+    return jsonPost(below(baseUrl, places[source].path), { 'x-api-key': apiKey }, body, skip);
   },
   decode(body, { source }) {
     if (!isObject(body)) return null;

@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, type SearchEngine } from './search-engine.ts';
+import { below, jsonPost, type SearchEngine } from './search-engine.ts';
 
 const resultsMax = 20;
 
@@ -21,13 +21,7 @@ export const tavily: SearchEngine = {
       ...(includeDomains.length === 0 ? {} : { include_domains: includeDomains }),
       ...(excludeDomains.length === 0 ? {} : { exclude_domains: excludeDomains }),
     };
-    return {
-      method: 'POST',
-      url: below(baseUrl, '/search'),
-      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
-      skip: query.offset,
-    };
+    return jsonPost(below(baseUrl, '/search'), { authorization: `Bearer ${apiKey}` }, body, query.offset);
   },
   decode(body) {
     if (!isObject(body) || !Array.isArray(body.results)) return null;

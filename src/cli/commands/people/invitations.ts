@@ -2,9 +2,8 @@ import type { WithLinkReply } from '../../../admin/entries/invitations.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { calls, lists } from '../../admin-entries.ts';
 import type { CommandBody } from '../../command-table.ts';
-import { listOf } from '../../options.ts';
 import { shownDate } from '../../rows.ts';
-import { roles } from './operators.ts';
+import { accountsOption, roles } from './operators.ts';
 
 export const invitations: CommandBody = {
   example: 'culvert invitations list',
@@ -16,11 +15,7 @@ export const invitations: CommandBody = {
       description: 'print a link that works once and gives its user the role',
       options: [
         ['--role <role>', 'the role of the operator', { choices: roles, needed: true }],
-        [
-          '--accounts <ids>',
-          'only for these accounts, separated by commas (default: all)',
-          { read: listOf('dev,acme') },
-        ],
+        accountsOption,
         ['--name <name>', 'its name in the audit log (default: the person who opens the link chooses one)'],
         ['--email <address>', 'a login by OpenID Connect or SAML with this address also uses up the invitation'],
         ['--mail', 'send the link to that address; the server needs server.smtp'],

@@ -2,7 +2,7 @@ import { culvert } from '../../../kernel/command-form.ts';
 import type { AdminClient } from '../../admin-client.ts';
 import { calls, lists } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
-import type { CommandBody } from '../../command-table.ts';
+import type { CommandBody, OptionEntry } from '../../command-table.ts';
 import { listOf } from '../../options.ts';
 import { listRows, type Row, shownDate } from '../../rows.ts';
 
@@ -10,20 +10,19 @@ import { listRows, type Row, shownDate } from '../../rows.ts';
 export const roles = ['owner', 'admin', 'member', 'viewer', 'billing'];
 const operatorsMax = 10_000;
 
+export const accountsOption: OptionEntry = [
+  '--accounts <ids>',
+  'only for these accounts, separated by commas (default: all)',
+  { read: listOf('dev,acme') },
+];
+
 export const operators: CommandBody = {
   example: 'culvert operators list',
   commands: {
     create: calls<Row, { role: string; accounts?: string[] }>({
       description: 'create an operator; its key is printed once',
       arguments: [['<name>', 'its name in the audit log']],
-      options: [
-        ['--role <role>', 'its role', { choices: roles, needed: true }],
-        [
-          '--accounts <ids>',
-          'only for these accounts, separated by commas (default: all)',
-          { read: listOf('dev,acme') },
-        ],
-      ],
+      options: [['--role <role>', 'its role', { choices: roles, needed: true }], accountsOption],
       example: 'KEY=$(culvert operators create Anna --role viewer)',
       call: 'POST /operators',
       body: ({ role, accounts = null }, name) => ({ name, role, accounts }),
