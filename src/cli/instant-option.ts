@@ -14,6 +14,12 @@ export function pastInstant(option: string, text: string | undefined, nowMs: num
   return text === undefined ? undefined : new Date(instantMs(option, text, nowMs, -1)).toISOString();
 }
 
+/** The span of `--from` and `--to`, for a query. */
+export function pastSpan({ from, to }: { from?: string | undefined; to?: string | undefined }) {
+  const nowMs = Date.now();
+  return { from: pastInstant('--from', from, nowMs), to: pastInstant('--to', to, nowMs) };
+}
+
 function instantMs(option: string, text: string, nowMs: number, direction: 1 | -1): number {
   const durationMs = parseDistanceMs(text);
   if (durationMs !== undefined) return nowMs + direction * durationMs;

@@ -3,7 +3,7 @@ import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '.
 import { calls, lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody, OptionEntry } from '../command-table.ts';
-import { pastInstant } from '../instant-option.ts';
+import { pastInstant, pastSpan } from '../instant-option.ts';
 import { whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, printJson } from '../print.ts';
@@ -142,8 +142,7 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
       '--json describes a file: name one with --out. Without it the export itself is printed.',
       2,
     );
-  const nowMs = Date.now();
-  const span = { from: pastInstant('--from', flags.from, nowMs), to: pastInstant('--to', flags.to, nowMs) };
+  const span = pastSpan(flags);
   let bytes = 0;
   async function* counted(pieces: AsyncIterable<string>, progress: Progress): AsyncGenerator<string> {
     for await (const piece of pieces) {

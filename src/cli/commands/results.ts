@@ -1,6 +1,6 @@
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import type { CommandBody } from '../command-table.ts';
-import { pastInstant } from '../instant-option.ts';
+import { pastSpan } from '../instant-option.ts';
 import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson, writeOut } from '../print.ts';
@@ -34,12 +34,7 @@ interface Metric {
 }
 
 async function showResults(model: string, flags: ResultsFlags, parts: CliParts): Promise<number> {
-  const nowMs = Date.now();
-  const query = {
-    account: flags.account,
-    from: pastInstant('--from', flags.from, nowMs),
-    to: pastInstant('--to', flags.to, nowMs),
-  };
+  const query = { account: flags.account, ...pastSpan(flags) };
   const path = `/models/${encodeURIComponent(model)}/results`;
   return withAdmin(flags, parts, async (admin) => {
     if (flags.csv) {

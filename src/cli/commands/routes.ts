@@ -3,7 +3,7 @@ import type { SavingsReply, SavingsSums } from '../../admin/observed/savings.ts'
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { lists, overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
-import { pastInstant } from '../instant-option.ts';
+import { pastSpan } from '../instant-option.ts';
 import { listOf, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
@@ -35,9 +35,8 @@ const routeSavings = overAdmin({
 
 /** Goes on call by call: each looks at some of the span. */
 async function run(name: string, flags: SavingsFlags, parts: CliParts): Promise<number> {
-  const nowMs = Date.now();
   const { account, judge, limit } = flags;
-  const span = { from: pastInstant('--from', flags.from, nowMs), to: pastInstant('--to', flags.to, nowMs) };
+  const span = pastSpan(flags);
   return withAdmin(flags, parts, async (admin, progress) => {
     const path = `/routes/${encodeURIComponent(name)}`;
     const savings = await allSavings(admin, `${path}/savings`, { account, ...span });

@@ -3,7 +3,7 @@ import { partMeasures } from '../../books/metering/ledger.ts';
 import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { overAdmin } from '../admin-entries.ts';
 import type { CommandBody } from '../command-table.ts';
-import { pastInstant } from '../instant-option.ts';
+import { pastSpan } from '../instant-option.ts';
 import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
@@ -37,8 +37,7 @@ const recalculate = overAdmin({
 
 /** Goes on call by call: each looks at some of the span. */
 async function run(flags: RecalculateFlags, parts: CliParts): Promise<number> {
-  const nowMs = Date.now();
-  const span = { from: pastInstant('--from', flags.from, nowMs), to: pastInstant('--to', flags.to, nowMs) };
+  const span = pastSpan(flags);
   const requests = flags.all === true ? 'all' : 'unpriced';
   const requestBody = { account: flags.account, model: flags.model, requests, apply: flags.apply === true };
   return withAdmin(flags, parts, async (admin) => {
@@ -140,15 +139,8 @@ interface UsageFlags extends ResultsFlags {
 
 /** `culvert usage`: sums by group, and of one account its windows where the server can tell. */
 async function showUsage(flags: UsageFlags, parts: CliParts): Promise<number> {
-  const nowMs = Date.now();
-  const { account, model, provider, user, tag, keyTag: key_tag } = flags;
-  const named = {
-    ...{ account, model, provider, user, tag, key_tag },
-    group_by: flags.groupBy,
-    order_by: flags.orderBy,
-    from: pastInstant('--from', flags.from, nowMs),
-    to: pastInstant('--to', flags.to, nowMs),
-  };
+  const { account, model, provider, user, tag, keyTag: key_tag, groupBy: group_by, orderBy: order_by } = flags;
+  const named = { account, model, provider, user, tag, key_tag, group_by, order_by, ...pastSpan(flags) };
   return withAdmin(flags, parts, async (admin) => {
     const query = { ...named, key: flags.key === undefined ? undefined : await keyIdOf(admin, flags.key) };
     if (flags.csv || flags.focus) {
