@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import { limitsLeft } from '../books/metering/limits/limits-left.ts';
+import { aliasFor } from '../config/alias-pattern.ts';
 import { isBinding } from '../config/data-rules.ts';
 import { dataRuleSchema } from '../config/schema/schema-data.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';
@@ -128,8 +129,9 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
         if (explained.kind !== 'explained') {
           const { status, type, message, param } = factsOf(explained, parts.clock.wallMs());
           const { model = null } = 'model' in explained ? explained : {};
-          const isOfOthers = status === 404 && question.snapshot.models.all().some(({ id }) => id === model);
-          const why = isOfOthers ? ` It exists for other accounts: see models.${model}.only.` : '';
+          const hit = status === 404 && model !== null ? aliasFor(question.snapshot.config.models, model) : null;
+          const isOfOthers = hit?.model.only !== undefined;
+          const why = isOfOthers ? ` It exists for other accounts: see models.${hit?.alias}.only.` : '';
           return { ...nothing, endpoint, error: { message: message + why, type, code: status, param } };
         }
         const { candidates, unmet, cache } = explained;

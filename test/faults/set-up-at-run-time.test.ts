@@ -370,7 +370,10 @@ test('who may use a model: accounts and plans that it names, and nobody else', a
   const key = (await ok(gateway, 'GET', '/keys?account=other')).data[0].id;
   const messages = [{ role: 'user', content: 'Hi' }];
   const explained = await ok(gateway, 'POST', '/explain', { key, body: { model: 'ours', messages } });
-  assert.match(explained.error.message, /exists for other accounts/, 'the operator learns why');
+  assert.match(explained.error.message, /exists for other accounts: see models.ours.only/, 'the operator learns why');
+  await ok(gateway, 'POST', '/models', { id: 'our/*', targets: ['acme/mock/*'], only: { accounts: ['dev'] } });
+  const byPattern = await ok(gateway, 'POST', '/explain', { key, body: { model: 'our/new', messages } });
+  assert.match(byPattern.error.message, /exists for other accounts: see models.our\/\*.only/, 'of a pattern, too');
   await ok(gateway, 'PATCH', '/models/ours', { only: { accounts: ['dev'], plans: ['pro'] } });
   assert.equal((await chat(gateway, 'ours', otherKey)).status, 403, 'another plan may have it');
   await ok(gateway, 'PATCH', '/models/ours', { only: { accounts: null, plans: ['default'] } });
