@@ -178,11 +178,7 @@ export abstract class EventDecoder {
   protected events: NeutralEvent[] = [];
   protected over = false;
   /** Its format where callers speak it, too; undefined: they speak another one. */
-  protected readonly callers: string | undefined;
-
-  constructor(vendor = '', callers?: string) {
-    this.callers = callers === vendor ? vendor : undefined;
-  }
+  protected callers: string | undefined;
 
   protected beside(wire: JsonValue | undefined, names?: readonly string[]) {
     return this.callers === undefined ? undefined : besideOf(this.callers, wire, names);

@@ -88,7 +88,7 @@ export function createTimedThread(entry: URL, name: string, options: TimedThread
   };
 }
 
-/** So many of them, for as many orders at a time: whoever orders takes turns for them. */
+/** So many of them, for as many orders at a time: those that order take turns for them. */
 export function createTimedThreads(places: number, entry: URL, name: string, options: TimedThreadOptions) {
   const all = Array.from({ length: places }, () => createTimedThread(entry, name, options));
   /** The one that was used last, which has its code and tables, at the end. */

@@ -69,7 +69,8 @@ class AnswerDecoder extends EventDecoder {
   #early: JsonObject | null = null;
 
   constructor(options: DecodeOptions | undefined) {
-    super(vendor, options?.callers);
+    super();
+    if (options?.callers === vendor) this.callers = vendor;
     this.#unwrapTool = options?.unwrapTool;
   }
 
@@ -106,7 +107,10 @@ class AnswerDecoder extends EventDecoder {
       case 'message_delta':
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop({ ...data, ...data.delta });
-        if (!this.#count(data.usage) && this.#counts.impossible) {
+        if (this.callers !== undefined) this.#noteMembers(data.usage);
+        if (this.#counts.take(data.usage))
+          this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
+        else if (this.#counts.impossible) {
           this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
         }
         return true;
@@ -131,14 +135,10 @@ class AnswerDecoder extends EventDecoder {
     this.fail(fault('malformed', message));
   }
 
-  /** Emits the counts, and the further members, each the latest one. Each usage is looked through once, however many come. */
-  #count(usage: JsonValue | undefined): boolean {
+  /** Keeps the further members, each the latest one. Each usage is looked through once, however many come. */
+  #noteMembers(usage: JsonValue | undefined): void {
     const { beside = this.#beside } = this.beside(usage, usageWords) ?? {};
     this.#beside = beside && { vendor, members: { ...this.#beside?.members, ...beside.members } };
-    const isCounted = this.#counts.take(usage);
-    if (isCounted)
-      this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
-    return isCounted;
   }
 
   /** `message` is empty where a server leaves its message_start out. */
@@ -149,7 +149,9 @@ class AnswerDecoder extends EventDecoder {
       const { id, model } = message;
       this.emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
-    this.#count(message.usage);
+    if (this.callers !== undefined) this.#noteMembers(message.usage);
+    if (this.#counts.take(message.usage))
+      this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
     if (!Array.isArray(message.content)) return;

@@ -16,12 +16,12 @@ import { vendor } from './wire.ts';
  * thrown: one bad line must not cost the caller the answer around it.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  return new AnswerDecoder(vendor, options?.callers);
+  return new AnswerDecoder(options?.callers);
 }
 
 /** A whole answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
-  return new AnswerDecoder(vendor, options?.callers).whole(body);
+  return new AnswerDecoder(options?.callers).whole(body);
 }
 
 interface Candidate {
@@ -68,6 +68,11 @@ class AnswerDecoder extends EventDecoder {
   #started = false;
   #idPrefix = 'call_';
   #lastUsage: NeutralEvent | null = null;
+
+  constructor(callers: string | undefined) {
+    super();
+    if (callers === vendor) this.callers = callers;
+  }
 
   /**
    * Ends the stream at the end of the bytes, which is the format's only end mark: `end` if every candidate has a

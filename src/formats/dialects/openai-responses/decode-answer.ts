@@ -18,7 +18,7 @@ import { openAiResponsesId } from './wire.ts';
  * bad line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` may come.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  const decoder = new AnswerDecoder(openAiResponsesId, options?.callers);
+  const decoder = new AnswerDecoder(options?.callers);
   return options?.stop === undefined ? decoder : cuttingDecoder(decoder, options.stop);
 }
 
@@ -26,7 +26,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
-  const events = new AnswerDecoder(openAiResponsesId, options?.callers).whole(body);
+  const events = new AnswerDecoder(options?.callers).whole(body);
   return options?.stop === undefined ? events : cutWhole(events, options.stop);
 }
 
@@ -65,6 +65,11 @@ class AnswerDecoder extends EventDecoder {
   #hasPhases = false;
   /** The next text begins a message behind another one, which other formats write as one text. */
   #isBehindMessage = false;
+
+  constructor(callers: string | undefined) {
+    super();
+    if (callers === openAiResponsesId) this.callers = callers;
+  }
 
   override finish(): NeutralEvent[] {
     if (this.over) return [];
