@@ -381,7 +381,8 @@ test('who may use a model: accounts and plans that it names, and nobody else', a
 });
 
 test('a new credential is tested with the secret headers of its provider, which nobody has to know', async (t) => {
-  const { gateway, upstream } = await started(t);
+  const main = { type: 'openai', base_url: 'http://127.0.0.1:9', api_key: 'k' };
+  const { gateway, upstream } = await started(t, { providers: { main } });
   await ok(gateway, 'POST', '/providers', { ...acme(upstream), headers: { 'x-team': 'team-of-the-operator' } });
   const test = () => ok(gateway, 'POST', '/providers/acme/credentials/test', { api_key: 'sk-new-key-of-today' });
   assert.equal((await test()).ok, true);
@@ -391,6 +392,8 @@ test('a new credential is tested with the secret headers of its provider, which 
   assert.equal((await test()).verdict, 'bad credential');
   assert.equal((await ok(gateway, 'GET', '/providers/acme')).credentials.length, 1, 'nothing was stored');
   assert.equal((await call(gateway, 'POST', '/providers/none/credentials/test', { api_key: 'x' })).status, 404);
+  const inFile = await call(gateway, 'POST', '/providers/main/credentials/test', { api_key: 'x' });
+  assert.equal(inFile.status, 409, 'it is there, and the file has its credentials');
 });
 
 test('credentials are added and removed one by one; requests go by those that are left', async (t) => {

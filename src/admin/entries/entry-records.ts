@@ -192,7 +192,8 @@ export function noEntry(kind: EntryKind, name: string): Failure {
   return { kind: 'not-found', message: `There is no ${noun[kind]} '${name.slice(0, 256)}'.` };
 }
 
-function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
+/** Why there is no stored entry of this name. */
+export function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const file = parts.setup.file();
   if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
   const { providers, models } = parts.snapshots.current;

@@ -6,7 +6,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { randomBase36 } from '../../kernel/ids.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
-import { credentialsIn, type EntryRecords, noEntry, rowIn, withRow, writtenOf } from './entry-records.ts';
+import { credentialsIn, type EntryRecords, notStored, rowIn, withRow, writtenOf } from './entry-records.ts';
 import { type Draft, draftReply, testedDraft } from './provider-drafts.ts';
 import { shownProvider, providerSchema as shownSchema } from './provider-shown.ts';
 import { stamp, versionQuery } from './stored-row.ts';
@@ -39,7 +39,7 @@ export function providerCredentialOperations(parts: AdminParts, entryRecords: En
       body: credentialSchema,
       reply: draftReply,
       async run({ params: { name }, written }) {
-        const row = rowIn(await entryRecords.rows(), 'provider', name) ?? refuse(noEntry('provider', name));
+        const row = rowIn(await entryRecords.rows(), 'provider', name) ?? refuse(notStored(parts, 'provider', name));
         const { api_key } = written as NewCredential;
         return testedDraft(parts, { ...(writtenOf(parts, row) as Draft), name, api_key });
       },

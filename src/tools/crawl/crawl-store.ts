@@ -45,8 +45,8 @@ export interface CrawlStore extends JobStore<Crawl> {
   errors(id: string, limit: number): Promise<readonly CrawlError[]>;
 
   /**
-   * Hooks whose next try is due, leased until `untilMs`: each tenant's oldest before a second one of any, within
-   * `share`.
+   * Hooks whose next try is due, leased until `untilMs`: each tenant's oldest before a second one of any. `without`: tenants
+   * that get none now.
    */
   dueHooks(nowMs: number, untilMs: number, limit: number, without: readonly string[]): Promise<readonly Hook[]>;
   hookDone(id: string): Promise<void>;
