@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { textsIn } from '../../src/formats/neutral/json-texts.ts';
+import { textsIn, withTexts } from '../../src/formats/neutral/json-texts.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway } from '../start-gateway.ts';
 
@@ -95,4 +95,21 @@ test('a text that begins like a data URL is read, and a whole one is bytes', () 
     const { unread } = textsIn({ messages: [{ role: 'user', content }] });
     assert.deepEqual(unread, [{ path: ['messages', 0, 'content'], kind: 'bytes' }]);
   }
+});
+
+test('a value that is named as a proof stays where a guard masks a text next to it, and the proof of a thought goes', () => {
+  const value = { signature: 'def f(x)', author: 'ann@example.org' };
+  const thought = { type: 'thinking', thinking: 'I ask ann@example.org.', signature: 'proof' };
+  const call = { type: 'tool_use', id: 'c', name: 'find', input: value };
+  const body = { points: [{ payload: value }], messages: [{ role: 'assistant', content: [thought, call] }] };
+  const masked = (text: string) => text.replace('ann@example.org', '<EMAIL_1>');
+  const found = textsIn(body).parts.filter(({ text }) => masked(text) !== text);
+  const changed = withTexts(
+    JSON.stringify(body),
+    found.map((part) => ({ ...part, text: masked(part.text) })),
+  );
+  assert.equal(
+    changed,
+    JSON.stringify(body).replaceAll('ann@example.org', '<EMAIL_1>').replace(',"signature":"proof"', ''),
+  );
 });

@@ -31,6 +31,8 @@ export interface TextChange {
    */
   as?: 'name' | 'number';
   text: string;
+  /** Absent: nobody knows. */
+  kind?: TextKind;
 }
 
 export interface TextPart extends TextChange {
@@ -277,13 +279,23 @@ export function exactly(json: string): JsonValue {
   return JSON.parse(json, exact as (name: string, value: unknown) => unknown) as JsonValue;
 }
 
+/** Kinds of texts that no thought has. A member `signature` beside them is one of the caller or of the model. */
+const unproven: ReadonlySet<TextKind | undefined> = new Set([
+  'tool-definition',
+  'tool-arguments',
+  'tool-result',
+  'document',
+  'metadata',
+  'query',
+]);
+
 /** The JSON text with these texts in their places; all others, and all numbers, stay as they are. */
 export function withTexts(json: string, changes: readonly TextChange[]): string {
   let root: unknown = exactly(json);
   for (const change of changes) {
     if (change.as === 'name') continue;
     root = withText(root, change, 0);
-    dropProof(root as JsonValue, change.path);
+    if (!unproven.has(change.kind)) dropProof(root as JsonValue, change.path);
   }
   // Paths go by the names as they were, so the innermost are first.
   const names = changes.filter(({ as }) => as === 'name').sort((one, other) => other.path.length - one.path.length);

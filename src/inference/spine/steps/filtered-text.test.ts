@@ -23,3 +23,15 @@ test('a completion of many choices with log probabilities passes a filter at onc
     choices.map(({ index }) => ({ index, text: '<WORD_1>', logprobs: null })),
   );
 });
+
+test('an argument that is named as the proof of a thought stays where a filter changes the others', () => {
+  const inputs = [
+    { signature: 'def f(x)', author: 'Ann' },
+    { signature: 'def f(x)', file: { author: 'Ann' } },
+  ];
+  const mask = () => ({ push: (text: string) => text.replace('Ann', '<NAME_1>'), end: () => '' });
+  for (const input of inputs) {
+    const json = JSON.stringify(input);
+    assert.equal(filteredJson(mask, json, input, 'tool-arguments'), json.replace('Ann', '<NAME_1>'));
+  }
+});

@@ -136,7 +136,7 @@ export class FilteredStream<C> {
           ...(isSegment && { isBeside: true as const }),
         };
         const passed = throughFilter(this.#texts, { kind, choice, ...about }, text);
-        if (passed !== text) changes.push({ path, ...(as !== undefined && { as }), text: passed });
+        if (passed !== text) changes.push({ path, kind, ...(as !== undefined && { as }), text: passed });
       }
     }
     if (changes.length > 0) held.json = withTexts(held.json, changes);
