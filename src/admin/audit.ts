@@ -44,7 +44,7 @@ export function auditOperations(parts: AdminParts, records: Records): Operation[
         ...pageFields,
         actor: filter('Only what this operator did.'),
         action: filter('Only this action, such as plan.update. A first word such as plan matches all of its actions.'),
-        subject: filter('Only changes of the entry with this id.'),
+        subject: filter('Only changes of the entry with this id, and of its credentials.'),
         since: pastInstant('Only changes from this time on.').optional(),
         until: pastInstant('Only changes before this time.').optional(),
       }),

@@ -416,6 +416,8 @@ test('credentials are added and removed one by one; requests go by those that ar
   assert.equal((await call(gateway, 'POST', '/providers/acme/credentials', { id: 'new', api_key: 'x' })).status, 409);
   const one = await ok(gateway, 'DELETE', '/providers/acme/credentials/old');
   assert.deepEqual([one.credentials.length, one.version], [1, 3]);
+  const changes = (await ok(gateway, 'GET', '/audit?subject=acme')).data.map(({ action }: Answer) => action);
+  assert.deepEqual(changes, ['credential.delete', 'credential.create', 'provider.create']);
   upstream.clear();
   assert.equal((await chat(gateway, 'acme/mock/ok')).status, 200);
   const [asked] = upstream.requests().filter(({ path }) => path.endsWith('/chat/completions'));

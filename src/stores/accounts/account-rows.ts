@@ -143,8 +143,12 @@ export function keyOf(row: KeyColumns, secrets: readonly port.KeySecret[]): port
   };
 }
 
-/** The text after `WHERE` for a query of the audit log among the rows from id $8 on, with `auditValues`. */
-export const auditConditions = `(CAST($1 AS TEXT) IS NULL OR actor = $1) AND (CAST($3 AS TEXT) IS NULL OR subject = $3)
+/**
+ * The text after `WHERE` for a query of the audit log among the rows from id $8 on, with `auditValues`. Subjects of credentials
+ * begin with their provider and a `#`.
+ */
+export const auditConditions = `(CAST($1 AS TEXT) IS NULL OR actor = $1)
+  AND (CAST($3 AS TEXT) IS NULL OR subject = $3 OR substr(subject, 1, length($3) + 1) = $3 || '#')
   AND (CAST($2 AS TEXT) IS NULL OR action = $2 OR substr(action, 1, length($2) + 1) = $2 || '.')
   AND at_ms >= CAST($4 AS BIGINT) AND at_ms < CAST($5 AS BIGINT) AND id < CAST($6 AS BIGINT) AND id >= CAST($8 AS BIGINT)
   ORDER BY id DESC LIMIT CAST($7 AS BIGINT)`;
