@@ -107,9 +107,22 @@ test('an unknown key is refused with the nearest known one: a filter is never lo
     refusal({ must: [{ key, mach: { value: 1 } }] }),
     "filter.must[0]: unknown key 'mach' (did you mean 'match'?)",
   );
-  assert.equal(refusal({ should: { key, range: { gte: 1, lower: 2 } } }), "filter.should.range: unknown key 'lower'");
-  assert.equal(refusal({ must: [{ field: 'a', match: { value: 1 } }] }), "filter.must[0]: unknown key 'field'");
-  assert.equal(refusal({ must: [{ has_id: [1], must: [] }] }), "filter.must[0]: unknown key 'must'");
+  assert.equal(
+    refusal({ should: { key, range: { gte: 1, lower: 2 } } }),
+    "filter.should.range: unknown key 'lower'; allowed: gt, gte, lt, lte",
+  );
+  assert.match(
+    refusal({ must: [{ field: 'a', match: { value: 1 } }] })!,
+    /^filter\.must\[0\]: unknown key 'field'; allowed: key, match,/,
+  );
+  assert.equal(refusal({ must: [{ has_id: [1], must: [] }] }), "filter.must[0]: unknown key 'must'; allowed: has_id");
+});
+
+test('a filter in the words of another database is refused with an example', () => {
+  const allowed =
+    'allowed: must, should, must_not, min_should, such as {"must": [{"key": "city", "match": {"value": "Rome"}}]}';
+  assert.equal(refusal({ year: { $gte: 2020 } }), `filter: unknown key 'year'; ${allowed}`);
+  assert.equal(refusal({ $and: [{ year: 2020 }] }), `filter: unknown key '$and'; ${allowed}`);
 });
 
 const wrong: [unknown, string][] = [

@@ -223,6 +223,8 @@ function readDegrees(value: unknown, max: number, at: string): number {
 }
 
 const filterKeys = ['must', 'should', 'must_not', 'min_should'];
+/** For callers who write the filters of another database. */
+const filterExample = ', such as {"must": [{"key": "city", "match": {"value": "Rome"}}]}';
 const conditionKeys = [...fieldKeys, 'has_id', 'has_vector', 'nested', ...filterKeys];
 
 /**
@@ -243,7 +245,7 @@ function wholeBudget(): FilterBudget {
 }
 
 function readInner(json: unknown, at: string, budget: FilterBudget): Filter {
-  const object = readObject(json, at, filterKeys);
+  const object = readObject(json, at, filterKeys, filterExample);
   if (++budget.depth > filterDepthMax) refuse(at, `filters nest at most ${filterDepthMax} deep`);
   const filter: Filter = {
     must: readClause(object.must, `${at}.must`, budget),

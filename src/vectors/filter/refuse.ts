@@ -7,11 +7,16 @@ export function refuse(at: string, message: string): never {
   throw new FailureError(invalid(at, `${at}: ${message}`));
 }
 
-/** The object at that place, with known keys alone: a key that is not read would be a filter that is lost. */
-export function readObject(value: unknown, at: string, known: readonly string[]): JsonObject {
+/**
+ * The object at that place, with known keys alone: a key that is not read would be a filter that is lost. `example` ends
+ * the refusal of a key that is near to none.
+ */
+export function readObject(value: unknown, at: string, known: readonly string[], example = ''): JsonObject {
   if (!isObject(value)) refuse(at, `expected an object, got ${kindOf(value)}`);
   for (const key of Object.keys(value)) {
-    if (!known.includes(key)) refuse(at, `unknown key ${quoted(key)}${didYouMean(key, known)}`);
+    if (known.includes(key)) continue;
+    const hint = didYouMean(key, known) || `; allowed: ${known.join(', ')}${example}`;
+    refuse(at, `unknown key ${quoted(key)}${hint}`);
   }
   return value;
 }

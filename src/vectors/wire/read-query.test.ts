@@ -209,7 +209,11 @@ for (const [verb, body, message] of [
   ['search-points', { vector, offset: -1 }, '400 offset: expected a whole number from 0 to 1000000, got -1'],
   ['search-points', { vector, score_threshold: '1' }, "400 score_threshold: expected a finite number, got '1'"],
   ['search-points', { vector, params: { exact: 1 } }, '400 params.exact: expected true or false, got 1'],
-  ['search-points', { vector, params: { ef: 1 } }, "400 params: unknown key 'ef'"],
+  [
+    'search-points',
+    { vector, params: { ef: 1 } },
+    "400 params: unknown key 'ef'; allowed: exact, hnsw_ef, indexed_only, quantization, acorn, idf",
+  ],
   [
     'search-points',
     { vector, with_payload: 'text' },
@@ -291,7 +295,11 @@ for (const [verb, body, message] of [
     { query: { formula: { exp_decay: { x: 'a', midpoint: 1 } } } },
     '400 query.formula.exp_decay.midpoint: expected a number between 0 and 1, got 1',
   ],
-  ['query-points', { query: { formula: { sun: [1] } } }, "400 query.formula: unknown key 'sun'"],
+  [
+    'query-points',
+    { query: { formula: { sun: [1] } } },
+    "400 query.formula: unknown key 'sun'; allowed: key, match, range, geo_bounding_box, geo_radius, geo_polygon, values_count, is_empty, is_null, has_id, has_vector, nested, must, should, must_not, min_should",
+  ],
   ...(
     [
       [true, ': expected a number, a variable or an expression, got a boolean'],
@@ -323,7 +331,7 @@ for (const [verb, body, message] of [
   [
     'query-points',
     { prefetch: { query: vector, offset: 1 }, query: { fusion: 'rrf' } },
-    "400 prefetch: unknown key 'offset'",
+    "400 prefetch: unknown key 'offset'; allowed: query, text, prefetch, using, lookup_from, filter, params, score_threshold, limit",
   ],
   [
     'query-points',

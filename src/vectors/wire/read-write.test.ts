@@ -216,7 +216,11 @@ for (const [verb, body, message] of [
     { operations: [{ delete: { points: [1] } }, { upsert: { points: one({ vector: [1] }).points } }] },
     '400 operations[1].upsert.points[1].vector: expected 4 numbers, got 1',
   ],
-  ['batch-points', { operations: [{ remove: {} }] }, "400 operations[0]: unknown key 'remove'"],
+  [
+    'batch-points',
+    { operations: [{ remove: {} }] },
+    "400 operations[0]: unknown key 'remove'; allowed: upsert, delete, set_payload, overwrite_payload, delete_payload, clear_payload, update_vectors, delete_vectors",
+  ],
   [
     'batch-points',
     { operations: [{}] },
