@@ -74,6 +74,27 @@ test('unknown keys say what was meant', () => {
   ]);
 });
 
+test('a setting by the name that another gateway or an SDK has for it says its name here', () => {
+  for (const [text, at, meant] of [
+    ['providers: { up: { type: openai, apiBase: "http://x" } }', 'providers.up.apiBase', 'base_url'],
+    ['plans: { a: { max_parallel_requests: 4 } }', 'plans.a.max_parallel_requests', 'concurrency'],
+    ['models: { a: { targets: [p/m], num_retries: 2 } }', 'models.a.num_retries', 'attempts'],
+    ['server: { master_key: x }', 'server.master_key', 'admin.key'],
+    ['guardrails: []', 'guardrails', 'guards'],
+  ] as const) {
+    assert.match(errorsOf(text).join('\n'), new RegExp(`${at}: unknown key \\(did you mean '${meant}'\\?\\)`));
+  }
+});
+
+test('a key that belongs to a mapping beside it says which', () => {
+  const unknown = errorsOf('keys: [{ key: sk-cv-12345678, rpm: 5, max_budget: 10 }]');
+  assert.match(unknown.join('\n'), /keys\[0\]\.rpm: unknown key \(did you mean 'limits\.rpm'\?\)/);
+  assert.match(unknown.join('\n'), /keys\[0\]\.max_budget: unknown key \(did you mean 'limits\.budget'\?\)/);
+  // Both its targets and its shadow have a model.
+  const target = errorsOf('models: { a: { model: m } }').join('\n');
+  assert.match(target, /models\.a\.model: unknown key \(did you mean 'model' of an item of 'targets'\?\)/);
+});
+
 test('a key that belongs to the items of a list beside it says which list', () => {
   assert.deepEqual(errorsOf('models: { a: { price: { input: 1 }, targets: [p/m] } }'), [
     "culvert.yaml:1:16 models.a.price: unknown key (did you mean 'price' of an item of 'targets'?)",

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { didYouMean } from '../kernel/nearest.ts';
+import { didYouMean, nearest } from '../kernel/nearest.ts';
+import { settingMeant } from './names-elsewhere.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
 import { configSchema } from './schema.ts';
 
@@ -43,7 +44,11 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
   const path = [...above, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(schema, [...path, key]) }));
+      return issue.keys.map((key) => {
+        const meant = settingMeant(key, knownKeys(schema, path)) ?? memberMeant(schema, path, key);
+        const message = meant === null ? unknownKey(schema, [...path, key]) : `unknown key (did you mean '${meant}'?)`;
+        return { path: [...path, key], message };
+      });
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
     case 'invalid_union':
@@ -53,6 +58,19 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
     default:
       return [{ path, message: issue.message }];
   }
+}
+
+/** The setting of the only mapping at `path` that has it: a key's `budget` belongs to its `limits`. Null: none, or a typing error. */
+function memberMeant(schema: z.ZodType, path: ConfigPath, key: string): string | null {
+  const known = knownKeys(schema, path);
+  if (path.length === 0 || nearest(key, known) !== null) return null;
+  // An item of a list or a table may have the key as well: then no mapping is meant.
+  if (known.some((name) => knownKeys(schema, [...path, name, 0]).includes(key))) return null;
+  const members = known.flatMap((name) => {
+    const setting = settingMeant(key, knownKeys(schema, [...path, name]));
+    return setting === null ? [] : [`${name}.${setting}`];
+  });
+  return members.length === 1 ? members[0]! : null;
 }
 
 /** Keys of earlier versions, and what they are called now. */
