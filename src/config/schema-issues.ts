@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { didYouMean, nearest } from '../kernel/nearest.ts';
-import { settingMeant } from './names-elsewhere.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
+import { settingMeant } from './schema/names-elsewhere.ts';
 import { configSchema } from './schema.ts';
 
 type Issue = z.core.$ZodIssue;
