@@ -35,6 +35,20 @@ test('a path with a slash too many names no object: the refusal names the list',
   assert.match(JSON.stringify(failure), /Did you mean GET \/v1\/models\?/);
 });
 
+test('a path that lacks a word gets a hint with the word, and a pattern is no hint', () => {
+  const [model] = routes();
+  const paths = ['/v1/vectors', '/v1/vectors/collections/:name/points/search', '/v1/stores/:id/search', '/admin/v1/*'];
+  const table = new RouteTable(paths.map((path) => ({ ...model!, path })));
+  const message = (path: string) => JSON.stringify(table.refusalOf('POST', path).failure);
+  assert.match(
+    message('/v1/vectors/collections/books/search'),
+    /Did you mean POST \/v1\/vectors\/collections\/books\/points\/search\?/,
+  );
+  // Only the name of a store would be the same.
+  assert.doesNotMatch(message('/v1/books/search'), /Did you mean/);
+  assert.doesNotMatch(message('/admin/v1'), /Did you mean/);
+});
+
 test('gateways of one process have their own routes, of the same paths or not', () => {
   const [first, second, third] = [routes(), routes(), routes().slice(1)];
   const tables = [first, second, third].map((own) => new RouteTable(own));

@@ -205,18 +205,21 @@ type Named = Pick<Route, 'method' | 'path'>;
 
 /**
  * The route that a caller of `path`, where there is none, probably meant: the same path with or without `/v1` or what
- * other servers have before it (`/openai/v1`, `/api/v1`), one typing error away, or the nearest below the same beginning;
- * of two methods the caller's. Its parameters are filled from `path`. Null when none is near.
+ * other servers have before it (`/openai/v1`, `/api/v1`), one word more, one typing error away, or the nearest below the
+ * same beginning; of two methods the caller's. Its parameters are filled from `path`. Null when none is near.
  */
 function nearestRoute<R extends Named>(method: string, path: string, routes: readonly R[]): R | null {
   const requested = path.toLowerCase().replace(/\/+$/, '');
   const candidates = new Map<string, R>();
+  let completed: R | null = null;
   for (const route of routes) {
     // Every path begins with it.
     if (route.path === '/') continue;
+    const whole = completedFrom(path, route.path);
+    if (whole !== null && completed?.method !== method) completed = { ...route, path: whole };
     const filled = filledFrom(path, route.path);
-    // A part that is too long for a name gives no hint.
-    if (filled === path) continue;
+    // A part that is too long for a name gives no hint, and a pattern is no path.
+    if (filled === path || filled.includes('*')) continue;
     // Its first word must be the caller's: what fills the others is near to everything.
     if (filled !== route.path && nearest(firstOf(path), [firstOf(route.path)]) === null) continue;
     const known = candidates.get(filled.toLowerCase());
@@ -229,6 +232,7 @@ function nearestRoute<R extends Named>(method: string, path: string, routes: rea
     const same = candidates.get(spelling);
     if (same !== undefined) return same;
   }
+  if (completed !== null) return completed;
   // A version is no typing error: `/v1/chat` means a path below `/v1` before it means `/v2/chat`.
   const version = /^\/v\d+(?:beta)?\//.exec(requested)?.[0] ?? '/';
   const ofVersion = [...candidates.keys()].filter((candidate) => candidate.startsWith(version));
@@ -248,6 +252,20 @@ function filledFrom(path: string, pattern: string): string {
   const [segments, parts] = [path.split('/'), pattern.split('/')];
   if (segments.length !== parts.length) return pattern;
   return parts.map((part, at) => (part.startsWith(':') || part === '*' ? segments[at] || part : part)).join('/');
+}
+
+/** `pattern` with the caller's parts where `path` lacks one of its words, behind the first two; null: it lacks more. */
+function completedFrom(path: string, pattern: string): string | null {
+  const [segments, parts] = [path.split('/'), pattern.split('/')];
+  if (parts.length !== segments.length + 1) return null;
+  const isParameter = (part: string) => part.startsWith(':') || part === '*';
+  for (const [at, word] of parts.entries()) {
+    if (at < 3 || isParameter(word)) continue;
+    const whole = segments.toSpliced(at, 0, word);
+    if (whole.every((part, place) => part === parts[place] || (part !== '' && isParameter(parts[place]!))))
+      return whole.join('/');
+  }
+  return null;
 }
 
 /** The dialect of more than half of these routes; undefined: there is none. */

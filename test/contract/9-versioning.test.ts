@@ -12,6 +12,7 @@ test('§9 "All gateway paths carry the prefix `/v1`": another version or base is
     ['/v1/chat/completion', 'POST /v1/chat/completions'],
     ['/v1/embedings', 'POST /v1/embeddings'],
     ['/v1/vectors/collection/docs/points', 'POST /v1/vectors/collections/docs/points'],
+    ['/v1/vectors/collections/docs/search', 'POST /v1/vectors/collections/docs/points/search'],
   ] as const) {
     const response = await gateway.fetch(path, { json: hello });
     assert.equal(response.status, 404, path);
