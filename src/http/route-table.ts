@@ -254,13 +254,13 @@ function filledFrom(path: string, pattern: string): string {
   return parts.map((part, at) => (part.startsWith(':') || part === '*' ? segments[at] || part : part)).join('/');
 }
 
-/** `pattern` with the caller's parts where `path` lacks one of its words, behind the first two; null: it lacks more. */
+/** `pattern` with the caller's parts where `path` lacks one of its words, behind the first three; null: it lacks more. */
 function completedFrom(path: string, pattern: string): string | null {
   const [segments, parts] = [path.split('/'), pattern.split('/')];
   if (parts.length !== segments.length + 1) return null;
   const isParameter = (part: string) => part.startsWith(':') || part === '*';
   for (const [at, word] of parts.entries()) {
-    if (at < 3 || isParameter(word)) continue;
+    if (at < 4 || isParameter(word)) continue;
     const whole = segments.toSpliced(at, 0, word);
     if (whole.every((part, place) => part === parts[place] || (part !== '' && isParameter(parts[place]!))))
       return whole.join('/');
