@@ -203,6 +203,16 @@ export async function assertTablesFit(page: Page, what = page.url()): Promise<vo
     })`,
   );
   assert.deepEqual(covered, [], `${what} has heads of columns below the menu of the table`);
+  const shifted = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('main section > table')].flatMap((table) =>
+      [...table.querySelectorAll('th')].filter((head, at) => {
+        const style = getComputedStyle(head);
+        const cell = table.querySelector('tbody tr')?.children[at];
+        if (cell === undefined || style.display === 'none' || style.textAlign !== 'right') return false;
+        return head.querySelector('.sr-only') === null && getComputedStyle(cell).paddingRight !== style.paddingRight;
+      }).map((head) => table.parentElement.ariaLabel + ': ' + head.textContent))`,
+  );
+  assert.deepEqual(shifted, [], `${what} has figures that do not end below the end of their head`);
 }
 
 /** A picture for people to look at, where `CULVERT_SCREENSHOTS` names a folder for it. */

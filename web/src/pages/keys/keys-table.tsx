@@ -38,7 +38,7 @@ export function KeysTable({ text, account, status, tag, all }: KeysTableProps) {
         <span className="[overflow-wrap:anywhere]">
           <span className="font-medium">{key.name}</span>
           {all && <span className="block text-muted text-xs @xl:hidden">{key.account}</span>}
-          <span className="ml-2 hidden whitespace-nowrap font-mono text-muted text-xs sm:inline">
+          <span className="hidden whitespace-nowrap font-mono text-muted text-xs sm:block @xl:ml-2 @xl:inline">
             {key.prefix ?? ''}
           </span>
           {key.from === 'configuration' && (

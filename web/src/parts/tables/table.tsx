@@ -170,7 +170,12 @@ function Frame<Row>(props: WithOrder<Row>) {
                   {columns.shown.map((column, at) => (
                     <td
                       key={nameOf(column)}
-                      className={classes('h-9 px-2 py-1.5 first:pl-4 last:pr-4 md:px-3 @xl:last:pr-9', classOf(column))}
+                      className={classes(
+                        'h-9 px-2 py-1.5 first:pl-4 last:pr-4 md:px-3 @xl:last:pr-9',
+                        // Figures end where their head ends.
+                        column.align === 'right' && column.kind === undefined && menuRoomOf(columns.shown, at),
+                        classOf(column),
+                      )}
                     >
                       {at === linkAt && to !== undefined ? (
                         <Link
