@@ -1,5 +1,6 @@
 /** V8's words for why `text` is no JSON, without the piece that they quote. It names a place only for some errors. */
 export function whereJsonFails(error: unknown, text: string): string {
+  if (text.trim() === '') return 'it is empty';
   const words = String(error);
   if (words.includes('Unterminated string')) return 'it ends inside a string';
   const position = /at position (\d+)/.exec(words)?.[1];

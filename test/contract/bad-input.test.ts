@@ -155,7 +155,7 @@ for (const body of malformed) {
 }
 
 for (const [body, where] of [
-  ['', 'it ends too early'],
+  ['', 'it is empty'],
   ['{"model":', 'it ends too early'],
   ['{"model": "sim/chat", "messages": [{"role": "user"', 'it ends too early'],
   ['{"model":"cha', 'it ends inside a string'],

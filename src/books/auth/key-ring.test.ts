@@ -134,7 +134,10 @@ test('S4 whatever is sent as a key, one constant 401', () => {
   }
   bodies.add(JSON.stringify(refusal({ authorization: 'Basic dXNlcjpwYXNz' })));
   bodies.add(JSON.stringify(refusal({ authorization: devKey })));
-  assert.deepEqual([...bodies], ['[401,"The API key is not valid."]']);
+  assert.deepEqual(
+    [...bodies],
+    [JSON.stringify([401, "The API key is not valid. Send a key of this server, as 'Authorization: Bearer KEY'."])],
+  );
 });
 
 test('an expired key is 401 from the very ms on', () => {

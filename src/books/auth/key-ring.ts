@@ -11,6 +11,7 @@ import {
   type Declared,
   declaredKeyId,
   hashKey,
+  invalidKey,
   type KeyEntry,
   keyPrefix,
   never,
@@ -65,8 +66,6 @@ export const noKeySent: Failure = {
   message:
     "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-culvert-key, x-api-key, api-key or x-goog-api-key.",
 };
-// One body for unknown, revoked and malformed keys: an answer must not tell which it was.
-const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
 const twoKeys: Failure = { kind: 'unauthenticated', message: 'The request has two different API keys. Send one.' };
 const revoked: Failure = {
   kind: 'unauthenticated',
@@ -177,11 +176,11 @@ function ownerNow({ expiresMs, suspended: isSuspended, principal }: KeyEntry, cl
 
 /** Why this entry opens nothing by now; itself where it does. */
 function inForce(entry: KeyEntry | null, clock: Clock): KeyEntry | Failure {
-  if (entry === null) return invalid;
+  if (entry === null) return invalidKey;
   if (entry.untilMs === never && entry.expiresMs === never) return entry;
   const nowMs = clock.wallMs();
   // A secret that was rotated out is as if it had never been, like a revoked one.
-  if (entry.untilMs <= nowMs) return invalid;
+  if (entry.untilMs <= nowMs) return invalidKey;
   return entry.expiresMs <= nowMs ? expired : entry;
 }
 
@@ -359,7 +358,7 @@ function presentedSecret(headers: KeyHeaders, entries: ReadonlyMap<string, KeyEn
     else if (found !== null) return twoKeys;
     else found = text;
   }
-  return found ?? (sawForeign ? invalid : noKeySent);
+  return found ?? (sawForeign ? invalidKey : noKeySent);
 }
 
 /** The key in the header of this server's; undefined for the session of a browser, which names a key by its id there. */

@@ -12,7 +12,7 @@ test('a body is a JSON object', () => {
 });
 
 for (const [body, refusal] of [
-  ['', '400 The body is not valid JSON: it ends too early.'],
+  ['', '400 The body is not valid JSON: it is empty.'],
   ['{"a":1', '400 The body is not valid JSON: it ends too early.'],
   ['{"a":tru}', "400 The body is not valid JSON: unexpected '}'."],
   ['[1]', '400 The body must be a JSON object.'],

@@ -8,7 +8,7 @@ import { clientNetwork } from '../../../kernel/network.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
 import { boundedText } from '../../../kernel/web/bounded-text.ts';
 import { webhookHeaders } from '../../../kernel/web/webhook-headers.ts';
-import { keyPrefix } from '../key-directory.ts';
+import { invalidKey, keyPrefix } from '../key-directory.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
 
 /** Keys that a process remembers, and as many wrong ones; a forgotten one is asked for again. */
@@ -35,7 +35,6 @@ const answerSchema = z.object({
   expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
-const wrong: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
 const away = (why: string): Failure => ({
   kind: 'overloaded',
   message: `The service that knows the API key ${why}. Try again.`,
@@ -74,7 +73,7 @@ export class KeyWebhook {
 
   /** The caller of `key`, or why there is none. `address`: where the request comes from; null: unknown. */
   caller(key: string, address: string | null): Promise<TokenCaller | Failure> | TokenCaller | Failure {
-    if (key.length > keyLengthMax || key.startsWith(keyPrefix)) return wrong;
+    if (key.length > keyLengthMax || key.startsWith(keyPrefix)) return invalidKey;
     const digest = hash('sha256', key, 'hex');
     const known = this.#callers.get(digest) ?? this.#refusals.get(digest);
     if (known !== undefined && known.untilMs > this.#clock.wallMs()) return known.caller;
@@ -157,8 +156,8 @@ export class KeyWebhook {
 
   #refused(digest: string, forMs: number): Failure {
     this.#callers.delete(digest);
-    putNewest(this.#refusals, digest, { caller: wrong, untilMs: this.#clock.wallMs() + forMs }, this.#keysMax);
-    return wrong;
+    putNewest(this.#refusals, digest, { caller: invalidKey, untilMs: this.#clock.wallMs() + forMs }, this.#keysMax);
+    return invalidKey;
   }
 }
 
