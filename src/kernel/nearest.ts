@@ -25,6 +25,14 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return found === null ? '' : ` (did you mean '${found}'?)`;
 }
 
+/** More names than these are not compared for a hint. */
+const comparedMax = 1_000;
+
+/** The same among names that may be many. */
+export function hintAmong(word: string, names: readonly string[]): string {
+  return didYouMean(word, names.slice(0, comparedMax));
+}
+
 /** Insertions, deletions, replacements and swaps of neighbours; `limit` when there are that many or more. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit || a.length > 256) return a === b ? 0 : limit;

@@ -115,6 +115,18 @@ test('a plan that does not exist is refused with the one that was probably meant
   assert.equal((await admin.refused('POST', '/accounts', { id: 'a/b' }))[1], 'id');
 });
 
+test('the 404 of a name that is nearly one of the list names that one', async (t) => {
+  const admin = await openAdmin(t, { ...config, providers: { openai: { type: 'openai', api_key: 'x' } } });
+  for (const [path, message] of [
+    ['/plans/prro', "There is no plan 'prro' (did you mean 'pro'?)."],
+    ['/accounts/fiel', "There is no account 'fiel' (did you mean 'file'?)."],
+    ['/providers/opena', "There is no provider 'opena' (did you mean 'openai'?)."],
+    ['/providers/nothing', "There is no provider 'nothing'."],
+  ] as const) {
+    assert.equal((await admin.refused('GET', path))[2], message);
+  }
+});
+
 test('a plan is made, used, replaced, and removed when nobody has it', async (t) => {
   const admin = await openAdmin(t, config);
   const made = await admin.ok('PUT', '/plans/team', { windows: { '5h': 10, week: 50 }, notify });

@@ -12,7 +12,7 @@ import { extraBudget as extraBudgetSchema } from '../../config/schema/schema-pla
 import type { PlanConfig } from '../../config/schema.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
-import { didYouMean } from '../../kernel/nearest.ts';
+import { hintAmong } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
 import { anyContains, definedMembers, filter, futureInstant, isoOf, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
@@ -286,21 +286,18 @@ export function accountOf(directory: Directory, id: string): KnownAccount {
 }
 
 function noAccount(directory: Directory, id: string) {
-  const hint = didYouMean(
+  const hint = hintAmong(
     id,
-    directory.accounts.slice(0, hintedMax).map((account) => account.id),
+    directory.accounts.map((account) => account.id),
   );
   return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${hint}.` } as const;
 }
 
-/** More names than these are not compared for a hint. */
-const hintedMax = 1_000;
-
 function checkPlanName(directory: Directory, plan: string): void {
   if (directory.plan(plan) !== null) return;
-  const hint = didYouMean(
+  const hint = hintAmong(
     plan,
-    directory.plans.slice(0, hintedMax).map(({ name }) => name),
+    directory.plans.map(({ name }) => name),
   );
   refuse(invalid('plan', `plan: there is no plan '${plan}'${hint}`));
 }

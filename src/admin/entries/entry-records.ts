@@ -4,6 +4,7 @@ import { fragmentKey, type LeftOut, type Merged, mergeStored, tableOf, tablePath
 import { formatPath } from '../../config/problem.ts';
 import { connectProviders } from '../../inference/models/connections.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { hintAmong } from '../../kernel/nearest.ts';
 import type { Records } from '../directory.ts';
 import { refuse, refuseWith } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -188,8 +189,10 @@ export function declared({ setup, configFile }: AdminParts, kind: EntryKind, nam
   return { kind: 'conflict', message };
 }
 
-export function noEntry(kind: EntryKind, name: string): Failure {
-  return { kind: 'not-found', message: `There is no ${noun[kind]} '${name.slice(0, 256)}'.` };
+/** `names`: those that there are, of which a near one is named. */
+export function noEntry(kind: EntryKind, name: string, names: readonly string[] = []): Failure {
+  const message = `There is no ${noun[kind]} '${name.slice(0, 256)}'${hintAmong(name, names)}.`;
+  return { kind: 'not-found', message };
 }
 
 /** Why there is no stored entry of this name. */

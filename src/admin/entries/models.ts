@@ -83,9 +83,10 @@ export function modelOperations(parts: AdminParts, entryRecords: EntryRecords): 
 
 /** The model as the list shows it. Refuses an unknown id. */
 async function shownModel(parts: AdminParts, entryRecords: EntryRecords, id: string): Promise<ShownModel> {
-  const entry = entriesOf(parts, await entryRecords.rows()).find((each) => idOf(each) === id);
+  const entries = entriesOf(parts, await entryRecords.rows());
+  const entry = entries.find((each) => idOf(each) === id);
   if (entry !== undefined) return shown(parts, entry);
-  return refuse(noEntry('model', id));
+  return refuse(noEntry('model', id, entries.map(idOf)));
 }
 
 /** Other accounts are not there for an operator of some. */

@@ -8,6 +8,7 @@ import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { planSchema } from '../../config/schema/schema-plans.ts';
 import { invalid } from '../../kernel/failure.ts';
+import { hintAmong } from '../../kernel/nearest.ts';
 import type { Directory, KnownPlan, Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
@@ -100,7 +101,7 @@ async function putPlan(
   const before = directory.plan(planName);
   if (before !== null) refuseReadOnly(parts, before);
   if (before !== null) checkContentVersion(query.version, shown(directory, before), `plan '${planName}'`);
-  else if (query.version !== undefined) refuse(noPlan(planName));
+  else if (query.version !== undefined) refuse(noPlan(directory, planName));
   const body = query.keep === 'notify' ? withNotices(written, before) : written;
   if (!name('a plan').safeParse(planName).success) {
     refuse(invalid('name', 'name: expected 1 to 64 letters, digits, dots, _ or -'));
@@ -147,7 +148,7 @@ async function removePlan(
     before: redactPart(plan.definition),
     after: null,
   });
-  return done === 'done' ? shown(directory, plan) : refuse(noPlan(plan.name));
+  return done === 'done' ? shown(directory, plan) : refuse(noPlan(directory, plan.name));
 }
 
 /** Refuses a plan that names what the configuration does not have, at the field. */
@@ -187,7 +188,7 @@ function shown(directory: Directory, plan: KnownPlan): ShownPlan {
 }
 
 function planOf(directory: Directory, name: string): KnownPlan {
-  return directory.plan(name) ?? refuse(noPlan(name));
+  return directory.plan(name) ?? refuse(noPlan(directory, name));
 }
 
 function refuseReadOnly(parts: AdminParts, { name, from }: KnownPlan): void {
@@ -197,6 +198,10 @@ function refuseReadOnly(parts: AdminParts, { name, from }: KnownPlan): void {
   refuse({ kind: 'conflict', message });
 }
 
-function noPlan(name: string) {
-  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'.` } as const;
+function noPlan({ plans }: Directory, name: string) {
+  const hint = hintAmong(
+    name,
+    plans.map((plan) => plan.name),
+  );
+  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'${hint}.` } as const;
 }

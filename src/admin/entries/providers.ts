@@ -88,7 +88,8 @@ export function providerOperations(parts: AdminParts, entryRecords: EntryRecords
 }
 
 async function testedProvider({ snapshots, transport }: AdminParts, name: string): Promise<Tested> {
-  const provider = snapshots.current.providers.get(name) ?? refuse(noEntry('provider', name));
+  const { providers } = snapshots.current;
+  const provider = providers.get(name) ?? refuse(noEntry('provider', name, [...providers.keys()]));
   const looks = await lookAtProvider(transport, provider.connection);
   return {
     ok: looks.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),

@@ -86,7 +86,16 @@ export function entryNamed<Shown extends { name: string }>(
   entries: readonly Shown[],
   name: string,
 ): Shown {
-  return entries.find((entry) => entry.name === name) ?? refuse(noEntry(kind, name));
+  return (
+    entries.find((entry) => entry.name === name) ??
+    refuse(
+      noEntry(
+        kind,
+        name,
+        entries.map((entry) => entry.name),
+      ),
+    )
+  );
 }
 
 /** `row`: the row that is stored under the name; null: none. */
