@@ -258,14 +258,8 @@ function filledFrom(path: string, pattern: string): string {
 function completedFrom(path: string, pattern: string): string | null {
   const [segments, parts] = [path.split('/'), pattern.split('/')];
   if (parts.length !== segments.length + 1) return null;
-  const isParameter = (part: string) => part.startsWith(':') || part === '*';
-  for (const [at, word] of parts.entries()) {
-    if (at < 4 || isParameter(word)) continue;
-    const whole = segments.toSpliced(at, 0, word);
-    if (whole.every((part, place) => part === parts[place] || (part !== '' && isParameter(parts[place]!))))
-      return whole.join('/');
-  }
-  return null;
+  const completed = parts.map((word, at) => (at > 3 ? segments.toSpliced(at, 0, word).join('/') : ''));
+  return completed.find((whole, at) => !/^[:*]/.test(parts[at]!) && filledFrom(whole, pattern) === whole) ?? null;
 }
 
 /** The dialect of more than half of these routes; undefined: there is none. */

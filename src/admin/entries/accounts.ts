@@ -286,20 +286,14 @@ export function accountOf(directory: Directory, id: string): KnownAccount {
 }
 
 function noAccount(directory: Directory, id: string) {
-  const hint = hintAmong(
-    id,
-    directory.accounts.map((account) => account.id),
-  );
-  return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${hint}.` } as const;
+  const ids = directory.accounts.map((account) => account.id);
+  return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${hintAmong(id, ids)}.` } as const;
 }
 
 function checkPlanName(directory: Directory, plan: string): void {
   if (directory.plan(plan) !== null) return;
-  const hint = hintAmong(
-    plan,
-    directory.plans.map(({ name }) => name),
-  );
-  refuse(invalid('plan', `plan: there is no plan '${plan}'${hint}`));
+  const names = directory.plans.map(({ name }) => name);
+  refuse(invalid('plan', `plan: there is no plan '${plan}'${hintAmong(plan, names)}`));
 }
 
 /** The file decides what it declares. If two places said different things, they would correct each other for ever. */

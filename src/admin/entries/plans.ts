@@ -199,9 +199,6 @@ function refuseReadOnly(parts: AdminParts, { name, from }: KnownPlan): void {
 }
 
 function noPlan({ plans }: Directory, name: string) {
-  const hint = hintAmong(
-    name,
-    plans.map((plan) => plan.name),
-  );
-  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'${hint}.` } as const;
+  const names = plans.map((plan) => plan.name);
+  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'${hintAmong(name, names)}.` } as const;
 }

@@ -86,16 +86,8 @@ export function entryNamed<Shown extends { name: string }>(
   entries: readonly Shown[],
   name: string,
 ): Shown {
-  return (
-    entries.find((entry) => entry.name === name) ??
-    refuse(
-      noEntry(
-        kind,
-        name,
-        entries.map((entry) => entry.name),
-      ),
-    )
-  );
+  const names = entries.map((entry) => entry.name);
+  return entries[names.indexOf(name)] ?? refuse(noEntry(kind, name, names));
 }
 
 /** `row`: the row that is stored under the name; null: none. */
