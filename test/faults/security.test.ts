@@ -278,7 +278,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'hook',
     'next',
     'key',
-    "oneOf('c.tenant', '$4')",
+    "oneOf('c.tenant', '$3')",
     "oneOf('crawl', '$1')",
     "oneOf('h.id', '$1')",
     'open',

@@ -156,11 +156,10 @@ test('commands make, show, change and remove data rules of accounts and keys', a
   const words = ['region=eu', 'region=us-east-1', 'no-training'];
   assert.deepEqual((await run('accounts', 'create', 'acme', '--data', words.join(','))).data, set);
   assert.deepEqual((await run('accounts', 'show', 'acme')).data, set);
-  assert.deepEqual((await run('accounts', 'data', 'acme', 'zero-retention')).data, {
-    no_training: false,
-    zero_retention: true,
-  });
-  assert.equal((await run('accounts', 'data', 'acme')).data, null);
+  const retention = { no_training: false, zero_retention: true };
+  assert.deepEqual((await run('accounts', 'data', 'acme', 'zero-retention')).data, retention);
+  assert.deepEqual((await run('accounts', 'data', 'acme')).data, retention, 'a look changes nothing');
+  assert.equal((await run('accounts', 'data', 'acme', 'none')).data, null);
   const made = await run('keys', 'create', '--account', 'acme', '--name', 'k', '--data', words.join(','));
   assert.deepEqual(made.limits?.data, set);
   const change = (text: string) => run('keys', 'change', 'acme/k', '--data', text);
