@@ -32,6 +32,13 @@ test('long arguments that do not end are read once, however many calls follow', 
   assertWithin(performance.now() - startedMs, 500);
 });
 
+test('calls whose arguments never end are looked at once each, however many there are', () => {
+  const events = Array.from({ length: 20_000 }, (_, at) => [start(at), piece(at, '{"to":')]).flat();
+  const startedMs = performance.now();
+  assert.equal(through([...events, text]).length, events.length + 1);
+  assertWithin(performance.now() - startedMs, 1_000);
+});
+
 const made = 'made.up@example.net';
 const masking = () => ({ push: (text: string) => text.replace(made, '<EMAIL_1>'), end: () => '' });
 

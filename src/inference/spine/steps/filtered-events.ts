@@ -140,6 +140,8 @@ class TextEvents {
   readonly #open = new Map<string, OpenText>();
   /** Arguments by choice and call, as far as they came. */
   readonly #calls = new Map<string, OpenCall>();
+  /** Those of them that are complete. */
+  readonly #complete = new Set<OpenCall>();
   /** Choices whose sound has begun. */
   readonly #sounding = new Set<number>();
   readonly #thoughts: PartsBefore['thoughts'];
@@ -173,7 +175,9 @@ class TextEvents {
         const open = this.#calls.get(key) ?? { choice, call, json: '', state: createCompleteJson() };
         this.#calls.set(key, open);
         open.json += argumentsJson;
-        return open.state.add(argumentsJson);
+        open.state.add(argumentsJson);
+        if (open.state.complete) this.#complete.add(open);
+        return;
       }
       case 'logprobs':
         return;
@@ -310,11 +314,13 @@ class TextEvents {
 
   /** Providers may send the arguments of several calls by turns: a call that is incomplete goes on behind the next one. */
   #closeCalls(choice: number | null, passed: NeutralEvent[], which: 'complete' | 'all'): void {
-    for (const [key, { json, state, ...call }] of this.#calls) {
-      if (choice !== null && call.choice !== choice) continue;
-      if (which === 'complete' && !state.complete) continue;
-      this.#calls.delete(key);
-      passed.push({ type: 'tool-call-delta', ...call, argumentsJson: this.#arguments(json, call.choice) });
+    const calls = which === 'all' ? [...this.#calls.values()] : [...this.#complete].sort((a, b) => a.call - b.call);
+    for (const open of calls) {
+      if (choice !== null && open.choice !== choice) continue;
+      const { json, state: _, ...call } = open;
+      this.#calls.delete(`${open.choice} ${open.call}`);
+      this.#complete.delete(open);
+      passed.push({ type: 'tool-call-delta', ...call, argumentsJson: this.#arguments(json, open.choice) });
     }
   }
 
