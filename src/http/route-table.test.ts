@@ -96,6 +96,7 @@ test('a route is found with and without the path of this server, which stands be
   assert.equal(table.refusalOf('GET', '/culvert/v1/chat/completions').failure.kind, 'method-not-allowed');
   assert.match(JSON.stringify(table.refusalOf('GET', '/culvert/v1/model')), /Did you mean GET \/v1\/models\?/);
   assert.match(JSON.stringify(table.refusalOf('POST', '/culvert/v1/listen')), /Deepgram's/);
+  assert.match(JSON.stringify(table.refusalOf('POST', '/key/generate')), /LiteLLM's path: .* below \/admin\/v1/);
 });
 
 test('a path that is a route of its own is served as it was before it was that of this server', () => {

@@ -182,6 +182,10 @@ const vendorDoors: readonly (readonly [RegExp, string])[] = [
     " It is Cohere's path: send it to /passthrough/{provider}/v1/… where the operator opened that, or count tokens by POST /v1/messages/count_tokens.",
   ],
   [/^\/v[12]\/(classify|summarize)$/, " It is Cohere's path: ask a model for it by POST /v2/chat."],
+  [
+    /^(\/v1)?\/(key|team|user)\/(generate|new|list|info|update|delete)$/,
+    " It is LiteLLM's path: keys and accounts are managed below /admin/v1, with the admin key.",
+  ],
   [/^\/v1\/(speak|text-to-speech)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/speech."],
 ];
 
