@@ -66,11 +66,11 @@ function memberMeant(schema: z.ZodType, path: ConfigPath, key: string): string |
   if (path.length === 0 || nearest(key, known) !== null) return null;
   // An item of a list or a table may have the key as well: then no mapping is meant.
   if (known.some((name) => knownKeys(schema, [...path, name, 0]).includes(key))) return null;
-  const members = known.flatMap((name) => {
+  const [member = null, ...others] = known.flatMap((name) => {
     const setting = settingMeant(key, knownKeys(schema, [...path, name]));
     return setting === null ? [] : [`${name}.${setting}`];
   });
-  return members.length === 1 ? members[0]! : null;
+  return others.length === 0 ? member : null;
 }
 
 /** Keys of earlier versions, and what they are called now. */

@@ -279,7 +279,7 @@ export function exactly(json: string): JsonValue {
   return JSON.parse(json, exact as (name: string, value: unknown) => unknown) as JsonValue;
 }
 
-/** Kinds of texts that no thought has. A member `signature` beside them is one of the caller or of the model. */
+/** Kinds of texts that no thought has. Next to them a member `signature` is one of the caller or of the model. */
 const unproven: ReadonlySet<TextKind | undefined> = new Set([
   'tool-definition',
   'tool-arguments',
