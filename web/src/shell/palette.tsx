@@ -135,7 +135,7 @@ function requestOf(text: string, session: Session, go: (to: string) => void): Co
 /** Requests of the end user of this id, in the last row: there is no list of end users. No secret comes into an address. */
 function userOf(text: string, session: Session, go: (to: string) => void): Command[] {
   const user = text.trim();
-  if (user === '' || /^(req_|sk-)/.test(user) || whyNot(session, 'requests', 'read') !== null) return [];
+  if (user === '' || /^(req_|sk-|bearer )/i.test(user) || whyNot(session, 'requests', 'read') !== null) return [];
   const to = `/dashboard/requests?${new URLSearchParams({ user })}`;
   return [{ title: `Requests of the end user ${user}`, icon: <UserRound />, run: () => go(to) }];
 }
