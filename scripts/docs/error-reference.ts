@@ -227,7 +227,8 @@ const pageErrors = {
   url_blocked: {
     cause:
       'The address leads into a private network or to a port or a scheme that the web tools do not open, or the site forbids it.',
-    remedy: 'Use a public http or https address. An operator allows a private network with `fetch.allow_private`.',
+    remedy:
+      'Use a public http or https address. An operator allows a private network with `fetch.allow_private`, and a port with `fetch.ports`.',
   },
   page_timeout: {
     cause: 'The page did not arrive within the time that the request allows.',

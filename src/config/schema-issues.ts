@@ -66,11 +66,12 @@ function memberMeant(schema: z.ZodType, path: ConfigPath, key: string): string |
   if (path.length === 0 || nearest(key, known) !== null) return null;
   // An item of a list or a table may have the key as well: then no mapping is meant.
   if (known.some((name) => knownKeys(schema, [...path, name, 0]).includes(key))) return null;
-  const [member = null, ...others] = known.flatMap((name) => {
+  const members = known.flatMap((name) => {
     const setting = settingMeant(key, knownKeys(schema, [...path, name]));
     return setting === null ? [] : [`${name}.${setting}`];
   });
-  return others.length === 0 ? member : null;
+  const [member, second] = members;
+  return second === undefined ? (member ?? null) : null;
 }
 
 /** Keys of earlier versions, and what they are called now. */

@@ -29,7 +29,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
 const comparedMax = 1_000;
 
 /** The same among names that may be many. */
-export function nameHint(word: string, names: readonly string[]): string {
+export function nearestHint(word: string, names: readonly string[]): string {
   return didYouMean(word, names.slice(0, comparedMax));
 }
 

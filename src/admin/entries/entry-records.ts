@@ -4,7 +4,7 @@ import { fragmentKey, type LeftOut, type Merged, mergeStored, tableOf, tablePath
 import { formatPath } from '../../config/problem.ts';
 import { connectProviders } from '../../inference/models/connections.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { nameHint } from '../../kernel/nearest.ts';
+import { nearestHint } from '../../kernel/nearest.ts';
 import type { Records } from '../directory.ts';
 import { refuse, refuseWith } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -191,12 +191,11 @@ export function declared({ setup, configFile }: AdminParts, kind: EntryKind, nam
 
 /** `names`: those that there are, of which a near one is named. */
 export function noEntry(kind: EntryKind, name: string, names: readonly string[] = []): Failure {
-  const message = `There is no ${noun[kind]} '${name.slice(0, 256)}'${nameHint(name, names)}.`;
+  const message = `There is no ${noun[kind]} '${name.slice(0, 256)}'${nearestHint(name, names)}.`;
   return { kind: 'not-found', message };
 }
 
-/** Why there is no stored entry of this name. */
-export function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
+function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const file = parts.setup.file();
   if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
   const { providers, models } = parts.snapshots.current;
