@@ -195,7 +195,8 @@ export function noEntry(kind: EntryKind, name: string, names: readonly string[] 
   return { kind: 'not-found', message };
 }
 
-function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
+/** The refusal for a name that has no stored entry: one of the file, a built-in, or unknown. */
+export function notStored(parts: AdminParts, kind: EntryKind, name: string): Failure {
   const file = parts.setup.file();
   if (Object.hasOwn(tableOf(file, kind), name)) return declared(parts, kind, name);
   const { providers, models } = parts.snapshots.current;

@@ -140,7 +140,7 @@ class TextEvents {
   readonly #open = new Map<string, OpenText>();
   /** Arguments by choice and call, as far as they came. */
   readonly #calls = new Map<string, OpenCall>();
-  /** Those of them that are complete. */
+  /** Complete calls among them. */
   readonly #complete = new Set<OpenCall>();
   /** Choices whose sound has begun. */
   readonly #sounding = new Set<number>();
