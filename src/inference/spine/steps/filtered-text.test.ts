@@ -24,6 +24,12 @@ test('a completion of many choices with log probabilities passes a filter at onc
   );
 });
 
+test('a member with the name of a place is read like all others', () => {
+  const answer = { choices: [{ index: 0, text: 'Hi', logprobs: { tokens: ['Hi'] } }], 'choices,0,logprobs': 'by Ann' };
+  const mask = () => ({ push: (text: string) => text.replace('Ann', '<NAME_1>'), end: () => '' });
+  assert.match(filteredJson(mask, JSON.stringify(answer), answer, 'assistant'), /"choices,0,logprobs":"by <NAME_1>"/);
+});
+
 test('an argument that is named as the proof of a thought stays where a filter changes the others', () => {
   const inputs = [
     { signature: 'def f(x)', author: 'Ann' },

@@ -14,8 +14,9 @@ import { given, JoinedParts, segmentsIn, throughFilter, throughFilterInParts, th
 export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue, root: TextKind, choice = 0): string {
   const { parts } = textsIn(value, root, root === 'tool-arguments' ? 'free' : 'known');
   const pieced = root === 'assistant' ? inPieces(value) : [];
-  const pieces = new Set(pieced.map((path) => path.join()));
-  const isPiece = ({ path }: TextChange) => [1, 3].some((steps) => pieces.has(path.slice(0, steps).join()));
+  const pieces = new Set(pieced.map((path) => JSON.stringify(path)));
+  // Members of the answer, and of its segments and choices.
+  const isPiece = ({ path }: TextChange) => [1, 3].some((steps) => pieces.has(JSON.stringify(path.slice(0, steps))));
   const segments = root === 'assistant' ? segmentsIn(value, parts) : null;
   const { parts: joined = [], joins } = segments ?? {};
   const passed = segments === null ? [] : throughFilterInParts(texts, { kind: root, choice }, joined, joins);
