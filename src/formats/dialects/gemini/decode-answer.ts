@@ -267,8 +267,8 @@ class AnswerDecoder extends EventDecoder {
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
     if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
-    const texts = Object.entries(this.callers === undefined ? {} : data).filter(([name]) => textMembers.includes(name));
-    Object.assign(candidate.texts, Object.fromEntries(texts));
+    if (this.callers !== undefined)
+      for (const name of textMembers) if (data[name] !== undefined) candidate.texts[name] = data[name];
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
     const why = withheldBecause(word, data.finishMessage);
