@@ -44,11 +44,7 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
   const path = [...above, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => {
-        const meant = settingMeant(key, knownKeys(schema, path)) ?? memberMeant(schema, path, key);
-        const message = meant === null ? unknownKey(schema, [...path, key]) : `unknown key (did you mean '${meant}'?)`;
-        return { path: [...path, key], message };
-      });
+      return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(schema, [...path, key]) }));
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
     case 'invalid_union':
@@ -80,8 +76,10 @@ const movedKeys: Readonly<Record<string, string>> = { 'telemetry.alerts.smtp': '
 function unknownKey(schema: z.ZodType, path: ConfigPath): string {
   const moved = movedKeys[path.join('.')];
   if (moved !== undefined) return `unknown key; it is ${moved} now`;
-  const key = String(path.at(-1));
-  const known = knownKeys(schema, path.slice(0, -1));
+  const [key, above] = [String(path.at(-1)), path.slice(0, -1)];
+  const known = knownKeys(schema, above);
+  const meant = settingMeant(key, known) ?? memberMeant(schema, above, key);
+  if (meant !== null) return `unknown key (did you mean '${meant}'?)`;
   const hint = didYouMean(key, known) || inAPart(schema, path, known) || inAnotherSection(schema, key);
   return hint === '' && known.length > 0 ? `unknown key; allowed: ${known.join(', ')}` : `unknown key${hint}`;
 }

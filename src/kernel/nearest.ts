@@ -1,3 +1,6 @@
+/** More candidates than these are not compared. */
+const comparedMax = 1_000;
+
 /**
  * The candidate that was probably meant: one typing error away, else one that begins with the word (or the other way
  * round), else two errors away. Null when nothing is near; short words must be nearer.
@@ -6,7 +9,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   let best: string | null = null;
   let bestDistance = Math.min(2, Math.floor(word.length / 2)) + 1;
   let byPrefix: string | null = null;
+  let compared = 0;
   for (const candidate of candidates) {
+    if (compared === comparedMax) break;
+    compared += 1;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) {
       best = candidate;
@@ -23,14 +29,6 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const found = nearest(word, candidates);
   return found === null ? '' : ` (did you mean '${found}'?)`;
-}
-
-/** More names than these are not compared for a hint. */
-const comparedMax = 1_000;
-
-/** The same among names that may be many. */
-export function nearestHint(word: string, names: readonly string[]): string {
-  return didYouMean(word, names.slice(0, comparedMax));
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours; `limit` when there are that many or more. */

@@ -12,7 +12,7 @@ import { extraBudget as extraBudgetSchema } from '../../config/schema/schema-pla
 import type { PlanConfig } from '../../config/schema.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
-import { nearestHint } from '../../kernel/nearest.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
 import { anyContains, definedMembers, filter, futureInstant, isoOf, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
@@ -287,13 +287,13 @@ export function accountOf(directory: Directory, id: string): KnownAccount {
 
 function noAccount(directory: Directory, id: string) {
   const ids = directory.accounts.map((account) => account.id);
-  return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${nearestHint(id, ids)}.` } as const;
+  return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${didYouMean(id, ids)}.` } as const;
 }
 
 function checkPlanName(directory: Directory, plan: string): void {
   if (directory.plan(plan) !== null) return;
   const names = directory.plans.map(({ name }) => name);
-  refuse(invalid('plan', `plan: there is no plan '${plan}'${nearestHint(plan, names)}`));
+  refuse(invalid('plan', `plan: there is no plan '${plan}'${didYouMean(plan, names)}`));
 }
 
 /** The file decides what it declares. If two places said different things, they would correct each other for ever. */

@@ -4,7 +4,7 @@ import { fragmentKey, type LeftOut, type Merged, mergeStored, tableOf, tablePath
 import { formatPath } from '../../config/problem.ts';
 import { connectProviders } from '../../inference/models/connections.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { nearestHint } from '../../kernel/nearest.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
 import type { Records } from '../directory.ts';
 import { refuse, refuseWith } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -191,7 +191,7 @@ export function declared({ setup, configFile }: AdminParts, kind: EntryKind, nam
 
 /** `names`: those that there are, of which a near one is named. */
 export function noEntry(kind: EntryKind, name: string, names: readonly string[] = []): Failure {
-  const message = `There is no ${noun[kind]} '${name.slice(0, 256)}'${nearestHint(name, names)}.`;
+  const message = `There is no ${noun[kind]} '${name.slice(0, 256)}'${didYouMean(name, names)}.`;
   return { kind: 'not-found', message };
 }
 

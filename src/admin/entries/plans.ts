@@ -8,7 +8,7 @@ import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { planSchema } from '../../config/schema/schema-plans.ts';
 import { invalid } from '../../kernel/failure.ts';
-import { nearestHint } from '../../kernel/nearest.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownPlan, Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
@@ -200,5 +200,5 @@ function refuseReadOnly(parts: AdminParts, { name, from }: KnownPlan): void {
 
 function noPlan({ plans }: Directory, name: string) {
   const names = plans.map((plan) => plan.name);
-  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'${nearestHint(name, names)}.` } as const;
+  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'${didYouMean(name, names)}.` } as const;
 }
