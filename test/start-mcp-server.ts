@@ -6,6 +6,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   CallToolRequestSchema,
+  CompleteRequestSchema,
   GetPromptRequestSchema,
   isInitializeRequest,
   ListPromptsRequestSchema,
@@ -45,7 +46,7 @@ export interface TestMcpOptions {
   tools?: readonly string[];
   /** Its words about itself, in the answer to `initialize`. */
   instructions?: string;
-  /** `unknown`: it has resources and does not know the method for their templates. */
+  /** `unknown`: it has resources, does not know the method for their templates, and completes nothing. */
   templates?: 'unknown';
 }
 
@@ -93,7 +94,8 @@ export function createTestServer(
   instructions?: string,
   templates?: TestMcpOptions['templates'],
 ): Server {
-  const capabilities = { tools: {}, prompts: {}, resources: {}, logging: {} };
+  const completions = templates === 'unknown' ? {} : { completions: {} };
+  const capabilities = { tools: {}, prompts: {}, resources: {}, logging: {}, ...completions };
   const server = new Server(
     { name: 'test', version: '1.0.0' },
     { capabilities, jsonSchemaValidator: trustingValidator, ...(instructions !== undefined && { instructions }) },
@@ -198,6 +200,14 @@ export function createTestServer(
     server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
       resourceTemplates: [{ name: 'note', uriTemplate: 'note://{id}' }],
     }));
+    server.setRequestHandler(CompleteRequestSchema, ({ params: { ref, argument, context } }) => {
+      // More than MCP allows.
+      if (argument.value === 'many') return { completion: { values: Array.from({ length: 120 }, (_, at) => `${at}`) } };
+      if (argument.value === 'broken') throw new Error('It broke.');
+      const of = ref.type === 'ref/prompt' ? ref.name : ref.uri;
+      const values = [`${of} ${argument.name} ${argument.value}…`, JSON.stringify(context?.arguments ?? null)];
+      return { completion: { values, total: 7, hasMore: true } };
+    });
   }
   server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) => ({
     contents: [{ uri, mimeType: 'text/plain', text: `Content of ${uri}` }],

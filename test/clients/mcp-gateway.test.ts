@@ -240,6 +240,36 @@ test('prompts and resources are passed on, with the name of their server', async
   await alone.getPrompt({ name: 'greet', arguments: { who: 'Bob' } });
 });
 
+test('arguments of prompts and templates are completed by their server, and cost nothing', async (t) => {
+  const client = await connected(t);
+  const prompt = { type: 'ref/prompt', name: 'one__greet' } as const;
+  const note = { type: 'ref/resource', uri: 'one+note://{id}' } as const;
+  const argument = { name: 'who', value: 'Bo' };
+  const units = await used();
+  const named = await client.complete({ ref: prompt, argument, context: { arguments: { tone: 'kind' } } });
+  assert.deepEqual(named.completion, { values: ['greet who Bo…', '{"tone":"kind"}'], total: 7, hasMore: true });
+  const placed = await client.complete({ ref: note, argument: { name: 'id', value: '' } });
+  assert.deepEqual(placed.completion.values, ['note://{id} id …', 'null']);
+  const many = await client.complete({ ref: prompt, argument: { name: 'who', value: 'many' } });
+  assert.equal(many.completion.values.length, 100);
+  assert.equal(many.completion.hasMore, true);
+  assert.equal(await used(), units);
+  const alone = await connected(t, testKey, '/mcp/one');
+  const own = await alone.complete({ ref: { type: 'ref/prompt', name: 'greet' }, argument });
+  assert.equal(own.completion.values[0], 'greet who Bo…');
+  const older = { ...note, uri: 'older+note://{id}' };
+  assert.deepEqual((await client.complete({ ref: older, argument })).completion.values, []);
+  await assert.rejects(client.complete({ ref: prompt, argument: { name: 'who', value: 'broken' } }), /It broke/);
+  await assert.rejects(client.complete({ ref: { ...prompt, name: 'one__nothing' }, argument }), {
+    code: -32_602,
+    message: /No MCP server .* prompt 'one__nothing'/,
+  });
+  const wrong = client.complete({ ref: prompt, argument: { name: 'who' } as typeof argument });
+  await assert.rejects(wrong, { code: -32_602, message: /'params\.argument\.value' must be the text so far/ });
+  const narrow = await connected(t, narrowKey);
+  await assert.rejects(narrow.complete({ ref: { ...note, uri: 'two+note://{id}' }, argument }), /does not allow/);
+});
+
 test('a server with resources that knows no templates of them is offered with none', async (t) => {
   const client = await connected(t, testKey, '/mcp/older');
   assert.deepEqual(

@@ -186,6 +186,15 @@ test('where guards look at answers, only the numbers of progress are passed', as
   assert.deepEqual(one.heard.logs, []);
 });
 
+test('where guards look at calls, a server completes no argument', async (t) => {
+  const argument = { name: 'who', value: 'Bo' };
+  const ref = { type: 'ref/prompt', name: 'one__greet' } as const;
+  const completed = async (key?: string) =>
+    (await (await connected(t, overHttp(key))).client.complete({ ref, argument })).completion.values;
+  assert.equal((await completed())[0], 'greet who Bo…');
+  assert.deepEqual(await completed(guardedKey), []);
+});
+
 test('a client without a session cancels its call', async (t) => {
   const { client } = await connected(t, overHttp());
   // The SDK numbers requests from 0. A number that another client of this key had in the last second cancels nothing.

@@ -39,6 +39,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
       has: () => false,
       barred: () => null,
       instructions: async () => [],
+      complete: () => Promise.reject(new Error('no other servers here')),
       lists: () => Promise.reject(new Error('no other servers here')),
       prepare: () => Promise.reject(new Error('no other servers here')),
     },

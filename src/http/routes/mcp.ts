@@ -1,3 +1,4 @@
+import type { Principal } from '../../books/auth/principal.ts';
 import type { Admission } from '../../books/metering/admission.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
@@ -155,11 +156,25 @@ async function answered(
       only,
       lists: parts.upstream.none ? null : () => parts.upstream.lists(callerOf(exchange), only),
       instructions: () => parts.upstream.instructions(callerOf(exchange), only),
+      complete: (params) => completedBy(parts, exchange, only, params, signal),
     },
     call,
     setLogLevel: (level) => parts.logLevels.keep(tenant, level),
     signal,
   });
+}
+
+/** Values from a server that the caller may use. Guards and hooks see calls: what they apply to gets no values. */
+async function completedBy(
+  { services, upstream }: ServedParts,
+  exchange: Exchange,
+  only: string | null,
+  params: JsonObject,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const caller = callerOf(exchange);
+  if (hasSteps(services, caller)) return { completion: { values: [] } };
+  return upstream.complete(params, caller, only, signal);
 }
 
 /** News of the call that a message makes; undefined: its sender takes none. */
@@ -177,9 +192,13 @@ async function newsOf(
   const caller = callerOf(exchange);
   const logLevel = statedLogLevel(message, mcpHeadersOf(exchange), await logLevels.find(caller.tenant));
   // Guards and hooks see answers: a text of a server would pass them by.
-  const steps = services.snapshots.current.steps?.of(caller, null) ?? null;
-  const mayHaveTexts = steps === null;
+  const mayHaveTexts = !hasSteps(services, caller);
   return newsFor({ message, logLevel, mayHaveTexts, send: (one) => answer.notify(one) }) ?? undefined;
+}
+
+/** Whether guards or hooks apply to the caller. */
+function hasSteps({ snapshots }: McpParts['services'], caller: Principal): boolean {
+  return (snapshots.current.steps?.of(caller, null) ?? null) !== null;
 }
 
 function mcpHeadersOf(exchange: Exchange): McpHeaders {

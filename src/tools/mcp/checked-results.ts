@@ -95,6 +95,22 @@ export function contentsOf(result: Result): ReadResourceResult {
   return isListOf((result as JsonObject).contents, isContents) ? (result as ReadResourceResult) : refuse();
 }
 
+/** MCP allows 100 values; more of a careless server are left out, since clients refuse them. */
+const completedMax = 100;
+
+export function completionOf(result: Result): JsonObject {
+  const { values, total, hasMore } = objectIn((result as JsonObject).completion);
+  if (!Array.isArray(values) || !values.every(isText)) return refuse();
+  const isCut = values.length > completedMax;
+  return {
+    completion: {
+      values: values.slice(0, completedMax),
+      ...(Number.isInteger(total) && { total: total as number }),
+      ...((isCut || typeof hasMore === 'boolean') && { hasMore: isCut || hasMore === true }),
+    },
+  };
+}
+
 function pageOf<T>(result: Result, member: string, is: (one: JsonObject) => boolean): Page<T> {
   const { [member]: items, nextCursor } = result as JsonObject;
   if (!Array.isArray(items) || !items.every(isObject) || !isTextOrNone(nextCursor)) return refuse();

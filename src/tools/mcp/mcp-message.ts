@@ -11,6 +11,8 @@ export interface McpOffer {
   lists: (() => Promise<UpstreamLists>) | null;
   /** Words of those servers about themselves. */
   instructions(): Promise<readonly ServerInstructions[]>;
+  /** Values for an argument of one of their prompts or templates. Wrong parameters throw a FailureError. */
+  complete(params: JsonObject): Promise<JsonObject>;
 }
 
 /** Members that clients add to a message. */

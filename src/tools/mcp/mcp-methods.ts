@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { failureIn } from '../../kernel/failure.ts';
+import { failureIn, statusOf } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { inputFieldsOf } from './input-rounds.ts';
@@ -16,7 +16,7 @@ export async function describedOffer(offer: McpOffer) {
 
 export function capabilitiesOf({ lists }: McpOffer) {
   // Our own tools log nothing.
-  const more = lists === null ? {} : { prompts: {}, resources: {}, logging: {} };
+  const more = lists === null ? {} : { prompts: {}, resources: {}, completions: {}, logging: {} };
   return { capabilities: { tools: {}, ...more } };
 }
 
@@ -65,7 +65,7 @@ const internalError = -32_603;
 export type McpMethods = Readonly<Record<string, (params: JsonObject) => Promise<McpResult>>>;
 
 export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'>): McpMethods {
-  const { only } = message.offer;
+  const { only, complete } = message.offer;
   const lists = withFaults(message.offer.lists);
   const tools = { 'tools/list': listTools, 'tools/call': callTool };
   if (lists === null) return tools;
@@ -82,6 +82,7 @@ export function methodsFor(message: Pick<McpMessage, 'offer' | 'call' | 'signal'
       if (typeof uri !== 'string') throw new RpcFault(invalidParams, "'params.uri' must be the address of a resource.");
       return unplaced(whole(await ask({ resource: only === null ? uri : `${only}+${uri}`, ...inputFieldsOf(rest) })));
     },
+    'completion/complete': (params) => complete(params).catch(throwAsFault),
   };
 
   function full(name: string): string {
@@ -127,6 +128,11 @@ function withFaults(lists: McpOffer['lists']): McpOffer['lists'] {
     lists().catch((error: unknown) => {
       throw new RpcFault(internalError, factsOf(failureIn(error), 0).message);
     });
+}
+
+function throwAsFault(error: unknown): never {
+  const failure = failureIn(error);
+  throw new RpcFault(statusOf(failure) < 500 ? invalidParams : internalError, factsOf(failure, 0).message);
 }
 
 /** The call of our API that asks another server, whose result is the answer as it is. */

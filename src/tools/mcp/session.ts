@@ -21,7 +21,16 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { spellingsOf } from '../../kernel/secret-spellings.ts';
 import { codeOf } from '../../upstream/transport/transport-error.ts';
 import type { CallNews } from './call-news.ts';
-import { contentsOf, promptOf, promptsOf, resourcesOf, templatesOf, toolResultOf, toolsOf } from './checked-results.ts';
+import {
+  completionOf,
+  contentsOf,
+  promptOf,
+  promptsOf,
+  resourcesOf,
+  templatesOf,
+  toolResultOf,
+  toolsOf,
+} from './checked-results.ts';
 import { inEitherRevision, withStatedHeaders } from './either-revision.ts';
 import { Blocked } from './guarded-connect.ts';
 import { type CallerInput, resultOrQuestion } from './input-rounds.ts';
@@ -47,6 +56,8 @@ export interface McpSession {
     bounds: CallBounds,
   ): Promise<GetPromptResult | McpFault>;
   readResource(uri: string, bounds: CallBounds): Promise<ReadResourceResult | McpFault>;
+  /** Values for an argument; none of a server that completes nothing. `params` are those of `completion/complete`. */
+  complete(params: JsonObject, bounds: CallBounds): Promise<JsonObject | McpFault>;
   /** Null: the server answers in this session. */
   ping(bounds: CallBounds): Promise<McpFault | null>;
   /** False: the connection was lost, or it was closed. */
@@ -127,6 +138,10 @@ export async function openSession(
       return bounded(bounds, async (options) =>
         resultOrQuestion(await ask('resources/read', { uri }, options), bounds.input, contentsOf),
       );
+    },
+    async complete(params, bounds) {
+      if (client.getServerCapabilities()?.completions === undefined) return { completion: { values: [] } };
+      return bounded(bounds, async (options) => completionOf(await ask('completion/complete', params, options)));
     },
     callTool(name, args, bounds) {
       const params = { name, arguments: args };

@@ -7,6 +7,7 @@ import type { Signer } from '../../kernel/sign.ts';
 import type { CalledMcp } from '../../routing/route.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import type { CallNews } from './call-news.ts';
+import { completionRequestOf } from './completion-request.ts';
 import { boundStates, type CallerInput, callerInputOf, isQuestion } from './input-rounds.ts';
 import { McpFault, type McpFaultReason } from './mcp-fault.ts';
 import { isOffered, prefixed, prefixedUri, withoutPrefix, withoutUriPrefix } from './offered.ts';
@@ -31,6 +32,11 @@ export interface UpstreamTools {
   lists(principal: Principal, only: string | null): Promise<UpstreamLists>;
   /** Words of these servers about themselves to assistants, where there are any. */
   instructions(principal: Principal, only: string | null): Promise<readonly ServerInstructions[]>;
+  /**
+   * Values for an argument, as MCP's `completion/complete` asks for them, with names as in `lists`. A wrong field, what the
+   * caller may not use, and a server that fails throw a FailureError.
+   */
+  complete(params: JsonObject, principal: Principal, only: string | null, signal: AbortSignal): Promise<JsonObject>;
   /** Checks a request: a wrong field, or what the caller may not use, throws a FailureError. */
   prepare(fields: ToolFields, principal: Principal): Promise<UpstreamCall>;
 }
@@ -124,6 +130,20 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       return lists;
     },
     instructions: (principal, only) => instructionsOf(parts, principal, only),
+    async complete(params, principal, only, signal) {
+      const { kind, of, rest } = completionRequestOf(params);
+      const isPrompt = kind === 'prompt';
+      const { server, name } = isPrompt
+        ? await find(principal, kind, only === null ? of : prefixed(only, of))
+        : placeOf(parts, principal, only === null ? of : `${only}+${of}`);
+      const ref = isPrompt ? { type: 'ref/prompt', name } : { type: 'ref/resource', uri: name };
+      const done = await server.ask(
+        principal.tenant,
+        (session, bounds) => session.complete({ ref, ...rest }, bounds),
+        signal,
+      );
+      return done instanceof McpFault ? refuse(failureOf(server.name, done)) : done;
+    },
     async prepare(fields, principal) {
       const tool = fields.text('tool', nameChars);
       const prompt = fields.text('prompt', nameChars);
@@ -203,7 +223,13 @@ function readingOf(
   resource: string,
   input: CallerInput | undefined,
 ): UpstreamCall {
-  const { servers, mayUse, barred } = parts;
+  const { server, name } = placeOf(parts, principal, resource);
+  const called = { kind: 'resource', name: null, about: server.name, input } as const;
+  return callOf(parts, server, principal, called, (session, bounds) => session.readResource(name, bounds));
+}
+
+/** A resource, or a template of some, by its prefixed address: its server, and its address there. */
+function placeOf({ servers, mayUse, barred }: UpstreamToolsParts, principal: Principal, resource: string) {
   const place = withoutUriPrefix(resource);
   const server = place === null ? undefined : servers.get(place.server);
   if (place === null || server === undefined) {
@@ -211,8 +237,7 @@ function readingOf(
     return refuse({ kind: 'not-found', param: 'resource', message });
   }
   if (!mayUse(principal, server.name)) refuse(barred(principal, server.name) ?? notAllowed('resource', resource));
-  const called = { kind: 'resource', name: null, about: server.name, input } as const;
-  return callOf(parts, server, principal, called, (session, bounds) => session.readResource(place.uri, bounds));
+  return { server, name: place.uri };
 }
 
 function callOf(

@@ -56,6 +56,7 @@ export class OpenApiServer {
       },
       getPrompt: unsupported,
       readResource: unsupported,
+      complete: async () => ({ completion: { values: [] } }),
       ping: async () => null,
       isOpen: () => true,
       close: async () => {},
