@@ -95,6 +95,14 @@ test('failed requests of an account are found at once, however many others came 
   const { events, next } = await listRequests(counting, byRequestId, { ...query, accounts: ['few'] });
   assert.deepEqual([events.length, next], [3, null]);
   assert.ok(statements <= 2, `${statements} statements`);
-  const both = await listRequests(counting, byRequestId, { ...query, accounts: ['few', 'many'] });
-  assert.equal(both.events.length, 3);
+  // All rows are looked at, for a second a page: a busy machine needs several.
+  const found: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const both = { ...query, cursor, accounts: ['few', 'many'] };
+    const page: Awaited<ReturnType<typeof listRequests>> = await listRequests(tables, byRequestId, both);
+    found.push(...page.events.map(({ requestId }) => requestId));
+    cursor = page.next;
+  } while (cursor !== null);
+  assert.equal(found.length, 3);
 });
