@@ -5,6 +5,7 @@ import { blocksIn, type Declared, declaredKeyId, isBlock, keysInForce } from '..
 import { accountsInForce } from '../config/declared.ts';
 import { filePlans, isBuiltInPlan } from '../config/schema/schema-plans.ts';
 import type { Config } from '../config/schema.ts';
+import { budgetedModels } from '../inference/models/unpriced.ts';
 import { FailureError } from '../kernel/failure.ts';
 import type { AccountScope } from './account-scope.ts';
 import { refuse } from './operation.ts';
@@ -62,6 +63,12 @@ export function livingKeysOf({ keys }: Directory, account: string): KnownKey[] {
   let end = first;
   while (keys[end]?.account === account) end += 1;
   return keys.slice(first, end).filter(({ revokedMs }) => revokedMs === null);
+}
+
+/** Globs of the models whose requests budgets in USD count. */
+export function budgetedBy({ plans, accounts, keys }: Directory): ReadonlySet<string> {
+  const definitions = plans.map(({ definition }) => definition);
+  return budgetedModels({ plans: definitions, accounts, keys: keys.filter(({ revokedMs }) => revokedMs === null) });
 }
 
 /** How operations read and change the store. Store errors become 503 and go to `onStoreError`. */

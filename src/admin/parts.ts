@@ -101,9 +101,9 @@ export interface AdminParts {
   troubles(): Readonly<Record<string, string | null>>;
   /**
    * Findings of `culvert doctor` about machine, data folder, stores and providers, as far as a running server can
-   * look.
+   * look. `budgeted`: globs of the models whose requests a budget in USD counts.
    */
-  findings(): Promise<readonly Finding[]>;
+  findings(budgeted: ReadonlySet<string>): Promise<readonly Finding[]>;
   /** Providers of each capability, and which programs would add more. */
   capabilities(): Promise<readonly Finding[]>;
   /** Alerts and notices that wait, and what became of others; may reject. */

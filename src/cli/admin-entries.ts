@@ -1,4 +1,5 @@
 import type { AdminMethod } from '../admin/admin-api.ts';
+import { objectIn } from '../kernel/json.ts';
 import type { AdminClient, AdminFlags, AdminQuery } from './admin-client.ts';
 import type { ArgumentEntry, CommandEntry, OptionEntry } from './command-table.ts';
 import { adminOptions } from './options.ts';
@@ -88,6 +89,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
           const sent = { query: (await query?.(flags, admin)) ?? {}, body: content };
           const path = filled(place, [id, ...others]);
           const reply = (await admin.request(isShown ? 'GET' : method, path, sent)) as Reply;
+          if (listForm(flags) !== 'json') noteWarnings(reply);
           const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
           if (as === 'secret') await printSecret(flags, reply as Row, (await describedAs()).join('\n'), rotateAgain);
           else if (as === 'note' ? flags.json === true : listForm(flags) === 'json') printJson(reply);
@@ -97,6 +99,12 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
       };
     },
   });
+}
+
+/** Warnings in a reply go to standard error: the output is for programs too. */
+export function noteWarnings(reply: unknown): void {
+  const { warnings } = objectIn(reply);
+  if (Array.isArray(warnings)) for (const warning of warnings) note(`warning: ${warning}`);
 }
 
 const rotateAgain = async () => 'Nobody has the secret: rotate it once more.';

@@ -190,7 +190,7 @@ function ofDataRules({ providers, models, plans, accounts, keys, default_plan }:
 }
 
 /** Whether a name exists that both patterns match: what comes before their first and after their last * agrees. */
-function mayMeet(one: string, other: string): boolean {
+export function mayMeet(one: string, other: string): boolean {
   if (!one.includes('*') && !other.includes('*')) return one === other;
   const [a, b] = [endsOf(one), endsOf(other)];
   const startsAgree = a.start.startsWith(b.start) || b.start.startsWith(a.start);

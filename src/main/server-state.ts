@@ -53,7 +53,7 @@ export function serverLooks(
     notices: books.stores.notices,
     tryAlert: createAlertTest(send.alerts, clock),
     mail,
-    async findings() {
+    async findings(budgeted) {
       const { runningFindings } = await import('../cli/doctor/running.ts');
       const found = runningFindings({
         ...parts,
@@ -61,6 +61,7 @@ export function serverLooks(
         overload: seat?.standing.books?.overload ?? null,
         sinks: sinks.standing,
         files: services.files,
+        budgeted,
       });
       ofSaml ??= (await import('../cli/doctor/saml.ts')).createSamlLook(clock);
       return [...found, ...(await ofSaml(snapshots.current.config.dashboard.saml))];

@@ -10,6 +10,7 @@ import { formatProblem } from '../config/problem.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { probeGet } from '../formats/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../formats/providers/probe-local.ts';
+import { budgetedIn, uncountedTargets, unpricedFix, unpricedMessage } from '../inference/models/unpriced.ts';
 import { withinMs } from '../kernel/within-ms.ts';
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, type Served, StartRefused, untilStopped } from '../processes/lifetime.ts';
@@ -136,4 +137,7 @@ export async function announce({
   const login = reader === 'person' ? await gateway.loginLink().catch(() => null) : null;
   const snapshot = gateway.snapshots.current;
   process.stdout.write(startMessage({ ...facts, url, adminKey, userKey, reader, snapshot, dashboard, login }));
+  if (snapshot.pricing !== null) return;
+  const uncounted = unpricedMessage(uncountedTargets(snapshot, budgetedIn(snapshot.config)));
+  if (uncounted !== null) note(`warning: ${uncounted}. ${unpricedFix}`);
 }

@@ -36,6 +36,34 @@ test('the secret of a key is shown once, and opens at once', async (t) => {
   }
 });
 
+test('a change says which of its settings do nothing: unknown models, and budgets over models without a price', async (t) => {
+  const admin = await openAdmin(t, {
+    ...config,
+    providers: { home: { type: 'ollama' } },
+    models: {
+      smart: { targets: [{ provider: 'home', model: 'llama', price: { input: 0 } }] },
+      local: { targets: ['home/llama2'] },
+    },
+  });
+  const uncounted = /^budget: no price is known of home\/llama2: usage and budgets leave out their USD\. Give /;
+  const made = await admin.ok('POST', '/keys', {
+    account: 'file',
+    name: 'ci',
+    models: ['smrt', 'lo*'],
+    limits: { budget: { month: 5 } },
+  });
+  assert.equal(made.warnings[0], "models: no model is called 'smrt' (did you mean 'smart'?).");
+  assert.match(made.warnings[1], uncounted);
+  const changed = await admin.ok('PATCH', `/keys/${made.id}`, { models: ['smart'], limits: { rpm: 5 } });
+  assert.equal(changed.warnings, undefined);
+  await admin.ok('POST', '/accounts', { id: 'acme' });
+  const account = await admin.ok('PATCH', '/accounts/acme', { budgets: [{ by: 'user', usd: 5, calendar: 'day' }] });
+  assert.match(account.warnings[0], uncounted);
+  const plan = await admin.ok('PUT', '/plans/team', { calendar_budget: { month: 5 }, models: ['local'] });
+  assert.match(plan.warnings[0], uncounted);
+  assert.equal((await admin.ok('GET', '/plans/team')).warnings, undefined);
+});
+
 test('rotation keeps the id and lets old secrets work until the grace is over; by default for 24 hours', async (t) => {
   const admin = await openAdmin(t, config);
   const first = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { calcPrice } from '@pydantic/genai-prices';
 import { checkConfigText } from '../../src/config/check.ts';
-import { unpricedTargets } from '../../src/inference/models/unpriced.ts';
+import { budgetedIn, unpricedTargets } from '../../src/inference/models/unpriced.ts';
 import { previewSnapshot } from '../../src/main/preview.ts';
 import { listening } from '../listening.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
@@ -405,7 +405,17 @@ autodetect: off
   const checked = checkConfigText(text, 'culvert.yaml', {});
   assert.ok(checked.ok);
   const { snapshot } = await previewSnapshot(checked.config, {});
-  assert.deepEqual(unpricedTargets(snapshot), ['openai/my-finetune']);
+  assert.deepEqual(unpricedTargets(snapshot, budgetedIn(checked.config)), ['openai/my-finetune']);
+  // What runs at home may cost nothing, until a budget should count it.
+  const teams = {
+    all: { ...checked.config, accounts: { acme: { budgets: [{ by: 'user', usd: 5, calendar: 'day' }] } } },
+    local: { ...checked.config, plans: { team: { budget: { month: 5 }, models: ['loc*'] } } },
+    other: { ...checked.config, plans: { team: { calendar_budget: { month: 5 }, models: ['known'] } } },
+    units: { ...checked.config, plans: { team: { windows: { month: 5 }, budget: { month: 'off' } } } },
+  };
+  const named = Object.values(teams).map((config) => unpricedTargets(snapshot, budgetedIn(config as never)));
+  const both = ['openai/my-finetune', 'home/llama'];
+  assert.deepEqual(named, [both, both, [both[0]], [both[0]]]);
 });
 
 test('a model that prefers the cheapest asks it, and the explanation says why', async (t) => {

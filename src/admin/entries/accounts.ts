@@ -15,6 +15,7 @@ import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
 import { anyContains, definedMembers, filter, futureInstant, isoOf, timeField } from '../fields.ts';
+import { idleSettings, warningsField } from '../idle-settings.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import {
@@ -51,6 +52,7 @@ const accountSchema = z.object({
   from: z.enum(['configuration', 'admin api']).describe('Entries of the configuration can be changed only there.'),
   created_at: timeField.nullable(),
   version: contentVersionField,
+  warnings: warningsField,
 });
 
 /** For pages that show it. */
@@ -206,7 +208,7 @@ async function changeAccount(
     const now = accountOf(await records.current(operator.accounts), row.id);
     return refuseChanged(shown(now), `account '${row.id}'`);
   }
-  return shown({ ...next, from: 'admin api', row: next });
+  return { ...shown({ ...next, from: 'admin api', row: next }), ...idleSettings(parts, { accounts: [{ budgets }] }) };
 }
 
 /** An operator of some accounts may narrow what the operators of all accounts let them do, and not widen it. */

@@ -10,6 +10,7 @@ import { duration, globs, network } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema/schema-plans.ts';
 import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
 import { anyContains, filter, futureInstant, timeField } from '../fields.ts';
+import { idleSettings, warningsField } from '../idle-settings.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { declaredConflict } from './accounts.ts';
@@ -42,6 +43,7 @@ const keyFields = {
   created_at: timeField.nullable(),
   revoked_at: timeField.nullable(),
   version: contentVersionField,
+  warnings: warningsField,
 };
 const keySchema = z.object(keyFields);
 
@@ -182,7 +184,9 @@ function keyChanges(parts: AdminParts, records: Records, blocks: KeyBlocks) {
         nowMs,
       };
       const issued = await records.changing(() => issueKey(store, requested, directory));
-      return issued.kind === 'issued' ? withSecret(directory, issued.row, issued.minted.secret) : refuse(issued);
+      if (issued.kind !== 'issued') return refuse(issued);
+      const idle = idleSettings(parts, { models: body.models, keys: [body] });
+      return { ...withSecret(directory, issued.row, issued.minted.secret), ...idle };
     },
     async change(id: string, body: KeyChangeBody, { accounts, name: actor }: Operator) {
       // Another change may come between the look at the key and its own: without a version it is merged into that one.
@@ -195,7 +199,10 @@ function keyChanges(parts: AdminParts, records: Records, blocks: KeyBlocks) {
         refuseUnknownGuards(body, directory);
         const set = settingsIn(body, row, nowMs);
         const done = await records.changing(() => updateKey(store, row, set, { actor, nowMs, known: directory }));
-        if (done.kind === 'updated') return shown(directory, { ...done.row, from: 'admin api', row: done.row }, nowMs);
+        if (done.kind === 'updated') {
+          const idle = idleSettings(parts, { models: set.models, keys: 'limits' in set ? [done.row] : [] });
+          return { ...shown(directory, { ...done.row, from: 'admin api', row: done.row }, nowMs), ...idle };
+        }
         if (done.kind !== 'changed') return refuse(done);
         if (tries === triesMax) refuseChanged(show(), `key '${id}'`);
       }

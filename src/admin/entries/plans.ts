@@ -11,6 +11,7 @@ import { invalid } from '../../kernel/failure.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownPlan, Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
+import { idleSettings, warningsField } from '../idle-settings.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { notAllowed, rolesThatMay } from '../roles.ts';
@@ -36,6 +37,7 @@ const planReply = z.object({
   updated_at: timeField.nullable(),
   version: contentVersionField,
   definition: z.record(z.string(), z.unknown()).describe('As under `plans` in culvert.yaml, without secrets.'),
+  warnings: warningsField,
 });
 
 /** For pages that show it. */
@@ -121,7 +123,10 @@ async function putPlan(
     const later = await records.current(operator.accounts);
     refuseChanged(shown(later, planOf(later, planName)), `plan '${planName}'`);
   }
-  return shown(directory, { ...plan, from: 'admin api' });
+  return {
+    ...shown(directory, { ...plan, from: 'admin api' }),
+    ...idleSettings(parts, { models: body.models, plans: [body] }),
+  };
 }
 
 async function removePlan(

@@ -5,13 +5,14 @@ import type { SeenAlert } from '../../books/metering/notices/next-alerts.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
 import { shadowVariant } from '../../config/cross-check-models.ts';
 import { cachesPrompts } from '../../inference/models/create-alias.ts';
+import { budgetedIn } from '../../inference/models/unpriced.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { withinMs } from '../../kernel/within-ms.ts';
 import type { LaneSnapshot } from '../../routing/health-snapshot.ts';
 import type { Target } from '../../routing/target.ts';
 import type { AccountScope } from '../account-scope.ts';
 import { clusterFindings } from '../cluster.ts';
-import type { Directory, Records } from '../directory.ts';
+import { budgetedBy, type Directory, type Records } from '../directory.ts';
 import { closedOut, lanesByProvider, providerStatus, recentAttempts } from '../entries/provider-status.ts';
 import { type Finding, pageField } from '../finding.ts';
 import type { AdminParts } from '../parts.ts';
@@ -47,7 +48,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
 
   async function look(stored: (troubles: Promise<Trouble[]>) => Promise<Trouble[]>): Promise<Found[]> {
     const [findings, ofReplicas, ofAccounts, ofRequests, ofVariants] = await Promise.all([
-      parts.findings(),
+      budgeted(parts, records).then(parts.findings),
       // A store that cannot be asked is a finding itself.
       parts.processes().then(
         (seen) => clusterFindings(seen, parts.clock.wallMs()),
@@ -213,6 +214,13 @@ function blockedKeys({ keys }: Directory): Trouble[] {
     ),
     fix: 'Write a new secret there, or lift the block: culvert keys restore.',
   }));
+}
+
+/** Models that budgets in USD count; of the configuration alone where the store does not answer in time. */
+async function budgeted({ snapshots }: AdminParts, records: Records): Promise<ReadonlySet<string>> {
+  const known = records.current(null).catch(() => null);
+  const directory = await withinMs(storedMaxMs, known, null);
+  return directory === null ? budgetedIn(snapshots.current.config) : budgetedBy(directory);
 }
 
 async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {

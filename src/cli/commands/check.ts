@@ -3,7 +3,7 @@ import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem, formatWarning } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
-import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
+import { budgetedIn, unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
 import { OlderSchema } from '../../stores/migration.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported-by-qdrant.ts';
 import type { LocalFlags } from '../options.ts';
@@ -48,7 +48,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     keys: result.config.keys.length + (typeof stored === 'number' ? stored : 0),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
-  const unpriced = unpricedTargets(snapshot);
+  const unpriced = unpricedTargets(snapshot, budgetedIn(result.config));
   const unsupported = result.config.vectors.engine === 'qdrant' ? Object.values(unsupportedByQdrant) : [];
   if (!flags.json) {
     for (const warning of result.warnings) note(`warning: ${formatWarning(warning)}`);

@@ -1,12 +1,19 @@
 import { credentialsOf } from '../../config/declared.ts';
 import type { LocalServer } from '../../formats/providers/probe-local.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
-import { unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
+import { budgetedIn, unpricedFix, unpricedMessage, unpricedTargets } from '../../inference/models/unpriced.ts';
 import type { LiveReport } from '../commands/check-live.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
-/** Each configured provider, and whether it has what a call needs. Asks nobody. */
-export function providerFindings(snapshot: Snapshot, problems: readonly string[]): Finding[] {
+/**
+ * Each configured provider, and whether it has what a call needs. Asks nobody. `budgeted`: the models whose requests a
+ * budget should count.
+ */
+export function providerFindings(
+  snapshot: Snapshot,
+  problems: readonly string[],
+  budgeted: ReadonlySet<string> = budgetedIn(snapshot.config),
+): Finding[] {
   const real = [...snapshot.providers.values()].filter(({ simulated }) => !simulated);
   const findings = real.map(({ connection, config }): Finding => {
     const { name, provider } = connection;
@@ -21,7 +28,7 @@ export function providerFindings(snapshot: Snapshot, problems: readonly string[]
     const fix = 'Set OPENAI_API_KEY or another, or name one in culvert.yaml.';
     findings.push({ ...warning('providers', 'none is configured', fix), page: 'providers', id: null });
   }
-  const noPrice = unpricedMessage(unpricedTargets(snapshot));
+  const noPrice = unpricedMessage(unpricedTargets(snapshot, budgeted));
   if (noPrice !== null) findings.push({ ...warning('prices', noPrice, unpricedFix), page: 'models', id: null });
   return [...findings, ...problems.map((message) => problem('providers', message, fixOf(message)))];
 }

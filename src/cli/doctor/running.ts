@@ -31,6 +31,7 @@ export function runningFindings({
   mcp,
   workers,
   overload,
+  budgeted,
   clock,
 }: {
   folder: DataFolder;
@@ -43,6 +44,8 @@ export function runningFindings({
   workers: string | null;
   /** Why the process that keeps their books holds them up; null: it does not. */
   overload: string | null;
+  /** Globs of the models whose requests a budget in USD counts. */
+  budgeted: ReadonlySet<string>;
   clock: Clock;
 }): Finding[] {
   const snapshot = snapshots.current;
@@ -76,7 +79,7 @@ export function runningFindings({
     ...(overload === null ? [] : [warning('books', overload, overloadFix)]),
     ...sinks().map(sinkFinding),
     ...(storage.files === 'local' ? [] : [bucketFinding(files.trouble())]),
-    ...providerFindings(snapshot, []),
+    ...providerFindings(snapshot, [], budgeted),
     ...mcp.servers.all().map(mcpFinding),
     ...mcp.agents.loaded().map(agentFinding),
   ];

@@ -300,7 +300,7 @@ function firstToChat(aliases: readonly Alias[]): Alias | null {
   return chatting.find(({ id }) => !id.includes('/')) ?? chatting[0] ?? null;
 }
 
-function targetsBehind(aliases: Iterable<Alias>): Target[] {
+export function targetsBehind(aliases: Iterable<Alias>): Target[] {
   return [...aliases].flatMap(({ candidates, variants }) => [
     ...candidates.map(({ target }) => target),
     ...targetsBehind(variants?.all.map(({ alias }) => alias) ?? []),

@@ -1,12 +1,64 @@
+import { matchesGlob } from '../../books/auth/model-glob.ts';
+import { isObject } from '../../kernel/json.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import { targetsBehind } from './model-table.ts';
 import type { Snapshot } from './snapshot.ts';
 import { hasListPrices } from './target-of.ts';
 
-/** Targets of services for which neither the configuration nor the price list has a price, as `provider/model`. */
-export function unpricedTargets({ models, providers }: Snapshot): string[] {
-  const unpriced = models.targets().filter(({ provider, price }) => {
-    const configured = providers.get(provider);
-    return price === null && configured !== undefined && hasListPrices(configured);
-  });
+/** Everybody who may have a budget in USD, as the configuration and the store have them. */
+export interface Budgeted {
+  plans: Iterable<Readonly<Record<string, unknown>>>;
+  accounts: Iterable<{ budgets?: readonly unknown[] | null | undefined }>;
+  keys: Iterable<{ models?: readonly string[] | null | undefined; limits?: object | null | undefined }>;
+}
+
+/** Globs of the models whose requests a budget in USD counts. */
+export function budgetedModels({ plans, accounts, keys }: Budgeted): ReadonlySet<string> {
+  const globs = new Set<string>();
+  const add = (models: unknown) => {
+    for (const glob of Array.isArray(models) ? models : ['*']) globs.add(String(glob));
+  };
+  for (const plan of plans) if (hasBudget(plan)) add(plan.models);
+  for (const { budgets } of accounts) if (budgets?.length) add(null);
+  for (const { models, limits } of keys) if (limits && hasBudget({ ...limits })) add(models);
+  return globs;
+}
+
+/** The same of a configuration alone. */
+export function budgetedIn({ plans, accounts, keys }: Snapshot['config']): ReadonlySet<string> {
+  return budgetedModels({ plans: Object.values(plans), accounts: Object.values(accounts), keys });
+}
+
+function hasBudget({ budget, calendar_budget }: Readonly<Record<string, unknown>>): boolean {
+  return [budget, calendar_budget].some(
+    (amounts) => isObject(amounts) && Object.values(amounts).some((usd) => typeof usd === 'number'),
+  );
+}
+
+/** Targets without a price behind the models of these globs, as `provider/model`: budgets do not count their requests. */
+export function uncountedTargets(snapshot: Snapshot, globs: ReadonlySet<string>): string[] {
+  return unpricedOf(snapshot, (alias) => [...globs].some((glob) => matchesGlob(glob, alias)));
+}
+
+/**
+ * Targets for which neither the configuration nor the price list has a price: those of services, and those of this
+ * machine that a budget should count.
+ */
+export function unpricedTargets(snapshot: Snapshot, budgeted: ReadonlySet<string>): string[] {
+  const ofServices = unpricedOf(snapshot, (_alias, configured) => hasListPrices(configured));
+  return [...new Set([...ofServices, ...uncountedTargets(snapshot, budgeted)])];
+}
+
+function unpricedOf(
+  { models, providers }: Snapshot,
+  counts: (alias: string, configured: ConfiguredProvider) => boolean,
+): string[] {
+  const unpriced = models.all().flatMap((alias) =>
+    targetsBehind([alias]).filter(({ provider, price }) => {
+      const configured = price === null ? providers.get(provider) : undefined;
+      return configured !== undefined && !configured.simulated && counts(alias.id, configured);
+    }),
+  );
   return [...new Set(unpriced.map(({ id }) => id))];
 }
 
@@ -22,4 +74,4 @@ export function unpricedMessage(targets: readonly string[]): string | null {
 
 /** How that is mended. */
 export const unpricedFix =
-  'Give their targets a `price`, or `priced_as` with the name of a listed model, or their provider the name of its `prices`.';
+  'Give their targets a `price` (of 0, where they cost nothing), or `priced_as` with the name of a listed model, or their provider the name of its `prices`.';

@@ -7,6 +7,8 @@ interface Toast {
 
 /** How long one is shown. */
 const shownMs = 4_000;
+/** Warnings take longer to read. */
+const warnedMs = 20_000;
 const most = 3;
 
 let toasts: readonly Toast[] = [];
@@ -18,11 +20,12 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says that something is done. Errors appear where they happened, not here. */
-export function toast(text: string): void {
+/** Says that something is done, and which settings of it do nothing. Errors appear where they happened, not here. */
+export function toast(done: string, warnings: readonly string[] = []): void {
+  const text = [done, ...warnings].join(' ');
   const id = ++lastId;
   change([...toasts.slice(1 - most), { id, text }]);
-  setTimeout(() => change(toasts.filter((one) => one.id !== id)), shownMs);
+  setTimeout(() => change(toasts.filter((one) => one.id !== id)), warnings.length === 0 ? shownMs : warnedMs);
 }
 
 export function Toasts() {
@@ -36,7 +39,7 @@ export function Toasts() {
   return (
     <output className="pointer-events-none fixed inset-x-0 bottom-20 z-50 flex flex-col items-center gap-2 px-4 md:bottom-6">
       {shown.map(({ id, text }) => (
-        <div key={id} className="rounded-md border border-line-strong bg-raised px-3 py-2 text-sm">
+        <div key={id} className="max-w-3xl break-words rounded-md border border-line-strong bg-raised px-3 py-2 text-sm">
           {text}
         </div>
       ))}

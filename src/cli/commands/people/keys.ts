@@ -4,7 +4,7 @@ import { parseDurationMs } from '../../../config/scalars.ts';
 import { culvert } from '../../../kernel/command-form.ts';
 import { didYouMean } from '../../../kernel/nearest.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../../admin-client.ts';
-import { calls, lists, overAdmin } from '../../admin-entries.ts';
+import { calls, lists, noteWarnings, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import { type DataRulePatch, dataRuleIn, ruleToSet } from '../../data-rule.ts';
@@ -257,6 +257,7 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
     const owner = `${found === null ? 'the new account' : 'account'} '${account}'`;
     const sentence = `Key '${name}' of ${owner}, plan '${made.plan}'. The secret is shown only once:`;
+    if (flags.json !== true) noteWarnings(made);
     await printSecret(flags, made, sentence, async () => {
       await admin.request('POST', `/keys/${String(made.id)}/revoke`, { body: {} });
       return 'Nobody has the secret, so the key was revoked.';

@@ -94,12 +94,12 @@ function EditForm({ account, onClose }: Omit<EditBudgetsProps, 'open'>) {
   const client = useQueryClient();
   const change = useMutation({
     mutationFn: () =>
-      call('PATCH', accounts.addressOf(account.id), {
+      call<AccountReply>('PATCH', accounts.addressOf(account.id), {
         body: { budgets: rows.map(written), version: before.version },
       }),
-    async onSuccess() {
+    async onSuccess({ warnings }) {
       await client.invalidateQueries();
-      toast('Saved. The budgets apply at once.');
+      toast('Saved. The budgets apply at once.', warnings);
       onClose();
     },
   });

@@ -38,9 +38,9 @@ export function EditKey({ of, used = [], onClose }: EditKeyProps) {
   const save = useMutation({
     mutationFn: () =>
       call<KeyReply>('PATCH', keys.addressOf(before.id), { body: { ...patch, version: before.version } }),
-    async onSuccess() {
+    async onSuccess({ warnings }) {
       await keys.refresh(client);
-      toast('Saved. Every server applies it within a second.');
+      toast('Saved. Every server applies it within a second.', warnings);
       onClose();
     },
   });

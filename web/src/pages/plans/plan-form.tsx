@@ -48,7 +48,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
       // As the server has it: 1,500 is 1500 now.
       setTyped((now) => (now === sent ? typedOf(saved.definition) : now));
       await plans.refresh(client);
-      toast('Saved. The limits apply at once.');
+      toast('Saved. The limits apply at once.', saved.warnings);
     },
   });
   const shown = definitionOf(typedOf(before?.definition ?? newPlan));
