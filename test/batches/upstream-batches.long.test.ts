@@ -18,6 +18,7 @@ const budgetKey = 'sk-cv-test-key-budget';
 const manyKey = 'sk-cv-test-key-many';
 const togetherKey = 'sk-cv-test-key-together';
 const usersKey = 'sk-cv-test-key-users';
+const eachKey = 'sk-cv-test-key-each';
 const price = { input: 10, output: 20 };
 const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
 const config = {
@@ -62,6 +63,7 @@ const config = {
     many: { plan: 'budget' },
     together: { plan: 'budget' },
     users: { budgets: [{ user: 'spent', usd: 0.0001, window: 'month' }] },
+    each: { budgets: [{ by: 'user', usd: 0.02, window: 'month' }] },
   },
   keys: [
     { key: testKey, account: 'dev', name: 'test' },
@@ -72,6 +74,7 @@ const config = {
     { key: manyKey, account: 'many', name: 'test' },
     { key: togetherKey, account: 'together', name: 'test' },
     { key: usersKey, account: 'users', name: 'test' },
+    { key: eachKey, account: 'each', name: 'test' },
   ],
 };
 const { openai: _, ...others } = config.providers;
@@ -467,6 +470,23 @@ test('a line of an end user whose budget is used up does not go there', async ()
   assert.deepEqual([lines.includes('Hello other'), lines.includes('Hello spent')], [true, false]);
   await users.batches.cancel(id);
   await ended(id, users);
+});
+
+test('no more lines of an end user go there than its budget has left for; those of others do', async () => {
+  const each = openAi(gateway.url, eachKey);
+  openai.hold();
+  const users = ['alice', 'alice', 'bob', 'alice', 'bob', 'alice'];
+  const lines = users.map((user, at) => chatLine(`${user}-${at}`, { user }));
+  const { id } = await beginBatch(each, lines);
+  await until(() => openai.batches.length === 1);
+  const there = JSON.stringify(openai.batches[0]!.lines);
+  const sent = users.map((user, at) => there.includes(`Hello ${user}-${at}`));
+  assert.deepEqual(sent, [true, true, true, false, true, false]);
+  // What they really used leaves room for the others.
+  await openai.finish();
+  const { results } = await ended(id, each);
+  assert.equal(results.length, 6);
+  assert.ok(openai.batches.length > 1);
 });
 
 for (const [what, body, lines] of [

@@ -103,10 +103,16 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
       const { requestId, endpoint, body, headers } = line;
       return prepareLine(services, endpoint, body, { principal, requestId, headers });
     },
-    /** Holds what lines at a provider cost, until they are charged one by one; or says why they may not be sent. */
+    /**
+     * Holds what lines at a provider cost, until they are charged one by one; or says why they may not be sent. Who has
+     * gathered them has looked at the budgets of their end users and tags.
+     */
     async hold({ keyId, alias, tier, costMilli, expected }: LinesToHold): Promise<LinesHeld | Failure> {
-      const principal = principalOf(keyId);
-      if (isFailure(principal)) return principal;
+      const found = principalOf(keyId);
+      if (isFailure(found)) return found;
+      const { budgets, ...whole } = found;
+      const ofModels = budgets?.filter(({ by, model }) => by === 'model' || model !== undefined);
+      const principal: Principal = { ...whole, ...(ofModels?.length && { budgets: ofModels }) };
       const admitted: Admitted = { ...admittedBefore, ...(expected === null ? { isOwed: true } : { expected }) };
       return holdCall(services, insideCall(services.clock, { principal, admitted }), {
         endpoint: batchHoldEndpoint,

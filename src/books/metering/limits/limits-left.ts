@@ -2,12 +2,20 @@ import { FailureError } from '../../../kernel/failure.ts';
 import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Counters, Limit, LimitState, Measure } from '../counters.ts';
-import type { RequestParts } from '../part-budgets.ts';
+import type { PartLimit, RequestParts } from '../part-budgets.ts';
 
 /** Shares that are left of the fullest limits of a caller, 0 to 1; 1 where it has none. */
 export interface LimitsLeft {
   budget: number;
   units: number;
+  /** Budgets of the end user and the tag within the account. */
+  parts: readonly PartLeft[];
+}
+
+/** Nano-USD that are left of one of them. Requests of one `scope` share it. */
+export interface PartLeft {
+  scope: string;
+  usdNano: number;
 }
 
 /** Reads them, counting nothing. Null: the counters cannot be asked. */
@@ -21,7 +29,11 @@ export async function limitsLeft(
   const sharedWindows = windows.filter(({ measure, allowed }) => isShared(measure) && allowed < endless);
   try {
     const states = sharedWindows.length === 0 ? [] : await counters.read(principal.account, sharedWindows);
-    return { budget: leastOf(sharedWindows, states, 'usd'), units: leastOf(sharedWindows, states, 'units') };
+    return {
+      budget: leastOf(sharedWindows, states, 'usd'),
+      units: leastOf(sharedWindows, states, 'units'),
+      parts: principal.budgets === undefined ? [] : partsLeft(sharedWindows, states),
+    };
   } catch (error) {
     if (error instanceof FailureError) return null;
     throw error;
@@ -30,6 +42,14 @@ export async function limitsLeft(
 
 function isShared(measure: Measure): boolean {
   return measure === 'usd' || measure === 'units';
+}
+
+function partsLeft(limits: readonly (Limit | PartLimit)[], states: readonly LimitState[]): PartLeft[] {
+  return limits.flatMap((limit, index) => {
+    if (!('part' in limit) || limit.part.kind === 'model') return [];
+    const { id, scope, allowed } = limit;
+    return [{ scope: `${id} ${scope}`, usdNano: allowed - (states[index]?.used ?? 0) }];
+  });
 }
 
 function leastOf(limits: readonly Limit[], states: readonly LimitState[], measure: Measure): number {

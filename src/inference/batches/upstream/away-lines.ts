@@ -8,7 +8,7 @@ import type { StoredFile } from '../stored-files.ts';
 import type { BatchOrder } from './batch-api.ts';
 import type { BatchPart } from './batch-part.ts';
 import { createFollower } from './follow-parts.ts';
-import { type GatheredLine, type GatheredLines, gatherLines } from './gather-lines.ts';
+import { addAhead, type GatheredLine, type GatheredLines, gatherLines } from './gather-lines.ts';
 import { apiOf, clientOf, StoredParts } from './stored-parts.ts';
 import { UpstreamTrouble } from './upstream-client.ts';
 
@@ -62,6 +62,8 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
   const parts = new StoredParts(run);
   const look = createFollower(run, parts, over);
   const waiting = new Set<number>();
+  /** Lines of each part with budgets of end users or tags. A process after this one does not know them. */
+  const counted = new Map<number, readonly GatheredLine[]>();
   let waitingUntilMs = 0;
   let gatherMs = 0;
   let hasGathered = false;
@@ -102,7 +104,10 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       succeeded: 0,
       content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
     };
-    return parts.add(made, held, lines);
+    const part = await parts.add(made, held, lines);
+    const withBudgets = lines.filter(({ scopes }) => scopes.length > 0);
+    if (withBudgets.length > 0) counted.set(part.id, withBudgets);
+    return part;
   }
 
   return {
@@ -112,7 +117,10 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
     isFresh: (part) => parts.isOurs(part),
     hasReturned: () => parts.returned().length > 0,
     async taken() {
-      for (const part of parts.returned()) await parts.end(part);
+      for (const part of parts.returned()) {
+        await parts.end(part);
+        counted.delete(part.id);
+      }
     },
     async submit() {
       for (const part of parts.open()) {
@@ -123,7 +131,14 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       if (!isNeeded || signal.aborted || over.aborted || !mayGo()) return;
       hasGathered = true;
       const beganMs = clock.monotonicMs();
-      const all = await gatherLines(run, input, over);
+      const ahead = new Map<string, number>();
+      for (const { id } of [...parts.open(), ...parts.returned()])
+        for (const { scopes, expected } of counted.get(id) ?? []) addAhead(ahead, scopes, expected);
+      const wait = (seq: number) => {
+        waiting.add(seq);
+        waitingUntilMs = clock.wallMs() + limitWaitMsUsual;
+      };
+      const all = await gatherLines(run, input, over, { ahead, wait });
       gatherMs = clock.monotonicMs() - beganMs;
       for (const gathered of all) {
         const isSendable = !signal.aborted && !parts.closed.has(gathered.place.provider);

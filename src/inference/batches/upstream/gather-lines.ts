@@ -30,6 +30,8 @@ export interface GatheredLine {
   endBytes: number;
   costMilli: number;
   expected: ExpectedUse;
+  /** Budgets of its end user and tag, which other lines there share. */
+  scopes: readonly string[];
 }
 
 /** Places that are open together: lines for others are asked from here. */
@@ -37,9 +39,16 @@ const placesMax = 16;
 
 /**
  * Sorts all lines that were never begun by where a provider's batch may have them, and writes the content of those
- * batches. Lines that nobody takes, and the second of two with one custom_id, are left out.
+ * batches. Lines that nobody takes, and the second of two with one custom_id, are left out. `ahead`: nano-USD that lines at
+ * providers are expected to use, by budgets of end users and tags; those that are gathered are added. Lines for which
+ * these have nothing left are given to `wait`.
  */
-export async function gatherLines(run: BatchRun, input: StoredFile, over: AbortSignal): Promise<GatheredLines[]> {
+export async function gatherLines(
+  run: BatchRun,
+  input: StoredFile,
+  over: AbortSignal,
+  { ahead, wait }: { ahead: Map<string, number>; wait(seq: number): void },
+): Promise<GatheredLines[]> {
   const { batch, calls, clock, signal } = run;
   const known = knownLines(run, () => true);
   const room = createLoopRoom(run.waiting);
@@ -62,6 +71,10 @@ export async function gatherLines(run: BatchRun, input: StoredFile, over: AbortS
       const { keyId, endpoint, headers } = batch;
       const prepared = await calls.prepare({ requestId, keyId, endpoint, body: line.body, headers });
       if (prepared === null) continue;
+      if (prepared.parts.some(({ scope, usdNano }) => usdNano <= (ahead.get(scope) ?? 0))) {
+        wait(seq);
+        continue;
+      }
       const { format, url } = prepared.place;
       const text = upstreamBatches[format].line(customIdOf(requestId, seq), url, prepared.body);
       const at = JSON.stringify(prepared.place);
@@ -77,11 +90,21 @@ export async function gatherLines(run: BatchRun, input: StoredFile, over: AbortS
         open.set(at, spool);
       }
       await spool.add({ seq, requestId, key }, prepared, text);
+      addAhead(
+        ahead,
+        prepared.parts.map(({ scope }) => scope),
+        prepared.expected,
+      );
     }
   } finally {
     for (const spool of open.values()) done.push(await spool.end());
   }
   return done;
+}
+
+/** Adds what lines of these budgets are expected to use. */
+export function addAhead(ahead: Map<string, number>, scopes: readonly string[], { usdNano }: ExpectedUse): void {
+  for (const scope of scopes) ahead.set(scope, (ahead.get(scope) ?? 0) + usdNano);
 }
 
 export function digestOf(customId: string): string {
@@ -112,13 +135,14 @@ class Spool {
 
   async add(
     line: Pick<GatheredLine, 'seq' | 'requestId' | 'key'>,
-    { weight, costMilli, expected }: PreparedLine,
+    { weight, costMilli, expected, parts }: PreparedLine,
     text: string,
   ): Promise<void> {
     const written = Buffer.from(this.#bytes === 0 ? text : `\n${text}`);
     this.#bytes += written.length;
     this.#weight += weight;
-    this.#lines.push({ ...line, endBytes: this.#bytes, costMilli, expected });
+    const scopes = parts.map(({ scope }) => scope);
+    this.#lines.push({ ...line, endBytes: this.#bytes, costMilli, expected, scopes });
     if (!this.#stream.write(written)) await once(this.#stream, 'drain');
   }
 

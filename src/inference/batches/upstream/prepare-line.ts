@@ -1,6 +1,7 @@
 import type { Admission, Claim, Settlement } from '../../../books/metering/admission.ts';
 import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { nanoUsd } from '../../../books/metering/counter-scope.ts';
+import type { PartLeft } from '../../../books/metering/limits/limits-left.ts';
 import { builtInData, keeping } from '../../../config/data-rules.ts';
 import { usdOf } from '../../../formats/neutral/price.ts';
 import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
@@ -43,6 +44,8 @@ export interface PreparedLine {
   limits: Pick<BatchFacts, 'linesMax' | 'bytesMax'>;
   costMilli: number;
   expected: ExpectedUse;
+  /** What the budgets of its end user and tag have left: the lines of a batch there share it. */
+  parts: readonly PartLeft[];
 }
 
 /** Length of an answer where the request does not say how long it may be. */
@@ -63,6 +66,7 @@ export async function prepareLine(
   const sent: UpstreamRequest[] = [];
   let claim: Claim | null = null;
   let job: Job | null = null;
+  let parts: readonly PartLeft[] | null = null;
   // What is kept here may be gone when the answer comes, and nobody could read the line any more.
   let needsStoredItems = false;
   const noting =
@@ -89,7 +93,8 @@ export async function prepareLine(
     admission: {
       ...services.admission,
       async reserve(claimed) {
-        claim = (await partIsSpent(services.admission, claimed)) ? null : claimed;
+        parts = await partsLeft(services.admission, claimed);
+        claim = parts === null ? null : claimed;
         return reserveNothing(claimed);
       },
     },
@@ -112,10 +117,16 @@ export async function prepareLine(
   await knownEntry(endpoints, endpoint)(given, owner, body, { signal: leaving.signal, batched: 'prepared' });
   const [request] = sent;
   if (needsStoredItems || request === undefined || sent.length > 1 || claim === null || job === null) return null;
-  return preparedOf(services, request, claim, job);
+  const prepared = preparedOf(services, request, claim, job);
+  return prepared && { ...prepared, parts: parts ?? [] };
 }
 
-function preparedOf(services: Services, request: UpstreamRequest, claim: Claim, job: Job): PreparedLine | null {
+function preparedOf(
+  services: Services,
+  request: UpstreamRequest,
+  claim: Claim,
+  job: Job,
+): Omit<PreparedLine, 'parts'> | null {
   const attempt = job.progress.attempts.at(-1);
   const target = job.query.targets.find((candidate) => candidate.target.id === attempt?.target)?.target;
   const connection = attempt && services.snapshots.current.providers.get(attempt.provider)?.connection;
@@ -169,14 +180,17 @@ function expectedOf(body: JsonObject, url: string, inputTokens: number, target: 
   return { tokens: countable(inputTokens + outputTokens), usdNano: countable(usdNano) };
 }
 
-/** Whether a budget of its user, tag or model is used up. What a batch holds counts in the limits of the account alone. */
-async function partIsSpent({ left }: Admission, { principal, alias, furtherModels = [], ...named }: Claim) {
+/**
+ * What the budgets of its user and tag have left; null: one of its user, tag or model is used up. What a batch holds counts
+ * in the limits of the account and in budgets of models.
+ */
+async function partsLeft({ left }: Admission, { principal, alias, furtherModels = [], ...named }: Claim) {
   const { user = null, tag = null } = named;
   const { budgets, ...whole } = principal;
-  if (budgets === undefined) return false;
+  if (budgets === undefined) return [];
   const parts = { user, tag, models: [alias, ...furtherModels] };
   const [within, without] = [await left(principal, parts), await left(whole, parts)];
-  return within?.budget === 0 && without?.budget !== 0;
+  return within?.budget === 0 && without?.budget !== 0 ? null : (within?.parts ?? []);
 }
 
 /** Callers may allow more than any store can count. */
