@@ -10,7 +10,11 @@ import type { AdminParts } from './parts.ts';
 const auditSchema = z.object({
   id: z.int(),
   at: timeField,
-  actor: z.string().describe('admin: over HTTP; cli: in its own process; start: the first start.'),
+  actor: z
+    .string()
+    .describe(
+      'admin: over HTTP; cli: in its own process; start: the first start; server: by itself, such as when its file changed.',
+    ),
   action: z.string(),
   subject: z.string().describe('Id of what was changed.'),
   before: z.unknown(),

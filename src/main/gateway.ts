@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { AccountStore } from '../books/auth/account-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
 import { createNotices } from '../books/metering/notices/notices.ts';
 import { createRefusals } from '../books/metering/refusals.ts';
@@ -16,7 +17,7 @@ import { createRollbacks, KnownOut } from '../inference/models/rollbacks.ts';
 import type { Snapshots } from '../inference/models/snapshot.ts';
 import { addTargetGauges } from '../inference/models/target-gauges.ts';
 import { pruneByTime } from '../kernel/by-time.ts';
-import { systemClock } from '../kernel/clock.ts';
+import { type Clock, systemClock } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
@@ -24,6 +25,7 @@ import { requestLog } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { serverOf } from '../processes/boot-names.ts';
 import { StartRefused } from '../processes/lifetime.ts';
+import type { NotedReload } from '../processes/reloads.ts';
 import type { ThisProcess } from '../processes/this-process.ts';
 import { watchUnopened } from '../processes/unopened-entries.ts';
 import type { Health } from '../routing/health.ts';
@@ -65,6 +67,8 @@ export interface Gateway extends Pick<Callers, 'adminKey' | 'firstKeyFile' | 'is
   readonly snapshots: Snapshots;
   /** Takes a checked configuration into use; running requests finish on the old one. */
   reconfigure(config: Config): Promise<void>;
+  /** Writes into the audit log that the configuration was read again for another reason than a call of the admin API. */
+  noteReload(reload: NotedReload): Promise<void>;
   /** Adds servers that were confirmed after the start. */
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Resolves when the first look at every provider's list of models is done. */
@@ -173,9 +177,8 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   measure(metrics, { ledger, aliases, sinks, room: storage.room, cache: opening.services.cache, version });
   addTargetGauges(metrics, { health, snapshots, clock });
 
-  const { host, port, public_url } = config.server;
   const listen = listenBy(server, books, seat?.given.boundPort ?? null);
-  const url = options.listens === 'when-asked' ? (public_url ?? urlOf(host, port)) : await listen(host, port);
+  const url = await addressOf(options, listen);
   listens(url);
   void notices.start();
   sinks.start();
@@ -203,6 +206,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
       callers.declare(next);
       await setup.declare(next);
     },
+    noteReload: reloadNoter(books.stores.accounts, clock, options.configFile),
     useLocals: upstreams.useLocals,
     async close(graceMs, delayMs = 0) {
       upstreams.stopLooking();
@@ -213,6 +217,17 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
       await closeTelemetry(untilMs - clock.monotonicMs());
     },
   };
+}
+
+/** Where it listens; where it will, if it does not yet. */
+async function addressOf({ config, listens }: GatewayOptions, listen: Gateway['listen']): Promise<string> {
+  const { host, port, public_url } = config.server;
+  return listens === 'when-asked' ? (public_url ?? urlOf(host, port)) : await listen(host, port);
+}
+
+function reloadNoter({ apply }: Pick<AccountStore, 'apply'>, clock: Clock, file: string | null): Gateway['noteReload'] {
+  const audit = { actor: 'server', action: 'config.reload', subject: file ?? 'configuration', before: null };
+  return async (after) => void (await apply([], { atMs: clock.wallMs(), ...audit, after }));
 }
 
 function listenBy(server: GatewayServer, books: Pick<Books, 'announce'>, bound: number | null): Gateway['listen'] {

@@ -5,7 +5,7 @@ import { createItemMemory } from '../inference/families/chat/item-memory.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { openPrimaryBooks } from '../processes/books/primary-books.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { Reloads } from '../processes/reloads.ts';
+import { type Reloads, reloadByAdmin } from '../processes/reloads.ts';
 import { Workers, type WorkersParts } from '../processes/workers.ts';
 import { openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
@@ -26,7 +26,7 @@ export async function startWorkers({
   flush,
 }: Pick<GatewayOptions, 'config' | 'locals'> &
   Pick<WorkersParts, 'log' | 'program'> & { file: string | null; reloads: Reloads; flush(): void }): Promise<
-  Pick<Gateway, 'issueFirstKey' | 'reconfigure' | 'close'>
+  Pick<Gateway, 'issueFirstKey' | 'reconfigure' | 'noteReload' | 'close'>
 > {
   const { host, port } = config.server;
   const folder = openDataFolder(config.storage.data_dir);
@@ -53,7 +53,7 @@ export async function startWorkers({
     program,
     form: process.stdout.isTTY === true ? 'pretty' : 'json',
     given: () => ({ config: reloads.current, file, locals }),
-    reload: (mode) => reloads.reload('the admin API', mode),
+    reload: (mode) => reloads.reload(reloadByAdmin, mode),
     items: { keepItems: items.keep, findItems: items.find },
     books,
     vectors,
@@ -79,7 +79,12 @@ export async function startWorkers({
   } finally {
     stopped.ignore();
   }
-  return { issueFirstKey: async () => null, reconfigure: (next) => workers.configure(next), close };
+  return {
+    issueFirstKey: async () => null,
+    reconfigure: (next) => workers.configure(next),
+    noteReload: (reload) => workers.noteReload(reload),
+    close,
+  };
 }
 
 /** Rejects at a signal to end, which would else leave the workers to their end and the folder locked. */

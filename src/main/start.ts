@@ -14,7 +14,7 @@ import { budgetedIn, uncountedTargets, unpricedFix, unpricedMessage } from '../i
 import { withinMs } from '../kernel/within-ms.ts';
 import { createLog } from '../observe/log.ts';
 import { outliveErrors, type Served, StartRefused, untilStopped } from '../processes/lifetime.ts';
-import { Reloads, type ReloadsParts } from '../processes/reloads.ts';
+import { Reloads, type ReloadsParts, reloadByAdmin } from '../processes/reloads.ts';
 import type { FirstKey } from './callers.ts';
 import type { Gateway } from './gateway.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -63,16 +63,17 @@ export async function start(options: StartOptions): Promise<number> {
   const requested = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
   const probing: Promise<LocalServer[]> = requested === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
   const apply: ReloadsParts['apply'] = (next) => server.reconfigure(next);
-  const reloads = new Reloads({ load: loadAgain, file, loaded, log, flush, apply });
+  const noteReload: ReloadsParts['note'] = (reload) => server.noteReload(reload);
+  const reloads = new Reloads({ load: loadAgain, file, loaded, log, flush, apply, note: noteReload });
   const parts = { config, file, log, version: options.version, locals: requested === 'on' ? await probing : [] };
-  let server: Served<FirstKey | null> & Pick<Gateway, 'reconfigure'>;
+  let server: Served<FirstKey | null> & Pick<Gateway, 'reconfigure' | 'noteReload'>;
   let gateway: Gateway | null = null;
   try {
     if (processesOf(config) > 1) {
       const { startWorkers } = await import('./primary.ts');
       server = await startWorkers({ ...parts, program: options.program, reloads, flush });
     } else {
-      const reload: GatewayOptions['reload'] = (mode) => reloads.reload('the admin API', mode);
+      const reload: GatewayOptions['reload'] = (mode) => reloads.reload(reloadByAdmin, mode);
       gateway = await openGatewayOf(parts, { greets: true, reload });
       server = gateway;
     }

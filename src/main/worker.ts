@@ -41,6 +41,7 @@ export async function work({
         log.level = next.telemetry.log.level;
         await gateway.reconfigure(next);
       },
+      noteReload: gateway.noteReload,
       measure: gateway.measure,
       facts: gateway.facts,
       bodies: gateway.recentBodies,

@@ -19,7 +19,18 @@ export interface ReloadsParts {
   log: Log;
   flush(): void;
   apply(config: Config): Promise<void>;
+  /** Writes it into the audit log. Not called for a reload by the admin API, which does so for its operator. */
+  note(reload: NotedReload): Promise<void>;
 }
+
+/** A reload that no operator has called for. */
+export interface NotedReload {
+  why: string;
+  at_next_start: readonly string[];
+}
+
+/** By an operator, whom the admin API knows. */
+export const reloadByAdmin = 'the admin API';
 
 /** The configuration in force, and the ways to another one without a restart: its file changes, a signal, the admin API. */
 export class Reloads {
@@ -82,6 +93,11 @@ export class Reloads {
     for (const key of atNextStart) log.warn(`${key} changed: it takes effect at the next start`);
     log.info(`configuration reloaded (${why})`);
     flush();
+    if (why !== reloadByAdmin) {
+      await this.#parts
+        .note({ why, at_next_start: atNextStart })
+        .catch((error: unknown) => log.warn({ error: String(error) }, 'the reload is not in the audit log'));
+    }
     return { ok: true, config, atNextStart };
   }
 

@@ -18,6 +18,7 @@ import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
 import { isBootOver, serverOf } from './boot-names.ts';
 import { createKnownDeaths } from './known-deaths.ts';
+import type { NotedReload } from './reloads.ts';
 
 /** Setup that a worker starts with. */
 export interface Given {
@@ -94,6 +95,8 @@ export interface PrimaryOffers extends BooksOffers {
 export interface WorkerOffers {
   /** Takes a checked configuration into use. */
   configure(config: Config): Promise<void>;
+  /** Writes into the audit log that the configuration was read again. */
+  noteReload(reload: NotedReload): Promise<void>;
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
   /** Bodies that it keeps of these requests. */
@@ -140,7 +143,10 @@ export interface Seat {
   readonly jobWorker: JobWorker;
   /** From now on it does what the primary asks for. */
   serve(
-    offers: Pick<WorkerOffers, 'configure' | 'measure' | 'facts' | 'bodies' | 'lookAgain' | 'takeHints' | 'stop'>,
+    offers: Pick<
+      WorkerOffers,
+      'configure' | 'noteReload' | 'measure' | 'facts' | 'bodies' | 'lookAgain' | 'takeHints' | 'stop'
+    >,
     url: string,
     onReady: () => void,
   ): void;

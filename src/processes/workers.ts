@@ -13,7 +13,7 @@ import { HintRelay } from './hint-relay.ts';
 import { createKnownDeaths } from './known-deaths.ts';
 import { StartRefused } from './lifetime.ts';
 import { Pulse } from './pulse.ts';
-import { withTakenAtStart } from './reloads.ts';
+import { type NotedReload, withTakenAtStart } from './reloads.ts';
 import { Spares } from './spares.ts';
 import { askAll, bodiesAt, cancelAt, framesAt, Hearing, isLook } from './wait-for-reports.ts';
 import { WorkerFigures } from './worker-figures.ts';
@@ -124,6 +124,11 @@ export class Workers {
   async configure(config: Config): Promise<void> {
     const taken = this.#serving().map(({ number, link }) => this.#configured(number, link, config));
     for (const failed of await Promise.all(taken)) if (failed !== null) throw failed;
+  }
+
+  /** The first that serves writes it into the audit log: the primary has no accounts. */
+  async noteReload(reload: NotedReload): Promise<void> {
+    await this.#servingLinks()[0]?.ask('noteReload', reload);
   }
 
   /** Ends them all in the same steps. */

@@ -8,6 +8,7 @@ import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 const key = 'sk-cv-reload-test-1';
+const admin = { key: 'sk-cv-admin-reload-test-0001' };
 
 test('a changed file and SIGHUP reload: a new alias is there, the running stream ends whole, an invalid file changes nothing and says why', async (t) => {
   const upstream = await startUpstream();
@@ -20,6 +21,7 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
       providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' } },
       models: Object.fromEntries(aliases.map((alias) => [alias, { targets: ['up/mock/ok'] }])),
       keys: [{ key, account: 'dev', name: 'test' }],
+      admin,
       autodetect: 'off',
     });
   writeFileSync(file, configOf('one'));
@@ -57,11 +59,24 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
 
   // Its alias is gone, its stream is not.
   assert.match(await streamed, /data: \[DONE\]\n\n$/);
+
+  const reloads = await reloadsOf(gateway.url);
+  // The watch may see a file that a signal has read already.
+  assert.deepEqual(
+    new Set(reloads.map(({ actor, after }) => `${actor}: ${after.why}`)),
+    new Set(['server: SIGHUP', 'server: the file changed']),
+  );
 });
+
+/** Rows of the audit log about reloads. */
+async function reloadsOf(url: string) {
+  const headers = { authorization: `Bearer ${admin.key}` };
+  const audit = await fetch(`${url}/admin/v1/audit?action=config.reload`, { headers });
+  return ((await audit.json()) as { data: { actor: string; after: { why?: string } }[] }).data;
+}
 
 test('a reload names the settings that wait for the next start, until they are as before', async (t) => {
   const cwd = temporaryFolder(t);
-  const admin = { key: 'sk-cv-admin-reload-test-0001' };
   const write = (port: number) =>
     writeFileSync(join(cwd, 'culvert.yaml'), stringify({ server: { port }, admin, autodetect: 'off' }));
   write(0);
