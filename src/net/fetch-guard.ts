@@ -61,7 +61,7 @@ function wrongWith(url: URL, { ports }: FetchRules, place: 'usual' | 'excepted')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'only http and https may be fetched';
   if (url.username !== '' || url.password !== '') return 'it must not carry a user or password';
   if (place === 'excepted') return null;
-  if (!ports.includes(portOf(url))) return `its port is not one of ${ports.join(', ') || 'none'}`;
+  if (!ports.includes(portOf(url))) return `its port is not one of ${ports.join(', ') || 'none'} (fetch.ports)`;
   return privateName.test(url.hostname) ? 'its host is not on the public Internet' : null;
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { startGateway } from '../start-gateway.ts';
+import { adminKey, startGateway } from '../start-gateway.ts';
 
 interface Refused {
   error: { message: string; type: string };
@@ -30,6 +30,14 @@ test('without `models`, a provider whose list could not be read yet makes 503 of
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), message: error.message };
   };
 
+  const shown = async () => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const reply = await fetch(`${gateway.url}/admin/v1/providers/mine`, { headers });
+    const { status, unheard } = (await reply.json()) as { status: string; unheard: boolean };
+    return { status, unheard };
+  };
+  assert.deepEqual(await shown(), { status: 'down', unheard: true });
+
   for (const model of ['mine/gpt-x', 'gpt-x']) {
     const { status, retryAfter, message } = await ask(model);
     assert.equal(status, 503, message);
@@ -42,6 +50,7 @@ test('without `models`, a provider whose list could not be read yet makes 503 of
 
   list = { status: 200, body: { object: 'list', data: [{ id: 'gpt-y', object: 'model' }] } };
   await gateway.reload(config);
+  assert.deepEqual(await shown(), { status: 'healthy', unheard: false });
   assert.equal((await ask('gpt-x')).status, 404, 'its list has been heard, and says no');
   assert.equal((await ask('gpt-y')).status, 502, 'now it is asked');
 });

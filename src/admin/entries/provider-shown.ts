@@ -36,6 +36,11 @@ export const providerSchema = z.object({
   base_url: z.string().describe('Without user, password and query.'),
   simulated: z.boolean().describe('The zero-key simulator.'),
   status: providerStatusField,
+  unheard: z
+    .boolean()
+    .describe(
+      'Its list of models could not be read yet: callers cannot name its models, but for those of the configuration.',
+    ),
   models: z.int().describe('Number of targets that models of the configuration have here; 0 for a search engine.'),
   credentials: z.array(
     z.object({
@@ -88,6 +93,7 @@ function shownUnused(parts: AdminParts, rows: EntryRows, row: EntryRow): ShownPr
     base_url: String(row.definition.base_url ?? providerTypes.get(type)?.baseUrl ?? ''),
     simulated: false,
     status: 'down',
+    unheard: false,
     models: 0,
     credentials: credentialsIn(rows, row.name).map((credential) => ({ ...storedCredential(credential), lanes: [] })),
     ...shownStored(parts, 'kept', row),
@@ -109,6 +115,7 @@ function shownEngine({ name, type, baseUrl, status, lane }: EngineState, parts: 
     base_url: baseUrl,
     simulated: false,
     status,
+    unheard: false,
     models: 0,
     credentials: [{ id: `${name}#0`, ...unkept, lanes }],
     ...shownStored(parts, setup.file().tools.search.providers.length > 0 ? 'file' : 'detected', null),
@@ -122,8 +129,10 @@ function showing(parts: AdminParts, rows: EntryRows): (provider: ConfiguredProvi
   const nowMs = clock.monotonicMs();
   const allLanes = lanesByProvider(health, nowMs);
   const targets = Map.groupBy(snapshots.current.models.targets(), ({ provider }) => provider);
+  const unheardOf = new Set(snapshots.current.models.unheard);
   return ({ connection, config, simulated }) => {
     const { name } = connection;
+    const unheard = unheardOf.has(name);
     const providerTargets = targets.get(name) ?? [];
     const lanes = Map.groupBy(allLanes.get(name) ?? [], ({ credential }) => credential);
     const row = rowIn(rows, 'provider', name);
@@ -136,7 +145,8 @@ function showing(parts: AdminParts, rows: EntryRows): (provider: ConfiguredProvi
       type: config.type,
       base_url: `${connection.origin}${connection.basePath}`,
       simulated,
-      status: providerStatus(health, providerTargets, allLanes.get(name) ?? [], nowMs),
+      status: providerStatus(health, providerTargets, allLanes.get(name) ?? [], nowMs, unheard),
+      unheard,
       models: new Set(providerTargets.map(({ id }) => id)).size,
       credentials: [...connection.credentials.keys()].map((id) => {
         const credential = known.get(id);

@@ -27,19 +27,21 @@ export function providerStatus(
   targets: readonly Target[],
   lanes: readonly LaneSnapshot[],
   nowMs: number,
+  unheard = false,
 ): ProviderStatus {
   // Of a provider with many models, few were asked. When each of those failed, all are taken to fail.
   const allFailed =
     lanes.length > 0 &&
     lanes.every(({ standing }) => closedOut.includes(standing)) &&
     lanes.some(({ why }) => why !== 'model unavailable');
-  const status = targets.length === 0 ? 'healthy' : health.status(targets, nowMs);
+  const untried = unheard ? 'down' : 'healthy';
+  const status = targets.length === 0 ? untried : health.status(targets, nowMs);
   // A provider that asks us to wait works.
   const isLimited = lanes.some(({ standing }) => standing === 'cooling');
   if (allFailed || (status === 'down' && !isLimited)) return 'down';
   const { failed, attempts } = recentAttempts(lanes);
   if (failed >= failedMin && failed > attempts / 2) return 'failing';
-  return status === 'down' ? 'degraded' : status;
+  return status === 'down' || unheard ? 'degraded' : status;
 }
 
 /** Lanes of each provider, by its name. A provider's name has no slash; models' names may have one. */

@@ -73,9 +73,10 @@ export const providers: CommandBody = {
 };
 
 /** Causes for which its credentials are not asked now. */
-function closedBecause({ credentials }: Row): string {
+function closedBecause({ credentials, unheard }: Row): string {
   const lanes = (credentials as Row[]).flatMap((credential) => credential.lanes as Row[]);
-  return [...new Set(lanes.flatMap(({ state, why }) => (state === 'ready' || why === null ? [] : [why])))].join(', ');
+  const whys = lanes.flatMap(({ state, why }) => (state === 'ready' || why === null ? [] : [why]));
+  return [...new Set([...(unheard === true ? ['its models could not be read'] : []), ...whys])].join(', ');
 }
 
 interface AddFlags extends AdminFlags {
