@@ -31,38 +31,8 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   plans: {
     group: keysAndPeople,
-    description: 'list and show plans: what accounts may use',
-    example: 'culvert plans list',
-    commands: {
-      list: lists({
-        description: 'list plans',
-        example: 'culvert plans list',
-        path: '/plans',
-        rowsMax: 10_000,
-        columns: [
-          ['plan', (plan) => plan.name],
-          ['5h', (plan) => limit(objectIn(objectIn(plan.definition).windows)['5h'])],
-          ['week', (plan) => limit(objectIn(objectIn(plan.definition).windows).week)],
-          ['month', (plan) => limit(objectIn(objectIn(plan.definition).windows).month)],
-          ['rpm', (plan) => limit(objectIn(plan.definition).rpm)],
-          ['concurrency', (plan) => limit(objectIn(plan.definition).concurrency)],
-          ['models', (plan) => (shown(objectIn(plan.definition).models) || 'all').replace(/^off$/, 'all')],
-          ['accounts', (plan) => plan.accounts],
-          ['from', (plan) => (plan.default === true ? `${plan.from}, the default` : plan.from)],
-        ],
-        empty: 'There is no plan.',
-      }),
-      show: calls({
-        description: 'show all limits of a plan',
-        arguments: [['<name>', 'its name']],
-        example: 'culvert plans show pro',
-        call: 'GET /plans/{name}',
-        as: 'exact',
-        // As YAML, ready for culvert.yaml.
-        describe: async (plan, name) =>
-          (await import('yaml')).stringify({ [name]: objectIn(plan.definition) }).trimEnd(),
-      }),
-    },
+    description: 'list, show, set and remove plans: what accounts may use',
+    load: async () => (await import('./commands/people/plans.ts')).plans,
   },
   operators: {
     group: keysAndPeople,
@@ -361,10 +331,6 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
 /** With a mark where it is not that of most processes. */
 function differing(row: Row, of: 'version' | 'configuration'): unknown {
   return (row as ProcessRow).differs.includes(of) ? `${row[of]} (differs)` : row[of];
-}
-
-function limit(value: unknown): unknown {
-  return value === undefined || value === null || value === 'off' ? 'unlimited' : value;
 }
 
 const changeCharsMax = 200;

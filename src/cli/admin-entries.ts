@@ -89,7 +89,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
           const sent = { query: (await query?.(flags, admin)) ?? {}, body: content };
           const path = filled(place, [id, ...others]);
           const reply = (await admin.request(isShown ? 'GET' : method, path, sent)) as Reply;
-          if (listForm(flags) !== 'json') noteWarnings(reply);
+          noteWarnings(reply, flags);
           const describedAs = async () => [await describe(reply, id, flags, first, ...others)].flat();
           if (as === 'secret') await printSecret(flags, reply as Row, (await describedAs()).join('\n'), rotateAgain);
           else if (as === 'note' ? flags.json === true : listForm(flags) === 'json') printJson(reply);
@@ -102,7 +102,8 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
 }
 
 /** Warnings in a reply go to standard error: the output is for programs too. */
-export function noteWarnings(reply: unknown): void {
+export function noteWarnings(reply: unknown, { json }: AdminFlags): void {
+  if (json === true) return;
   const { warnings } = objectIn(reply);
   if (Array.isArray(warnings)) for (const warning of warnings) note(`warning: ${warning}`);
 }

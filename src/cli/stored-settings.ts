@@ -73,7 +73,7 @@ function withoutUndefined(given: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function jsonIn(text: string | undefined, example: string): object {
+export function jsonIn(text: string | undefined, example: string): object {
   if (text === undefined) return {};
   const read = parsedJson(text);
   if (isObject(read)) return read;

@@ -57,6 +57,24 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     assert.deepEqual([code, /at least one option/.test(stderr)], [2, true], stderr);
   });
 
+  test('a plan is created, changed setting by setting, and removed; an account gets another name', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { culvert, done, json } = commandsIn(cwd);
+    const settings = JSON.stringify({ notify: { webhook: 'https://hooks.example/a', secret: 's'.repeat(32) } });
+    await done('plans', 'set', 'team', '--limits', 'rpm=9,budget.month=50,windows.week=100', '--settings', settings);
+    await done('plans', 'set', 'team', '--limits', 'budget.week=20,windows.week=none', '--models', 'smart,claude-*');
+    const { rpm, budget, windows, models, notify } = (await json('plans', 'show', 'team')).definition as Row;
+    assert.deepEqual([rpm, budget, windows, models], [9, { week: 20, month: 50 }, undefined, ['smart', 'claude-*']]);
+    assert.ok(notify !== undefined);
+    assert.equal((await culvert('plans', 'set', 'team')).code, 2);
+    assert.match((await culvert('plans', 'set', 'pro', '--limits', 'rpm=1')).stderr, /declared in .*culvert\.yaml/);
+    await done('plans', 'remove', 'team');
+    assert.equal((await culvert('plans', 'show', 'team')).code, 1);
+    await done('accounts', 'create', 'acme');
+    assert.equal((await json('accounts', 'name', 'acme', 'Acme Inc.')).name, 'Acme Inc.');
+  });
+
   test('without a server they work on the data folder, and the trail says that it was the CLI', async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));

@@ -140,6 +140,17 @@ export const accounts: CommandBody = {
       body: ({ note, topUp }, _id, usd) => ({ usd: Number(usd), note, id: topUp }),
       describe: creditText,
     }),
+    name: calls({
+      description: 'change the display name of an account',
+      arguments: [
+        ['<id>', 'its id'],
+        ['<name>', 'its new name'],
+      ],
+      example: 'culvert accounts name acme "Acme Inc."',
+      call: 'PATCH /accounts/{id}',
+      body: (_flags, _id, name) => ({ name }),
+      describe: (_account, id, _flags, _id, name) => `Account '${id}' is called '${name}'.`,
+    }),
     plan: calls({
       description: 'change the plan of an account; it applies to its windows at once',
       arguments: [

@@ -34,7 +34,7 @@ function listOrAll(all: string, such: string): (text: string) => string[] | null
   return (text) => (text === all ? null : read(text));
 }
 
-const modelsOf = listOrAll('all', 'smart,claude-*');
+export const modelsOf = listOrAll('all', 'smart,claude-*');
 const ipsOf = listOrAll('any', '10.0.0.0/8,192.0.2.7');
 const tagsOf = (text: string) => (text === 'none' ? [] : listOf('team-a,production')(text));
 const guardsOf = (text: string) => (text === 'none' ? [] : listOf('pii,no-secrets')(text));
@@ -61,7 +61,7 @@ export const keys: CommandBody = {
           'addresses and networks it may be used from, separated by commas',
           { read: listOf('10.0.0.0/8,192.0.2.7') },
         ],
-        ['--limits <list>', 'limits of this key, such as budget.month=50,rpm=10', { read: limitsOf }],
+        ['--limits <list>', 'limits of this key, such as budget.month=50,rpm=10', { read: limitsIn }],
         ['--guards <names>', 'guards of its requests', { read: listOf('pii,no-secrets') }],
         [
           '--tags <list>',
@@ -103,7 +103,7 @@ export const keys: CommandBody = {
         ['--expires <date>', 'a date such as 2027-01-01, a time from now such as 90d, or never'],
         ['--models <list>', 'models it may use, separated by commas; all for those of its plan', { read: modelsOf }],
         ['--ips <list>', 'addresses and networks it may be used from; any for all', { read: ipsOf }],
-        ['--limits <list>', 'limits of this key to set, such as budget.month=50; none removes one', { read: limitsOf }],
+        ['--limits <list>', 'limits of this key to set, such as budget.month=50; none removes one', { read: limitsIn }],
         ['--guards <names>', 'guards of its requests; none for none', { read: guardsOf }],
         ['--tags <list>', 'tags such as its team; none for none', { read: tagsOf }],
         [
@@ -200,7 +200,7 @@ interface KeyChangeFlags extends KeyFlags {
 }
 
 /** `soft.budget.month=50,rpm=none` as the admin API merges it: `{soft: {budget: {month: 50}}, rpm: null}`. */
-function limitsOf(text: string): Record<string, unknown> {
+export function limitsIn(text: string): Record<string, unknown> {
   const limits: Record<string, unknown> = {};
   for (const one of listOf('budget.month=50,rpm=none')(text)) {
     const [, name = '', value = ''] = /^([a-z0-9_]+(?:\.[a-z0-9_]+){0,2})=(.+)$/.exec(one) ?? [];
@@ -257,7 +257,7 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
     const owner = `${found === null ? 'the new account' : 'account'} '${account}'`;
     const sentence = `Key '${name}' of ${owner}, plan '${made.plan}'. The secret is shown only once:`;
-    if (flags.json !== true) noteWarnings(made);
+    noteWarnings(made, flags);
     await printSecret(flags, made, sentence, async () => {
       await admin.request('POST', `/keys/${String(made.id)}/revoke`, { body: {} });
       return 'Nobody has the secret, so the key was revoked.';
