@@ -32,7 +32,7 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
   program.hook('preAction', (_, command) => readSecretsFor(command));
   if (requestsJson(argv)) silence(program);
   try {
-    const unknown = unknownCommand(program, argv);
+    const unknown = unknownCommand(program, argv) ?? limitAsOption(argv);
     if (unknown !== null) throw new CommandFailed(unknown, 2);
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
@@ -114,6 +114,17 @@ function unknownCommand(program: Command, argv: readonly string[]): string | nul
     ? `There is no command '${word}'. Commands: ${names.join(', ')}.`
     : `There is no command '${word}'. Did you mean '${culvert} ${startNames.includes(hint) ? 'start' : hint}'? '${culvert} --help' lists all commands.`;
 }
+
+/** Limits that other servers have as options. The nearest option would be one that has nothing to do with them. */
+function limitAsOption([subject = '', verb = '', ...others]: readonly string[]): string | null {
+  const option = others.map((word) => word.replace(/=.*/s, '')).find((word) => limitOptions.test(word));
+  if (option === undefined || !limitedBy.includes(`${subject} ${verb}`)) return null;
+  return `There is no option '${option}'. '--limits' sets all limits, such as --limits budget.month=50,rpm=10; ${culvert} ${subject} ${verb} --help explains it.`;
+}
+
+const limitOptions =
+  /^--(max[-_])?(budget|rpm|tpm|tokens|windows|concurrency|calendar[-_]budget|rpm[-_]limit|tpm[-_]limit)$/;
+const limitedBy = ['keys create', 'keys change', 'plans set'];
 
 /** Commands that other servers have, and what leads to the same here. */
 const elsewhere: Readonly<Record<string, string>> = {

@@ -7,7 +7,8 @@ import { table } from './table.ts';
 /** One object of the admin API, whose fields are as its server made them. */
 export type Row = Readonly<Record<string, unknown>>;
 
-export type Column = readonly [heading: string, cell: (row: Row) => unknown];
+/** A column that says `usual` in every row is left out. */
+export type Column = readonly [heading: string, cell: (row: Row) => unknown, usual?: string];
 
 const pageRows = 1_000;
 
@@ -75,9 +76,10 @@ function printRows(
 }
 
 export function rowTable(rows: readonly Row[], columns: readonly Column[]): string {
+  const informative = columns.filter(([, cell, usual]) => rows.some((row) => shown(cell(row)) !== usual));
   return table(
-    columns.map(([heading]) => heading),
-    rows.map((row) => columns.map(([, cell]) => shown(cell(row)))),
+    informative.map(([heading]) => heading),
+    rows.map((row) => informative.map(([, cell]) => shown(cell(row)))),
   );
 }
 

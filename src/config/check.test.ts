@@ -23,6 +23,24 @@ function errorsOf(text: string, env: Env = {}): string[] {
   return result.errors.map(formatProblem);
 }
 
+test('a setting that Culvert has elsewhere, or does not need, is answered with the way to it', () => {
+  const model = (more: string) => `models: { "gpt-5.1": { targets: [a/b], ${more} } }`;
+  for (const [text, way] of [
+    ['server: { tls: { cert: a.pem } }', 'a proxy in front ends TLS'],
+    [model('temperature: 0.2'), '`body` of an item of .targets. sets it'],
+    [model('system: Be kind.'), "'prompts' has texts"],
+    [model('tags: [a]'), 'keys have tags'],
+    ['plans: { a: { windows: { 1h: 5 } } }', 'windows are 5h, week and month'],
+    ['keys: [{ key: sk-cv-0123456789, limits: { budget: { day: 5 } } }]', 'calendar_budget has a day'],
+    ['{\n  // mine\n  "providers": {} }', 'a comment begins with #'],
+    ['{ "providers": {\n  // mine\n  "a": { "type": "openai" } } }', 'a comment begins with #'],
+    ['// mine\n{ "providers": {} }', 'a comment begins with #'],
+    ['{ "providers": {} } /* mine */', 'a comment begins with #'],
+  ] as const)
+    assert.match(errorsOf(text).join('\n'), new RegExp(way), text);
+  assert.match(errorsOf('plans: { a: { windows: { weekly: 5 } } }').join(), /did you mean 'week'/);
+});
+
 test('a value that could not be read is not also asked for', () => {
   const errors = errorsOf(
     'providers: { a: { type: azure-openai, base_url: "${AZURE_BASE}", api_key: "${AZURE_KEY}" } }',
@@ -161,7 +179,7 @@ test('a wrong value says what is expected', () => {
     ['models: { a: { targets: [{ model: x }] } }', 'models.a.targets[0].provider: is required'],
     ['plans: { a: { rpm: 0 } }', 'plans.a.rpm: expected a number of at least 1'],
     ['plans: { a: { rpm: none } }', 'plans.a.rpm: expected off or a whole number of at least 1'],
-    ['plans: { a: { windows: { day: 5 } } }', 'plans.a.windows.day: unknown key; allowed: 5h, week, month'],
+    ['plans: { a: { windows: { quarter: 5 } } }', 'plans.a.windows.quarter: unknown key; allowed: 5h, week, month'],
     [
       'providers: { "a b": { type: openai } }',
       'providers["a b"]: a provider\'s name has 1 to 64 letters, digits, dots, _ or -',

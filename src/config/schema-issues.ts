@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { didYouMean, nearest } from '../kernel/nearest.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
-import { settingMeant } from './schema/names-elsewhere.ts';
+import { otherWay, settingMeant } from './schema/names-elsewhere.ts';
 import { configSchema } from './schema.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -46,7 +46,7 @@ function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathPro
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(schema, [...path, key]) }));
     case 'invalid_key':
-      return issue.issues.map((inner) => ({ path, message: inner.message }));
+      return issue.issues.map((inner) => ({ path, message: otherWay(path) ?? inner.message }));
     case 'invalid_union':
       return unionProblems(schema, issue, path);
     case 'invalid_type':
@@ -76,6 +76,8 @@ const movedKeys: Readonly<Record<string, string>> = { 'telemetry.alerts.smtp': '
 function unknownKey(schema: z.ZodType, path: ConfigPath): string {
   const moved = movedKeys[path.join('.')];
   if (moved !== undefined) return `unknown key; it is ${moved} now`;
+  const instead = otherWay(path);
+  if (instead !== null) return `unknown key: ${instead}`;
   const [key, above] = [String(path.at(-1)), path.slice(0, -1)];
   const known = knownKeys(schema, above);
   const meant = settingMeant(key, known) ?? memberMeant(schema, above, key);

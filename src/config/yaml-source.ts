@@ -2,6 +2,7 @@ import type { Document, Node, Pair, YAMLError, YAMLMap, YAMLSeq } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { ConfigPath } from './problem.ts';
 import { expand, isMasked, maskReferences, type Reference, type ReferenceSources, unmask } from './references.ts';
+import { commentForm } from './schema/names-elsewhere.ts';
 
 export const configBytesMax = 4 * 1024 * 1024;
 /** Values after aliases are followed: a few lines of aliases to aliases could expand to billions. */
@@ -69,7 +70,7 @@ export function readYaml(text: string, sources: ReferenceSources): YamlSource {
     return refuse('the file is nested too deeply');
   }
   const broken = document.errors[0] ?? document.warnings[0];
-  if (broken !== undefined) return refuse(yamlMessage(broken), placeAt(broken.pos[0]));
+  if (broken !== undefined) return refuse(yamlMessage(broken, masked.text), placeAt(broken.pos[0]));
 
   const reader = new ValueReader(document, masked.references, sources, placeAt);
   const root: Position = { offset: 0, children: new Map() };
@@ -198,7 +199,8 @@ function isTargetBody(path: ConfigPath): boolean {
 }
 
 /** The library's own messages quote the text around the fault, which may be a secret. */
-function yamlMessage(error: YAMLError): string {
+function yamlMessage(error: YAMLError, text: string): string {
+  if (/^\/[/*]/.test(text.slice(error.pos[0], error.pos[0] + 2))) return commentForm;
   return yamlMessages[error.code] ?? 'this is not valid YAML';
 }
 

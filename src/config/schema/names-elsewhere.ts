@@ -28,6 +28,35 @@ export function settingMeant(key: string, known: readonly string[]): string | nu
   return null;
 }
 
+/** For files in JSON with comments. */
+export const commentForm = 'a comment begins with # here';
+
+/** Settings that people expect at a place that has none of the kind, and where Culvert has them. */
+const otherWays: readonly (readonly [place: RegExp, way: string])[] = [
+  [/(?:^|\.)(?:\/\/|\/\*)/s, commentForm],
+  [/^server\.(?:tls|ssl|https|certs?|certificates?)$/, 'a proxy in front ends TLS (docs/production.md)'],
+  [
+    /^models\.[^.]+\.(?:temperature|top_p|top_k|seed|stop|reasoning_effort|frequency_penalty|presence_penalty)$/,
+    "`body` of an item of 'targets' sets it in every request, such as body: { temperature: 0.2 }",
+  ],
+  [
+    /^models\.[^.]+\.(?:system|system_prompt|instructions|messages)$/,
+    "'prompts' has texts that requests name (docs/prompts.md)",
+  ],
+  [/^models\.[^.]+\.tags?$/, 'keys have tags, and usage is summed by them'],
+  [
+    /\.windows\.(?:\d+\w*|minute|hour|hourly|day|daily|year|yearly)$/,
+    'windows are 5h, week and month; rpm limits a minute, and calendar_budget the USD of a day',
+  ],
+  [/\.budget\.(?:\d+\w*|day|daily)$/, 'calendar_budget has a day'],
+];
+
+/** How Culvert does what a setting at this place would do; null: nobody knows what was meant. */
+export function otherWay(path: readonly (string | number)[]): string | null {
+  const place = path.map((step) => String(step).replaceAll('.', '_')).join('.');
+  return otherWays.find(([form]) => form.test(place))?.[1] ?? null;
+}
+
 /** The same for `apiBase`, `api_base` and `api-base`. */
 function plain(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase();

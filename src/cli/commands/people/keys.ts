@@ -21,11 +21,11 @@ export const keyColumns: readonly Column[] = [
   ['id', (key) => key.id],
   ['plan', (key) => key.plan],
   ['models', (key) => (key.models === null ? 'all' : key.models)],
-  ['ips', (key) => (shown(key.ips) === '' ? 'any' : key.ips)],
-  ['tags', (key) => key.tags],
-  ['expires', (key) => shownDate(key.expires, 'never')],
+  ['ips', (key) => (shown(key.ips) === '' ? 'any' : key.ips), 'any'],
+  ['tags', (key) => key.tags, ''],
+  ['expires', (key) => shownDate(key.expires, 'never'), 'never'],
   ['status', (key) => key.status],
-  ['from', (key) => key.from],
+  ['from', (key) => key.from, 'admin api'],
 ];
 
 /** Values parted by commas; null for the word that means all of them. */
