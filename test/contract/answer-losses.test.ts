@@ -252,6 +252,13 @@ test('parts that one vendor alone has are named as dropped, and what was spoken 
     bedrock: {
       ...{ stopReason: 'end_turn', usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } },
       output: { message: { role: 'assistant', content: [{ text: 'It rains.' }, { image: s3 }] } },
+      additionalModelResponseFields: { top: 1 },
+      ...{ trace: { guardrail: { actionReason: 'No action.' } }, performanceConfig: { latency: 'optimized' } },
+    },
+    perplexity: {
+      ...{ id: 'p', object: 'chat.completion', citations: ['https://a.example'], images: [] },
+      choices: [{ index: 0, message: { role: 'assistant', content: 'It rains.' }, finish_reason: 'stop' }],
+      related_questions: ['And tomorrow?'],
     },
   };
   const vendors = createServer((request, response) => {
@@ -268,20 +275,113 @@ test('parts that one vendor alone has are named as dropped, and what was spoken 
       cohere: { type: 'cohere', base_url: `${base}/cohere`, api_key: 'k' },
       groq: { type: 'groq', base_url: `${base}/groq/v1`, api_key: 'k' },
       bedrock: { type: 'bedrock', base_url: `${base}/bedrock`, api_key: 'k', region: 'us-east-1' },
+      perplexity: { type: 'perplexity', base_url: `${base}/perplexity`, api_key: 'k' },
     },
+    guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask', on: ['output'] } },
     models: Object.fromEntries(
-      Object.keys(answers).map((provider) => [provider, { targets: [{ provider, model: 'm', stream: false }] }]),
+      [...Object.keys(answers), 'guarded'].map((name) => {
+        const provider = name === 'guarded' ? 'bedrock' : name;
+        return [
+          name,
+          { targets: [{ provider, model: 'm', stream: false }], ...(provider !== name && { guards: ['pii'] }) },
+        ];
+      }),
     ),
   });
   for (const [model, dropped, shown] of [
     ['responses', 'content.output_audio', /It rains\..*It pours\./],
     ['cohere', 'content.chart', /It rains\./],
     ['groq', 'executed_tools', /It rains\./],
-    ['bedrock', 'image', /It rains\./],
+    ['bedrock', 'image, trace', /It rains\./],
+    ['perplexity', 'related_questions', /It rains\..*https:\/\/a\.example/],
   ] as const) {
     const json = { model, max_tokens: 64, messages: [{ role: 'user', content: 'Weather?' }] };
     const response = await gateway.fetch('/v1/messages', { json });
     assert.match(await response.text(), shown);
     assert.equal(response.headers.get('x-culvert-dropped'), dropped);
+  }
+  const converse = { messages: [{ role: 'user', content: [{ text: 'Weather?' }] }] };
+  const guarded = await gateway.fetch('/model/guarded/converse', { json: converse });
+  const { output: _, metrics, usage, ...members } = (await guarded.json()) as Record<string, unknown>;
+  assert.deepEqual(members, {
+    stopReason: 'end_turn',
+    additionalModelResponseFields: { top: 1 },
+    trace: { guardrail: { actionReason: 'No action.' } },
+    performanceConfig: { latency: 'optimized' },
+  });
+  assert.equal(guarded.headers.get('x-culvert-dropped'), null, 'its own format has them');
+});
+
+test('members of an answer of Messages are named as dropped, whole and streamed', async (t) => {
+  const ended = (stop_reason: string, members: object) => ({
+    ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_reason },
+    content: stop_reason === 'refusal' && 'empty' in members ? [] : [{ type: 'text', text: 'It' }],
+    usage: { input_tokens: 3, output_tokens: 4 },
+    ...members,
+  });
+  const details = { type: 'refusal', category: 'cyber', explanation: 'Against the policy.' };
+  const answers: Record<string, object> = {
+    contained: ended('end_turn', {
+      container: { id: 'container_1', expires_at: '2026-12-01T00:00:00Z' },
+      context_management: { applied_edits: [{ type: 'clear_tool_uses_20250919', cleared_tool_uses: 3 }] },
+    }),
+    plain: ended('end_turn', { container: null, context_management: { applied_edits: [] }, stop_details: null }),
+    broken: ended('refusal', { stop_details: details }),
+    refused: ended('refusal', { stop_details: details, empty: true }),
+  };
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    const { model, stream } = (body === '' ? {} : JSON.parse(body)) as { model?: string; stream?: boolean };
+    const { content, stop_reason, ...rest } = (answers[model ?? ''] ?? {}) as {
+      content?: object[];
+      stop_reason?: string;
+    };
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+    if (stream !== true) return void response.end(JSON.stringify(answers[model ?? ''] ?? { data: [] }));
+    const { container, stop_details, context_management, ...message } = rest as Record<string, unknown>;
+    const events = [
+      { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+      ...(content ?? []).flatMap((block, index) => [
+        { type: 'content_block_start', index, content_block: block },
+        { type: 'content_block_stop', index },
+      ]),
+      {
+        type: 'message_delta',
+        delta: { stop_reason, container, stop_details },
+        context_management,
+        usage: { output_tokens: 4 },
+      },
+      { type: 'message_stop' },
+    ];
+    response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const gateway = await startGateway(t, {
+    providers: { claude: { type: 'anthropic', base_url: url, api_key: 'k' } },
+    models: Object.fromEntries(Object.keys(answers).map((name) => [name, { targets: [`claude/${name}`] }])),
+  });
+  for (const [model, dropped] of [
+    ['contained', 'container, context_management'],
+    ['plain', null],
+    ['broken', 'stop_details'],
+    ['refused', null],
+  ] as const) {
+    const paths: [string, object][] = [
+      ['/v1/chat/completions', question],
+      ['/v1/responses', { input: 'Weather?', store: false }],
+    ];
+    for (const [path, json] of paths) {
+      const whole = await gateway.fetch(path, { json: { ...json, model } });
+      const text = await whole.text();
+      assert.equal(whole.status, 200, text);
+      assert.equal(whole.headers.get('x-culvert-dropped'), dropped, `${path} ${model}`);
+      if (model === 'refused') assert.match(text, /cyber.*Against the policy\./);
+      const streamed = await gateway.fetch(path, { json: { ...json, model, stream: true } });
+      const comment = (await streamed.text()).split('\n').find((line) => line.startsWith(':'));
+      assert.equal(comment, dropped === null ? undefined : `: x-culvert-dropped: ${dropped}`, `${path} ${model}`);
+    }
   }
 });

@@ -81,6 +81,13 @@ export interface Beside {
   members: JsonObject;
 }
 
+/** A member that no format of callers has a place for: each names it as lost. It shows nothing of the answer. */
+export function lostMember(field: string, choice = 0): NeutralEvent {
+  return { type: 'vendor-part', choice, vendor: nobody, field, block: {} };
+}
+
+const nobody = '';
+
 /**
  * Members of `wire` by these names, or all; undefined: there are none. Texts among them, such as the explanation of a
  * refusal, are left out, since no guard reads them.
@@ -168,7 +175,7 @@ export function contentChars(event: NeutralEvent): number | null {
  */
 export function standsForContent(event: NeutralEvent): boolean {
   if (event.type === 'finish') return event.reason !== 'stop' || event.answered === true;
-  return event.type === 'citation' || event.type === 'vendor-part';
+  return event.type === 'citation' || (event.type === 'vendor-part' && event.vendor !== nobody);
 }
 
 /** Reads an answer event by event, and gives what each of them says. */

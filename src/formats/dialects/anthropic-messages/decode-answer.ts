@@ -1,9 +1,10 @@
-import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import {
   type Beside,
   EventDecoder,
   type FinishReason,
   finishReasonOf,
+  lostMember,
   type NeutralEvent,
 } from '../../neutral/event.ts';
 import { fault, withheldBecause } from '../../neutral/outcome.ts';
@@ -266,11 +267,18 @@ class AnswerDecoder extends EventDecoder {
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
     const reason = finishReasonOf(word, reasons, { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped });
-    if (reason === 'content-filter' && isObject(details) && this.#textLength === 0 && this.#toolCalls === 0) {
+    const explains = reason === 'content-filter' && this.#textLength === 0 && this.#toolCalls === 0;
+    if (explains && isObject(details)) {
       const text = withheldBecause(stringOr(details.category, 'refusal'), details.explanation);
       this.emit({ type: 'refusal-delta', choice: 0, text, ours: true });
     }
     const beside = this.callers === undefined ? undefined : this.beside(message, answerWords);
+    if (this.callers === undefined) {
+      const { container, context_management: context } = message;
+      if (isObject(container)) this.emit(lostMember('container'));
+      if (isObject(context) && listIn(context.applied_edits).length > 0) this.emit(lostMember('context_management'));
+      if (isObject(details) && !explains) this.emit(lostMember('stop_details'));
+    }
     this.emit({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null), ...beside });
   }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { EventDecoder, type FinishReason, finishReasonOf, type NeutralEvent } from '../../neutral/event.ts';
+import { EventDecoder, type FinishReason, finishReasonOf, lostMember, type NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { addCount, noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
@@ -15,12 +15,12 @@ import { vendor } from './wire.ts';
  * is skipped and counted, never thrown.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  return new AnswerDecoder(options?.unwrapTool);
+  return new AnswerDecoder(options);
 }
 
 /** A whole Converse answer as the events of its stream. The same decoder makes them, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
-  return new AnswerDecoder(options?.unwrapTool).whole(body);
+  return new AnswerDecoder(options).whole(body);
 }
 
 type OpenBlock =
@@ -53,9 +53,10 @@ class AnswerDecoder extends EventDecoder {
   #textLength = 0;
   #lastPart: 'text' | 'reasoning' | null = null;
 
-  constructor(unwrapTool: string | undefined) {
+  constructor(options: DecodeOptions | undefined) {
     super();
-    this.#unwrapTool = unwrapTool;
+    if (options?.callers === vendor) this.callers = vendor;
+    this.#unwrapTool = options?.unwrapTool;
   }
 
   override finish(): NeutralEvent[] {
@@ -125,7 +126,8 @@ class AnswerDecoder extends EventDecoder {
         this.#stop(data);
         return true;
       case 'metadata':
-        this.#usage(data.usage, data.serviceTier);
+        this.#usage(data);
+        if (this.callers === undefined && isObject(data.trace)) this.emit(lostMember('trace'));
         if (!this.#finished) return true;
         this.over = true;
         this.emit({ type: 'end' });
@@ -274,7 +276,8 @@ class AnswerDecoder extends EventDecoder {
     this.emit({ type: 'text-delta', choice: 0, text });
   }
 
-  #stop({ stopReason, additionalModelResponseFields: modelFields }: JsonObject): void {
+  #stop(data: JsonObject): void {
+    const { stopReason, additionalModelResponseFields: modelFields } = data;
     if (this.#finished || typeof stopReason !== 'string') return;
     for (const index of [...this.#open.keys()]) this.#close(index);
     if (stopReason.startsWith('malformed_')) {
@@ -284,10 +287,12 @@ class AnswerDecoder extends EventDecoder {
     this.#finished = true;
     const reason = finishReasonOf(stopReason, reasons, { toolCalls: this.#toolCalls, unwrapped: this.#unwrapped });
     const stopSequence = isObject(modelFields) ? stringOr(modelFields.stop_sequence, null) : null;
-    this.emit({ type: 'finish', choice: 0, reason, stopSequence });
+    const beside = this.beside(data, ['additionalModelResponseFields']);
+    this.emit({ type: 'finish', choice: 0, reason, stopSequence, ...beside });
   }
 
-  #usage(usage: JsonValue | undefined, service: JsonValue | undefined): void {
+  #usage(data: JsonObject): void {
+    const { usage, serviceTier: service } = data;
     if (!isObject(usage)) return;
     const input = reportedCount(usage.inputTokens);
     const output = reportedCount(usage.outputTokens);
@@ -305,6 +310,7 @@ class AnswerDecoder extends EventDecoder {
       type: 'usage',
       usage: counted,
       ...(reportsInvalidCount(usage, counts) && { impossible: true as const }),
+      ...this.beside(data, ['trace', 'performanceConfig', 'serviceTier']),
     });
   }
 }

@@ -52,9 +52,9 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     close() {
       out += `event: contentBlockStop\ndata: {"contentBlockIndex":${index}}\n\n`;
     },
-    end(reason, stopSequence, usage) {
-      out += frame('messageStop', stopOf(reason, stopSequence, head));
-      out += frame('metadata', countsOf(usage, head));
+    end(reason, stopSequence, usage, members) {
+      out += frame('messageStop', stopOf(reason, stopSequence, head, members));
+      out += frame('metadata', countsOf(usage, head, members));
     },
   };
   const add = createAnswerBlocks('shown', sink, vendor);
@@ -81,8 +81,8 @@ export function fold(head: AnswerHead): AnswerFold {
   const sink = filledBlocks(give, {
     start() {},
     lose: (part) => void lost.add(part),
-    end(reason, stopSequence, usage) {
-      end = { ...stopOf(reason, stopSequence, head), ...countsOf(usage, head) };
+    end(reason, stopSequence, usage, members) {
+      end = { ...stopOf(reason, stopSequence, head, members), ...countsOf(usage, head, members) };
     },
   });
   return {
@@ -165,16 +165,15 @@ function citationOf({ url, title, quote, document, vendorPart }: Citation): Json
   };
 }
 
-function stopOf(reason: FinishReason, stopSequence: string | null, head: AnswerHead): JsonObject {
+function stopOf(reason: FinishReason, stopSequence: string | null, head: AnswerHead, members: JsonObject): JsonObject {
   const showsSequence = head.echo?.stopSequence === true && stopSequence !== null;
-  return {
-    stopReason: stopReasons[reason],
-    ...(showsSequence && { additionalModelResponseFields: { stop_sequence: stopSequence } }),
-  };
+  const { additionalModelResponseFields: fields = showsSequence ? { stop_sequence: stopSequence } : undefined } =
+    members;
+  return { stopReason: stopReasons[reason], ...(fields !== undefined && { additionalModelResponseFields: fields }) };
 }
 
 /** Bedrock counts cached input apart from `inputTokens`, the neutral form inside of it. */
-function countsOf(usage: Usage | null, { elapsedMs }: AnswerHead): JsonObject {
+function countsOf(usage: Usage | null, { elapsedMs }: AnswerHead, members: JsonObject): JsonObject {
   const { inputTokens = 0, outputTokens = 0, cachedInputTokens: read, cacheWriteTokens } = usage ?? {};
   const written = Math.min(cacheWriteTokens ?? 0, Math.max(0, inputTokens - (read ?? 0)));
   return {
@@ -186,5 +185,6 @@ function countsOf(usage: Usage | null, { elapsedMs }: AnswerHead): JsonObject {
       ...(cacheWriteTokens !== undefined && { cacheWriteInputTokens: written }),
     },
     metrics: { latencyMs: Math.round(elapsedMs?.() ?? 0) },
+    ...objectIn(members.usage),
   };
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, jsonText, parsedData } from '../../../kernel/json.ts';
-import { besideOf, type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
+import { besideOf, type FinishReason, isContent, lostMember, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { noteService } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
@@ -108,6 +108,8 @@ function asChunk({ message, ...choice }: JsonObject): JsonObject {
 export const usual: UsageOf = (body) => body.usage;
 
 const answerWords = ['service_tier', 'system_fingerprint', 'provider'];
+/** Lists of Perplexity's outside the choices, which are no sources. */
+const pageWords = ['images', 'related_questions', 'videos'];
 /** OpenAI's bound on `n`. */
 const choicesMax = 128;
 
@@ -272,6 +274,8 @@ export class ChunkReader {
         }
         choice.cited = true;
       }
+      for (const name of pageWords)
+        if (Array.isArray(chunk[name]) && chunk[name].length > 0) events.push(lostMember(name, index));
       this.#finish(choice, index, reason, value, events);
       return null;
     }
