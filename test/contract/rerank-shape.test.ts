@@ -30,6 +30,18 @@ const answers: Record<string, unknown> = {
     model: 'v',
     usage: { total_tokens: 9 },
   },
+  mixedbread: {
+    object: 'list',
+    ...{
+      data: [
+        { index: 1, score: 0.9, input: null },
+        { index: 2, score: 0.4 },
+        { index: 0, score: 0.1 },
+      ],
+      model: 'm',
+    },
+    usage: { prompt_tokens: 9, total_tokens: 9, completion_tokens: 0 },
+  },
   sglang: [
     { score: 0.9, document: 'x', index: 1, meta_info: {} },
     { score: 0.4, document: 'x', index: 2 },
@@ -65,6 +77,7 @@ async function answer(request: IncomingMessage): Promise<string> {
 }
 
 const names = Object.keys(answers);
+const namesTopK = ['voyage', 'mixedbread'];
 const gateway = await startGateway(t, {
   providers: Object.fromEntries(
     [...names, 'tei'].map((name) => [name, { type: name, base_url: `${url}/${name}/v1`, api_key: 'k' }]),
@@ -97,7 +110,8 @@ for (const name of names) {
       { ...score(2, 0.4), document: 'a red bird' },
     ]);
     const sent = bodies.get(name)!;
-    assert.equal(sent[name === 'voyage' ? 'top_k' : 'top_n'], 2);
+    assert.equal(sent[namesTopK.includes(name) ? 'top_k' : 'top_n'], 2);
+    assert.deepEqual(sent[name === 'mixedbread' ? 'input' : 'documents'], documents);
     assert.ok(!('return_documents' in sent));
     assert.deepEqual((await ranked(name, { return_documents: false })).results, plain.results);
   });
@@ -107,8 +121,9 @@ for (const name of names) {
   test(`Voyage's client is understood over ${name}: top_k is top_n, and truncation is what all do`, async () => {
     const { data } = await ranked(name, { top_k: 1, truncation: true });
     assert.deepEqual(data, [score(1, 0.9)]);
-    const { model: _, query: __, documents: ___, ...sent } = bodies.get(name)!;
-    assert.deepEqual(sent, name === 'voyage' ? { top_k: 1, truncation: true } : { top_n: 1 });
+    const { model: _, query: __, documents: ___, input: ____, ...sent } = bodies.get(name)!;
+    const most = namesTopK.includes(name) ? { top_k: 1 } : { top_n: 1 };
+    assert.deepEqual(sent, name === 'voyage' ? { ...most, truncation: true } : most);
     const { results } = await ranked(name, { top_k: null, truncation: true });
     assert.deepEqual(results, [score(1, 0.9), score(2, 0.4), score(0, 0.1)]);
     assert.equal('top_n' in bodies.get(name)! || bodies.get(name)!.top_k === 1, false);
@@ -124,10 +139,11 @@ test('members of one service are named as dropped where another one would refuse
     ['cohere', ['max_tokens_per_doc'], 'return_embeddings'],
     ['jina', ['return_embeddings'], 'max_tokens_per_doc'],
     ['voyage', [], 'max_tokens_per_doc, return_embeddings'],
+    ['mixedbread', [], 'max_tokens_per_doc, return_embeddings'],
   ] as const) {
     const response = await gateway.fetch('/v1/rerank', { json: { ...json, model } });
     assert.equal(response.headers.get('x-culvert-dropped'), dropped, await response.text());
-    const { model: _, query: __, documents: ___, ...sent } = bodies.get(model)!;
+    const { model: _, query: __, documents: ___, input: ____, ...sent } = bodies.get(model)!;
     assert.deepEqual(Object.keys(sent), known);
   }
 });
@@ -145,7 +161,7 @@ test('Text Embeddings Inference gets texts, which it may cut, and its ranks come
 test('documents that are objects of texts reach each service as texts, and come back as they were', async () => {
   const objects = documents.map((text, place) => ({ text, title: `No. ${place}`, year: 2026 }));
   for (const name of [...names, 'tei']) {
-    const field = name === 'tei' ? 'texts' : 'documents';
+    const field = { tei: 'texts', mixedbread: 'input' }[name] ?? 'documents';
     const { results } = await ranked(name, { documents: objects, top_n: 1, return_documents: true });
     assert.deepEqual(results, [{ ...score(1, 0.9), document: objects[1] }]);
     assert.deepEqual(bodies.get(name)![field], documents);
@@ -163,4 +179,26 @@ test('a body of more than 1 MB gets its texts back, too', async () => {
   const long = [documents[0]!, `a red fish ${'x'.repeat(1_200_000)}`, documents[2]!];
   const { results } = await ranked('jina', { documents: long, top_n: 1, return_documents: true });
   assert.deepEqual(results, [{ ...score(1, 0.9), document: { text: long[1] } }]);
+});
+
+for (const name of [...names, 'tei']) {
+  test(`Mixedbread's client is understood over ${name}: input are the documents, and data has the scores`, async () => {
+    const json = { model: name, query: 'red fish', input: documents, top_k: 2, return_input: true };
+    const response = await gateway.fetch('/v1/reranking', { json });
+    const { data, object } = (await response.json()) as JsonObject;
+    assert.equal(response.headers.get('x-culvert-dropped'), null);
+    assert.equal(object, 'list');
+    assert.deepEqual(data, [
+      { object: 'rank_result', index: 1, score: 0.9, input: 'a red fish' },
+      { object: 'rank_result', index: 2, score: 0.4, input: 'a red bird' },
+    ]);
+    const { input, documents: sent = input, texts = sent } = bodies.get(name)!;
+    assert.deepEqual(texts, documents);
+  });
+}
+
+test("llama.cpp's second path takes documents as the first does", async () => {
+  const json = { model: 'llamacpp', query: 'red fish', documents, top_n: 1 };
+  const { results } = (await (await gateway.fetch('/v1/reranking', { json })).json()) as JsonObject;
+  assert.deepEqual(results, [score(1, 0.9)]);
 });

@@ -28,6 +28,7 @@ import { lmstudio } from './services/lmstudio.ts';
 import { localai } from './services/localai.ts';
 import { minimax } from './services/minimax.ts';
 import { mistral } from './services/mistral.ts';
+import { mixedbread } from './services/mixedbread.ts';
 import { moonshot } from './services/moonshot.ts';
 import { novita } from './services/novita.ts';
 import { nvidia } from './services/nvidia.ts';
@@ -85,6 +86,7 @@ export const catalog: readonly Provider[] = [
   culvert,
   jina,
   voyage,
+  mixedbread,
   elevenLabs,
   deepgram,
   assemblyAi,

@@ -35,7 +35,7 @@ export const rerank: ForwardedEndpoint = {
       // Some services refuse the two, and others send texts unasked: the caller gets the texts of its request.
       forward: (target) =>
         forward({
-          ...(target.rename.top_n === 'top_k' ? withoutDocuments(target, []) : asCohere(body, target)),
+          ...(target.rename.top_n === 'top_k' ? asVoyage(body, target) : asCohere(body, target)),
           ...(texts !== null && { fits: [() => members, ...(target.fits ?? [])] }),
         }),
     };
@@ -61,6 +61,13 @@ const readRanking = readUnstreamed((raw) => raw.length);
 
 function withoutDocuments(target: ForwardTarget, others: readonly string[]): ForwardTarget {
   return { ...target, without: [...(target.without ?? []), 'return_documents', 'rank_fields', ...others] };
+}
+
+/** `truncation` is Voyage's alone. */
+function asVoyage({ truncation }: JsonObject, target: ForwardTarget): ForwardTarget {
+  if (truncation !== true || !target.omit.includes('truncation')) return withoutDocuments(target, []);
+  const omit = target.omit.filter((name) => name !== 'truncation');
+  return withoutDocuments({ ...target, omit }, ['truncation']);
 }
 
 /** Voyage's words in Cohere's. By default, every service cuts texts to what its model reads. */
