@@ -49,6 +49,12 @@ test("pictures as SVG: the wishes of today's SDK arrive as they are, and a link 
   const record = await gateway.fetch(`/v1/requests/${response.headers.get('x-culvert-request-id')}`);
   const { usage: charged } = (await record.json()) as { usage: { input_tokens: number; output_tokens: number } };
   assert.deepEqual([charged.input_tokens, charged.output_tokens], [25, 400], 'with those of the model that wrote it');
+  first.script.push(drawn(Buffer.from(svg), { output_format: 'svg', svg_usage }));
+  const uncounted = await openai.images.generate({ model: 'pic', prompt: 'A ring', n: 1, ...wish }).withResponse();
+  const second = await gateway.fetch(`/v1/requests/${uncounted.response.headers.get('x-culvert-request-id')}`);
+  const { usage: estimated } = (await second.json()) as { usage: { input_tokens: number; output_tokens: number } };
+  assert.equal(estimated.output_tokens, 300, 'the tokens of the SVG alone');
+  assert.ok(estimated.input_tokens > 20);
   const link = await fetch(answer.data![0]!.url!);
   assert.equal(link.headers.get('content-type'), 'image/svg+xml');
   assert.match(link.headers.get('content-security-policy')!, /default-src 'none'.*sandbox/);

@@ -284,6 +284,15 @@ test("pictures that OpenAI's tool draws are charged, at the price of pictures wh
   assert.equal(native.status, 200, await native.text());
   // 1,050 tokens at 1 USD a million, 10 at 10, 1,000 at 40.
   assert.deepEqual([converted, Number(native.headers.get('x-culvert-cost-usd'))], [0.04115, 0.04115]);
+  const svg_usage = { model: 'gpt-6', input_tokens: 100, output_tokens: 200, reasoning_tokens: 50, total_tokens: 300 };
+  const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AAAA', svg_usage };
+  const text = { type: 'output_text', text: 'Hi', annotations: [] };
+  const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [text] };
+  const [, written] = await costOf('drawing', { ...usage, output: [message, image] });
+  const again = await gateway.fetch('/v1/responses', { json });
+  assert.equal(again.status, 200, await again.text());
+  // 100 more at 1, 200 at 10.
+  assert.deepEqual([written, Number(again.headers.get('x-culvert-cost-usd'))], [0.04325, 0.04325]);
 });
 
 test('several choices of one request are charged together, and the header says so', async () => {

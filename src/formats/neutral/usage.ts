@@ -82,6 +82,12 @@ export function addCount(usage: Usage, name: Exclude<keyof Usage, 'servedAs'>, v
   if (count > 0) usage[name] = (usage[name] ?? 0) + count;
 }
 
+/** Adds tokens of the model that writes an SVG, which OpenAI charges in addition to those of its picture. */
+export function addWritten(usage: Usage, written: JsonObject): void {
+  addCount(usage, 'inputTokens', written.input_tokens);
+  addCount(usage, 'outputTokens', written.output_tokens);
+}
+
 /** Whether one of these members is present but not a count: then the others are not believed either. */
 export function reportsInvalidCount(usage: JsonObject, names: readonly string[]): boolean {
   for (const name of names) if (usage[name] != null && reportedCount(usage[name]) === null) return true;

@@ -1,10 +1,18 @@
 import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
-import { addCount, noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import {
+  addCount,
+  addWritten,
+  noteService,
+  reportedCount,
+  reportsInvalidCount,
+  type Usage,
+} from '../../neutral/usage.ts';
 
 const mainCounts = ['input_tokens', 'output_tokens'];
 
 /** The usage of a response in neutral terms; null when it holds no counts. */
-export function neutralUsage({ usage: value, tool_usage: byTools, service_tier: tier }: JsonObject): Usage | null {
+export function neutralUsage(response: JsonObject): Usage | null {
+  const { usage: value, tool_usage: byTools, service_tier: tier, output: items } = response;
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
   const input = reportedCount(value.input_tokens);
   const output = reportedCount(value.output_tokens);
@@ -24,6 +32,8 @@ export function neutralUsage({ usage: value, tool_usage: byTools, service_tier: 
   const { web_search: search, image_gen: drawn } = objectIn(byTools);
   addCount(usage, 'webSearches', objectIn(search).num_requests);
   addDrawn(usage, objectIn(drawn));
+  if (Array.isArray(items))
+    for (const item of items) if (isObject(item) && isObject(item.svg_usage)) addWritten(usage, item.svg_usage);
   noteService(usage, [tier]);
   return usage;
 }

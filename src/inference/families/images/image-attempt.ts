@@ -6,9 +6,9 @@ import { pictureEnding } from '../../../formats/media/images/picture-type.ts';
 import type { ImageRequest } from '../../../formats/neutral/image.ts';
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
-import { addCount, type Usage } from '../../../formats/neutral/usage.ts';
+import { addWritten, type Usage } from '../../../formats/neutral/usage.ts';
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
@@ -143,17 +143,18 @@ export class ImageTrial extends SplitTrial<TrialServices> {
   }
 
   #usageOf(images: number, { usage: tokens, reported }: Omit<ReadImages, 'images'>): Usage {
+    const usage = this.#pictureUsage(images, tokens);
+    if (isObject(reported.svg_usage)) addWritten(usage, reported.svg_usage);
+    return usage;
+  }
+
+  #pictureUsage(images: number, tokens: ReadImages['usage']): Usage {
     if (tokens === null) return { inputTokens: this.job.inputTokensEstimate, outputTokens: 0, images };
     const { inputTokens, outputTokens, imageTokens, made } = tokens;
     const seen = imageTokens === null ? {} : { imageInputTokens: imageTokens };
     // Without parts, all that such a model writes is the picture.
     const imageOutputTokens = made?.imageTokens ?? outputTokens;
-    const usage: Usage = { inputTokens, outputTokens, ...seen, imageOutputTokens, images };
-    // OpenAI charges the model that writes an SVG in addition.
-    const svg = objectIn(reported.svg_usage);
-    addCount(usage, 'inputTokens', svg.input_tokens);
-    addCount(usage, 'outputTokens', svg.output_tokens);
-    return usage;
+    return { inputTokens, outputTokens, ...seen, imageOutputTokens, images };
   }
 
   /** Shows an event of an unfinished image at once; null: nobody wants any. */
