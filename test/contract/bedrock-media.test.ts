@@ -277,6 +277,12 @@ for (const provider of [{ aws: keys }, { api_key: testBedrockToken }]) {
       assert.equal(answer.headers.get('x-culvert-dropped'), 'user');
       const version = model === 'cohere-rerank' ? { api_version: 2 } : {};
       assert.deepEqual(bodies().at(-1), { query: 'capital of France', documents, top_n: 2, ...version });
+      const objects = documents.map((fact) => ({ fact, year: 2026 }));
+      const ranked = await gateway.fetch('/v1/rerank', {
+        json: { model, query: 'capital of France', documents: objects, rank_fields: ['fact'] },
+      });
+      assert.equal(ranked.headers.get('x-culvert-dropped'), null, await ranked.text());
+      assert.deepEqual(bodies().at(-1)!.documents, documents);
     }
   });
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { unitVector } from '../../src/simulator/embed-vectors.ts';
+import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { assertNear, type Embedded, embeddingsPath, vectorOf } from './embed-world.ts';
@@ -322,6 +324,37 @@ test('vectors of integers are asked for as numbers: their base64 has no floats',
     assert.equal(encoding_format, undefined);
     for (const [name, value] of Object.entries(kind)) assert.equal(body[name], value);
   }
+});
+
+test('vectors of bits are as long as they come, whatever length of floats the model declares', async (t) => {
+  const packed = (type: string) => type === 'binary';
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const piece of request) text += piece;
+    const body = JSON.parse(text || '{}') as { input?: string[]; output_dtype?: string };
+    const embedding = packed(body.output_dtype ?? '') ? [1, -2, 3, -4] : new Array<number>(32).fill(0.5);
+    const data = (body.input ?? []).map((_, index) => ({ object: 'embedding', embedding, index }));
+    response.end(JSON.stringify({ object: 'list', data, model: 'v', usage: { total_tokens: 3 } }));
+  });
+  const base_url = `${await listening(t, server)}/v1`;
+  const voyage = { type: 'voyage', base_url, api_key: 'k' };
+  const targets = ['one/voyage-4', 'two/voyage-4'];
+  const gateway = await startGateway(t, {
+    providers: { one: voyage, two: voyage },
+    models: {
+      e: { type: 'embedding', space: 's', dimensions: 32, targets },
+      plain: { type: 'embedding', space: 's', targets },
+    },
+  });
+  const ask = async (json: object) => {
+    const answer = await gateway.fetch(embeddingsPath, { json: { input: 'a', ...json } });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    return ((await answer.json()) as Embedded).data[0]!.embedding;
+  };
+  for (const length of [{}, { dimensions: 32 }, { output_dimension: 32 }])
+    assert.deepEqual(await ask({ model: 'e', output_dtype: 'binary', ...length }), [1, -2, 3, -4]);
+  for (const output_dtype of ['binary', 'float', 'binary'])
+    assert.equal((await ask({ model: 'plain', output_dtype })).length, packed(output_dtype) ? 4 : 32);
 });
 
 test('an engine gets no member by which it would fetch addresses, and the answer names it', async (t) => {

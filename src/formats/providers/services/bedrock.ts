@@ -83,7 +83,7 @@ function invokePath(model: string): string {
 
 /** Both vendors refuse members that they do not know; Cohere's models want the version of their API, Amazon's refuse it. */
 function rerankMembers(model: string): ForwardMembers {
-  const refused = ['user', 'rank_fields', 'max_chunks_per_doc', 'priority'];
+  const refused = ['user', 'max_chunks_per_doc', 'priority'];
   return /amazon\.rerank/.test(model)
     ? { without: ['model'], omit: [...refused, 'max_tokens_per_doc'] }
     : { without: ['model'], with: { api_version: 2 }, omit: refused };

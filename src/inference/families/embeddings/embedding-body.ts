@@ -18,6 +18,8 @@ export interface EmbeddingFactsOfBody
     Pick<EmbeddingRequest, 'encoding' | 'answerForm' | 'types' | 'emptyAt'> {
   /** Tokens of each input: an estimate of texts, exact where tokens were sent. */
   tokensEach: readonly number[];
+  /** Vectors of bits are asked for, eight in a number, so that their length is another one. Absent: they are not. */
+  packed?: true;
 }
 
 /** One call of an upstream, as plain data. */
@@ -64,7 +66,8 @@ export function readEmbeddings(raw: Buffer, kind: EmbeddingBodyKind): EmbeddingB
 
 /** A request for embeddings as attempts use it; where it was made from texts of our own, too. */
 export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
-  const { inputs, dimensions, encoding, answerForm, model, user } = request;
+  const { inputs, dimensions, encoding, answerForm, model, user, extra } = request;
+  const isPacked = [extra.output_dtype, extra.embedding_type].some((type) => type === 'binary' || type === 'ubinary');
   const tokensEach =
     inputs.kind === 'texts'
       ? inputs.texts.map((text) => estimatedTokens(Buffer.byteLength(text)))
@@ -77,6 +80,7 @@ export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
       tokensEach,
       encoding,
       answerForm,
+      ...(isPacked && { packed: true as const }),
       ...(request.types !== undefined && { types: request.types }),
       ...(request.emptyAt !== undefined && { emptyAt: request.emptyAt }),
     },

@@ -137,13 +137,13 @@ export function embeddingTrials(
   precision: Precision,
   write: (vectors: EmbeddedInputs) => Promise<Bytes>,
 ): Trials {
-  const { tokensEach, needs } = body.facts;
-  const size = needs.embedding!.dimensions ?? dimensions;
+  const { tokensEach, needs, packed = false } = body.facts;
+  const size = packed ? null : (needs.embedding!.dimensions ?? dimensions);
   const gathered = new GatheredVectors(tokensEach.length, size, precision);
   const run: EmbeddingRun = {
     body,
     gathered,
-    first: size === null ? (job.query.targets[0]?.target ?? null) : null,
+    first: size === null && !packed ? (job.query.targets[0]?.target ?? null) : null,
     write() {
       const { rows, size, inputTokens } = gathered;
       return write({ rows: rows!, size, inputTokens });
@@ -156,7 +156,7 @@ export function embeddingTrials(
 interface EmbeddingRun {
   body: EmbeddingBody;
   gathered: GatheredVectors;
-  /** Required length of further vectors; null when their length was requested or declared. */
+  /** Required length of further vectors; null when their length was requested or declared, or is that of packed bits. */
   first: Target | null;
   /** Every input has its vector: the answer's body. */
   write(): Promise<Bytes>;
