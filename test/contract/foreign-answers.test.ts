@@ -22,9 +22,10 @@ async function over(t: TestContext, frames: readonly object[], end = ''): Promis
     providers: {
       chat: { type: 'openai', dialects: ['openai-chat'], ...base },
       messages: { type: 'anthropic', ...base },
+      gemini: { type: 'gemini', ...base },
     },
     models: Object.fromEntries(
-      ['chat', 'messages'].map((provider) => [provider, { targets: [{ provider, model: 'm', price }] }]),
+      ['chat', 'messages', 'gemini'].map((provider) => [provider, { targets: [{ provider, model: 'm', price }] }]),
     ),
   });
 }
@@ -116,3 +117,52 @@ test('calls behind which a server says no reason are whole when it says that it 
   assert.equal(await ends('{"a":1}'), 'tool_use');
   await assert.rejects(ends('{"a":'), Anthropic.APIError);
 });
+
+const toolUse = (index: number) => [
+  {
+    type: 'content_block_start',
+    index,
+    content_block: { type: 'tool_use', id: `toolu_${index}`, name: 'f', input: {} },
+  },
+  { type: 'content_block_stop', index },
+];
+const tooMany = {
+  messages: {
+    most: 4_096,
+    field: 'tool_use',
+    frames: (calls: number) => [
+      { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [] } },
+      ...Array.from({ length: calls }, (_, index) => toolUse(index)).flat(),
+      { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { input_tokens: 1, output_tokens: 1 } },
+      { type: 'message_stop' },
+    ],
+  },
+  chat: {
+    most: 256,
+    field: 'tool_calls',
+    frames: (calls: number) => [
+      ...Array.from({ length: calls }, (_, index) =>
+        chunk({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }),
+      ),
+      chunk({}, 'tool_calls'),
+    ],
+  },
+  gemini: {
+    most: 256,
+    field: 'functionCall',
+    frames: (calls: number) => {
+      const parts = Array.from({ length: calls }, () => ({ functionCall: { name: 'f', args: {} } }));
+      return [{ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] }];
+    },
+  },
+};
+
+for (const [model, { most, field, frames }] of Object.entries(tooMany)) {
+  test(`calls beyond any model's are named as dropped (${model} upstream)`, async (t) => {
+    const gateway = await over(t, frames(most + 2), model === 'chat' ? done : '');
+    const response = await gateway.fetch('/v1/responses', { json: { model, input: 'Hello', store: false } });
+    const { output } = (await response.json()) as { output: { type: string }[] };
+    assert.equal(output.filter(({ type }) => type === 'function_call').length, most);
+    assert.equal(response.headers.get('x-culvert-dropped'), field);
+  });
+}

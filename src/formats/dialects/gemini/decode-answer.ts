@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import type { Citation } from '../../neutral/citation.ts';
-import { type Beside, EventDecoder, type FinishReason, type NeutralEvent } from '../../neutral/event.ts';
+import { type Beside, EventDecoder, type FinishReason, lostMember, type NeutralEvent } from '../../neutral/event.ts';
 import { fault, withheldBecause } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
 import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
@@ -227,7 +227,7 @@ class AnswerDecoder extends EventDecoder {
       return this.#growCall(called, candidate, choice);
     }
     this.#closeCall(candidate, choice);
-    if (candidate.calls >= callsMax) return;
+    if (candidate.calls >= callsMax) return this.emit(lostMember('functionCall', choice));
     this.#prove(signature, candidate, choice);
     const call = candidate.calls++;
     candidate.hasContent = true;

@@ -1,5 +1,5 @@
 import { hasText, isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
-import type { NeutralEvent } from '../../neutral/event.ts';
+import { lostMember, type NeutralEvent } from '../../neutral/event.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
 import { ArgumentsText } from '../arguments-text.ts';
 import { signatureIn } from './thoughts.ts';
@@ -59,6 +59,7 @@ export class ToolCallReader {
     const call = this.#callOf(piece, id, name);
     if (call === null) {
       this.#dropped += 1;
+      events.push(lostMember('tool_calls', this.#choice));
       return null;
     }
     this.#last = call;
