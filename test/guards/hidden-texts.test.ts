@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { startService } from './start-service.ts';
 
 /* Members that look like labels or bytes and are texts, and others that look like texts and that nobody has written. */
 
@@ -54,6 +55,8 @@ const playing = createServer(async (request, response) => {
   return response.end('data: [DONE]\n\n');
 });
 const played = await listening(t, playing);
+const service = await startService(after);
+service.play = () => ({ verdict: 'pass' });
 const email = { check: 'personal-data', kinds: ['email'] };
 const key = { api_key: 'k' };
 const targets = {
@@ -73,10 +76,14 @@ const gateway = await startGateway(t, {
     'plays-chat': { type: 'openai', base_url: `${played}/v1`, ...key, dialects: ['openai-chat'] },
     'plays-claude': { type: 'anthropic', base_url: `${played}/v1`, ...key },
   },
-  guards: { mask: { ...email, action: 'mask' }, block: { ...email, action: 'block' } },
+  guards: {
+    mask: { ...email, action: 'mask' },
+    block: { ...email, action: 'block' },
+    asks: { check: 'webhook', url: service.url, action: 'block', on: ['output'] },
+  },
   models: Object.fromEntries(
     Object.entries(targets).flatMap(([name, target]) =>
-      ['mask', 'block'].map((guard) => [`${name}-${guard}`, { targets: [target], guards: [guard] }]),
+      ['mask', 'block', 'asks'].map((guard) => [`${name}-${guard}`, { targets: [target], guards: [guard] }]),
     ),
   ),
 });
@@ -196,6 +203,17 @@ for (const stream of [false, true]) {
       const { status, text } = await send(['plays-claude', ['/v1/messages', body]], guard, { stream });
       assert.equal(status, 200, text);
       assert.ok(text.includes(encrypted), text.slice(0, 600));
+    }
+  });
+
+  test(`what is too deep in an answer to be read is left out of it, ${form}`, async () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(5_000)}"${value}"${'}'.repeat(5_000)}`) as JsonObject;
+    message = { content: [{ type: 'odd', deep }, hi] };
+    for (const guard of ['mask', 'block', 'asks']) {
+      const { status, text } = await send(['plays-claude', messages(hi)], guard, { stream });
+      assert.equal(status, 200, text);
+      assert.match(text, /"odd"/);
+      assert.ok(!text.includes(value), text.slice(0, 600));
     }
   });
 

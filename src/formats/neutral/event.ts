@@ -95,21 +95,25 @@ const nobody = '';
 export function besideOf(vendor: string, wire: JsonValue | undefined, names?: readonly string[]) {
   const all = Object.entries(objectIn(wire));
   const named = names === undefined ? all : all.filter(([name]) => names.includes(name));
-  const members = withoutTexts(Object.fromEntries(named)) as JsonObject;
+  const members = pruned(Object.fromEntries(named), (text) => word.test(text)) as JsonObject;
   return Object.keys(members).length === 0 ? undefined : { beside: { vendor, members } };
 }
 
 /** An id, a date or a name of three words at most. */
 const word = /^[\w.:/+-]{0,128}$|^[\w.-]{1,40}(?: [\w.-]{1,40}){1,2}$/;
 
-/** The value without strings that may be texts; undefined: it is one, or a list or an object below `levels` others. */
-function withoutTexts(value: JsonValue | undefined, levels = jsonDepthMax): JsonValue | undefined {
-  if (typeof value === 'string') return word.test(value) ? value : undefined;
+/** The value with the strings that `keeps` takes alone; undefined: it is none, or a list or an object below `levels` others. */
+export function pruned(
+  value: JsonValue | undefined,
+  keeps: (text: string) => boolean,
+  levels = jsonDepthMax,
+): JsonValue | undefined {
+  if (typeof value === 'string') return keeps(value) ? value : undefined;
   if (typeof value !== 'object' || value === null) return value;
   if (levels === 0) return undefined;
   if (Array.isArray(value))
-    return value.map((item) => withoutTexts(item, levels - 1)).filter((item) => item !== undefined);
-  const members = Object.entries(value).map(([name, member]) => [name, withoutTexts(member, levels - 1)] as const);
+    return value.map((item) => pruned(item, keeps, levels - 1)).filter((item) => item !== undefined);
+  const members = Object.entries(value).map(([name, member]) => [name, pruned(member, keeps, levels - 1)] as const);
   return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }
 

@@ -1,10 +1,10 @@
 import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
-import { type FinishReason, isContent, type NeutralEvent } from '../../../formats/neutral/event.ts';
+import { type FinishReason, isContent, type NeutralEvent, pruned } from '../../../formats/neutral/event.ts';
 import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { SeenThought } from '../../../formats/neutral/thought-proof.ts';
 import { type Failure, FailureError, failureIn, statusOf } from '../../../kernel/failure.ts';
-import type { JsonValue } from '../../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, Chunk, Pace } from '../sink.ts';
@@ -34,6 +34,11 @@ export function filteredPart(
   for (const event of events) filter.take(event, passed);
   filter.end(passed);
   return passed;
+}
+
+/** An event without members that are too deep to be read. */
+export function shallow<E extends NeutralEvent>(event: E): E {
+  return pruned(event as JsonObject, () => true) as E & JsonObject;
 }
 
 /** Adds a piece of a text as it came, and as it went on. */
@@ -332,12 +337,12 @@ class TextEvents {
 
   /** An event that comes in one piece: a source, or a part that only one format knows. */
   #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
-    const json = JSON.stringify(event);
-    const value = JSON.parse(json) as JsonValue;
+    const value = shallow(event) as JsonObject;
     this.#reportUnread(event, value);
     const texts: AnswerTexts = (place) => this.#texts({ ...place, isBeside: true });
-    return JSON.parse(filteredJson(texts, json, value, 'assistant', event.choice));
+    return JSON.parse(filteredJson(texts, JSON.stringify(value), value, 'assistant', event.choice));
   }
+
   /** Tells the filter of a choice's texts what is no text: a picture, a file, or its sound, which comes in many pieces. */
   #reportUnread({ type, choice }: NeutralEvent & { choice: number }, value: JsonValue): void {
     const isSound = type === 'audio-delta';

@@ -11,6 +11,7 @@ import {
   gatewayFault,
   noteText,
   type PartsBefore,
+  shallow,
   type TimedAnswer,
 } from './filtered-events.ts';
 import { HeldEvents } from './held-events.ts';
@@ -55,7 +56,8 @@ export class GatedEvents extends LookingSink<TimedAnswer> {
     if (this.#state === 'over') return 'ready';
     for (const event of chunk as readonly NeutralEvent[]) {
       if ('choice' in event) this.#choices.add(event.choice);
-      this.#held.add(event);
+      // What is passed on as it came has nothing that the judge has not seen.
+      this.#held.add(event.type === 'vendor-part' || event.type === 'citation' ? shallow(event) : event);
     }
     this.#go('stream');
     return this.#pace;
