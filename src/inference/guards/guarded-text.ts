@@ -13,6 +13,8 @@ export class GuardedText implements TextFilter {
   /** Null: nothing but white space has come. */
   #isJson: boolean | null = null;
   #hides = false;
+  /** Length of what is held at which it is looked at again. */
+  #looksAt = 0;
   #partEnds: number[] = [];
 
   /** `words`: where the word of a value is that goes across parts. */
@@ -25,15 +27,25 @@ export class GuardedText implements TextFilter {
     const held = this.#held;
     held.push(text);
     if (this.#isJson === null && text.trim() !== '') this.#isJson = mayBeJson(text);
-    const { check, book, passes } = this.#rule;
-    const open = check === null ? held.text.length : openAt(check, held.text, held.from, held.seen);
     const noted = held.partEnds.length;
-    const decided = this.#upTo(book.isEmpty ? open : beforeWord(held.text, held.from, open));
-    if (passes !== 'all' || typeof decided !== 'string') return decided;
+    const decided = this.#decided();
+    if (this.#rule.passes !== 'all' || typeof decided !== 'string') return decided;
     // All before the piece has gone on.
     this.#partEnds = Array.from({ length: noted }, () => 0);
     held.partEnds = [];
     return text;
+  }
+
+  /** What is open is looked at again when it is longer by a sixteenth, and not for each character of a long word. */
+  #decided(): string | Failure {
+    const held = this.#held;
+    this.#partEnds = [];
+    if (held.text.length < this.#looksAt) return '';
+    const { check, book } = this.#rule;
+    const open = check === null ? held.text.length : openAt(check, held.text, held.from, held.seen);
+    const decided = this.#upTo(book.isEmpty ? open : beforeWord(held.text, held.from, open));
+    this.#looksAt = held.text.length + ((held.text.length - held.from) >> 4);
+    return decided;
   }
 
   endPart(): void {
