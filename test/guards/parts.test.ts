@@ -12,13 +12,21 @@ import { startService } from './start-service.ts';
 type Send = (event: Record<string, unknown>) => void;
 
 /** Parts of the next answer, each with a source where it names one. */
-let parts: { text: string; source?: string }[] = [];
+let parts: { text: string; source?: string; behind?: 'thinking' | 'tool_use' | 'server_tool_use' }[] = [];
 /** Pieces of the arguments of two calls, which come by turns; empty: the answer is a text. */
 let calls: readonly (readonly [call: number, piece: string])[] = [];
 
+const between = {
+  thinking: { type: 'thinking', thinking: 'Hm <EMAIL_1>.', signature: 'c2lnbmVk' },
+  tool_use: { type: 'tool_use', id: 't', name: 'f', input: { to: '<EMAIL_1>' } },
+  server_tool_use: { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: '<EMAIL_1>' } },
+};
+
 function sendMessages(send: Send): void {
   send({ type: 'message_start', message: { id: 'm', role: 'assistant', model: 'm', usage: { input_tokens: 1 } } });
-  for (const [index, { text, source }] of parts.entries()) {
+  let index = -1;
+  for (const { text, source, behind } of parts) {
+    index += 1;
     send({ type: 'content_block_start', index, content_block: { type: 'text', text: '' } });
     for (const [piece] of text.matchAll(/.{1,5}/gs)) {
       send({ type: 'content_block_delta', index, delta: { type: 'text_delta', text: piece } });
@@ -26,6 +34,10 @@ function sendMessages(send: Send): void {
     const citation = { type: 'web_search_result_location', url: source, title: 'A', cited_text: 'A.' };
     if (source !== undefined)
       send({ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation } });
+    send({ type: 'content_block_stop', index });
+    if (behind === undefined) continue;
+    index += 1;
+    send({ type: 'content_block_start', index, content_block: between[behind] });
     send({ type: 'content_block_stop', index });
   }
   send({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } });
@@ -159,6 +171,21 @@ for (const stream of [false, true]) {
     assert.equal(texts.join(''), 'Ask jo.doe@example.org today, or <NONE_1>.');
     assert.equal(texts.at(-1), '_1>.', 'what is no word stays in its parts');
   });
+}
+
+for (const behind of ['thinking', 'tool_use', 'server_tool_use'] as const) {
+  for (const stream of [false, true]) {
+    test(`a word gives its value back before a block of ${behind} in its midst: ${stream ? 'streamed' : 'whole'}`, async () => {
+      parts = [{ text: 'Ask <EMAIL', behind }, { text: '_1> today <', behind }, { text: 'EMAIL_2>.' }];
+      const [path, json] = questions.messages!('anthropic-gives-back', 'Who is jo.doe@example.org?', stream);
+      const thinking = { type: 'enabled', budget_tokens: 1_024 };
+      const reply = await gateway.fetch(path, { json: { ...json, max_tokens: 2_000, thinking } });
+      const raw = await reply.text();
+      const blocks = raw.matchAll(/"text":"([^"]+)"|"type":"(thinking|tool_use|server_tool_use)"/g);
+      const order = Array.from(blocks, ([, text, type]) => text ?? `(${type})`).join('');
+      assert.equal(order, `Ask jo.doe@example.org(${behind}) today <(${behind})EMAIL_2>.`);
+    });
+  }
 }
 
 test('the parts of an answer stay apart, each with its sources, and a value across them has its word in the first', async () => {

@@ -56,6 +56,10 @@ export class GuardedText implements TextFilter {
     return this.#partEnds;
   }
 
+  isInWord(): boolean {
+    return this.#rule.book.endsInWord(this.#held.text, this.#held.from);
+  }
+
   unread(parts: number): Failure | null {
     return this.#rule.unread(parts);
   }

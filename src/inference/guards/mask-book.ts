@@ -63,6 +63,12 @@ export class MaskBook {
     return word.length > place - start && this.#values.has(word) ? { start, end: start + word.length } : null;
   }
 
+  /** Whether a text ends, behind `from`, within a word that has a value. */
+  endsInWord(text: string, from: number): boolean {
+    const begun = text.slice(Math.max(from, text.lastIndexOf('<')));
+    return begun.startsWith('<') && [...this.#values.keys()].some((word) => word !== begun && word.startsWith(begun));
+  }
+
   /** The text with its words replaced by their values. */
   restored(text: string): string {
     if (this.isEmpty || !text.includes('<')) return text;

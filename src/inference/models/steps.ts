@@ -154,6 +154,8 @@ export interface TextFilter {
   unread?(parts: number): Failure | null;
   /** Notes that a part of the text ends here and another one goes on. Absent: a text ends with its part. */
   endPart?(): void;
+  /** Whether what it holds ends within a word that has a value. Absent: it does not. */
+  isInWord?(): boolean;
   /** Places, in what `push` or `end` gave last, where parts end. */
   partEnds?(): readonly number[];
   /** Begins the same for a text whose parts stay apart, instead of `push`. Absent: each of them is a text. */

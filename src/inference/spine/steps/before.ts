@@ -289,6 +289,7 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
   return {
     push: (text) => through(first.push(text)),
     ...(bothEnd && { endPart: () => first.endPart?.(), partEnds: () => partEnds }),
+    isInWord: () => bothEnd && (first.isInWord?.() === true || second.isInWord?.() === true),
     isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,
     hides: () => (first.hides?.() ?? true) || (second.hides?.() ?? true),
     unread: (parts) => firstFailure([first.unread?.(parts) ?? null, second.unread?.(parts) ?? null]),

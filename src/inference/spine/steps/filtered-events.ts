@@ -57,6 +57,7 @@ const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'ref
 type TextOf = Pick<TextEvent, 'type' | 'choice'> & { ours?: true };
 
 type Boundary = Extract<NeutralEvent, { type: 'part-end' | 'message-start' }>;
+type ChoiceEvent = Extract<NeutralEvent, { choice: number }>;
 type CitationEvent = Extract<NeutralEvent, { type: 'citation' }>;
 
 interface OpenText {
@@ -65,9 +66,18 @@ interface OpenText {
   filter: TextFilter | null;
   /** Sources of its last part, which go on behind it. */
   sources: CitationEvent[];
-  /** Its parts before, each with its sources, what ends it, and its end in the choice's text. */
-  parts: { sources: CitationEvent[]; boundary: Boundary; end: number }[];
+  /** Its parts before, each with its sources, what comes behind it, and its end in the choice's text. */
+  parts: { sources: CitationEvent[]; behind: NeutralEvent[]; end: number }[];
 }
+
+/** A text that ended within a word of the request, which may go on behind these events. */
+interface CutText {
+  open: OpenText;
+  behind: NeutralEvent[];
+}
+
+/** Events that a cut text may hold back. */
+const behindMax = 4_096;
 
 interface OpenCall {
   choice: number;
@@ -143,6 +153,8 @@ export function cutEvents(choices: Iterable<number>, { trial }: Pick<Answer, 'tr
 class TextEvents {
   readonly #texts: AnswerTexts;
   readonly #open = new Map<string, OpenText>();
+  /** By choice. */
+  readonly #cut = new Map<number, CutText>();
   /** Arguments by choice and call, as far as they came. */
   readonly #calls = new Map<string, OpenCall>();
   /** Complete calls among them. */
@@ -159,6 +171,13 @@ class TextEvents {
   }
 
   take(event: NeutralEvent, passed: NeutralEvent[]): void {
+    const cut = 'choice' in event ? this.#cut.get(event.choice) : undefined;
+    const goesOn = event.type === 'text-delta' || event.type === 'finish' || (cut?.behind.length ?? 0) >= behindMax;
+    if (cut !== undefined && goesOn) this.#reopen(cut);
+    this.#take(event, cut === undefined || goesOn ? passed : cut.behind);
+  }
+
+  #take(event: NeutralEvent, passed: NeutralEvent[]): void {
     switch (event.type) {
       case 'text-delta':
       case 'reasoning-delta':
@@ -195,18 +214,36 @@ class TextEvents {
         this.end(passed);
         passed.push(event);
         return;
-      case 'reasoning-signature':
-        this.#close(event.choice, passed);
-        passed.push(this.#proof(event));
-        return;
-      case 'vendor-part':
-        this.#close(event.choice, passed);
-        passed.push(this.#whole(movedPart(event, this.#choiceTexts.get(event.choice))));
-        return;
       default:
-        this.#close(event.choice, passed);
-        passed.push(this.#whole(event));
+        this.#behindText(event.choice, passed).push(this.#other(event));
     }
+  }
+
+  #other(event: ChoiceEvent): NeutralEvent {
+    if (event.type === 'reasoning-signature') return this.#proof(event);
+    if (event.type !== 'vendor-part') return this.#whole(event);
+    return this.#whole(movedPart(event, this.#choiceTexts.get(event.choice)));
+  }
+
+  /** The place of events behind the text of a choice, which ends with them unless it is within a word. */
+  #behindText(choice: number, passed: NeutralEvent[]): NeutralEvent[] {
+    const key = `text-delta ${choice}`;
+    const open = this.#cut.has(choice) ? undefined : this.#open.get(key);
+    if (open?.filter?.isInWord?.() !== true || open.parts.some(({ behind }) => behind.length >= behindMax)) {
+      this.#close(choice, passed);
+      return passed;
+    }
+    const behind: NeutralEvent[] = [];
+    this.#endOpen(open, behind);
+    this.#open.delete(key);
+    this.#cut.set(choice, { open, behind });
+    return behind;
+  }
+
+  #reopen({ open, behind }: CutText): void {
+    this.#cut.delete(open.choice);
+    this.#close(open.choice, behind);
+    this.#open.set(`${open.type} ${open.choice}`, open);
   }
 
   #takeText(event: TextEvent, passed: NeutralEvent[]): void {
@@ -214,9 +251,10 @@ class TextEvents {
     const key = `${type} ${choice}`;
     let open = this.#open.get(key);
     if (open === undefined) {
-      this.#close(choice, passed);
+      const behind = this.#behindText(choice, passed);
       open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }), sources: [], parts: [] };
       this.#open.set(key, open);
+      if (behind !== passed) return this.#takeText(event, behind);
     }
     const text = open.filter === null ? event.text : given(open.filter.push(event.text));
     if (type === 'reasoning-delta') this.#seen(open, event.text, text);
@@ -234,12 +272,16 @@ class TextEvents {
       passed.push(boundary);
       return;
     }
-    open.filter.endPart();
-    open.parts.push({ sources: open.sources, boundary, end: this.#choiceTexts.get(choice)?.came.length ?? 0 });
-    open.sources = [];
+    this.#endOpen(open, [boundary]);
     const text = given(open.filter.push(''));
     if (open.type === 'reasoning-delta') this.#seen(open, '', text);
     this.#passText(open, open, text, passed);
+  }
+
+  #endOpen(open: OpenText, behind: NeutralEvent[]): void {
+    open.filter?.endPart?.();
+    open.parts.push({ sources: open.sources, behind, end: this.#choiceTexts.get(open.choice)?.came.length ?? 0 });
+    open.sources = [];
   }
 
   /** Passes on a text, and the parts that end in it. */
@@ -255,7 +297,7 @@ class TextEvents {
       pass(end);
       const part = open.parts.shift();
       passed.push(...(part?.sources ?? []).map((source) => this.#placed(source, part?.end)));
-      passed.push(part?.boundary ?? { type: 'part-end', choice });
+      passed.push(...(part?.behind ?? []));
     }
     pass(text.length);
   }
@@ -300,6 +342,7 @@ class TextEvents {
 
   /** Ends all texts and calls. */
   end(passed: NeutralEvent[]): void {
+    for (const cut of this.#cut.values()) this.#reopen(cut);
     this.#close(null, passed);
     this.#closeCalls(null, passed, 'all');
   }
