@@ -158,6 +158,12 @@ export const completion = {
   },
 };
 
+/** Lists that Perplexity and xAI give with an answer, and with each chunk. */
+export const lists = {
+  citations: [page, `${page}?of=${made}`],
+  search_results: [{ title: `A page of ${made}`, url: page, date: null }],
+};
+
 /** The same as a stream. */
 export function completionChunks() {
   const { choices, usage, ...head } = { ...completion, object: 'chat.completion.chunk' };

@@ -29,7 +29,12 @@ const upstream = createServer(async (request, response) => {
       ? [body.includes('Refuse') ? refusal : rich.anthropicMessage, rich.anthropicEvents()]
       : url.includes('enerateContent')
         ? [rich.candidate, [rich.candidate]]
-        : [rich.completion, rich.completionChunks()];
+        : body.includes('Sources')
+          ? [
+              { ...rich.completion, ...rich.lists },
+              rich.completionChunks().map((chunk) => ({ ...chunk, ...rich.lists })),
+            ]
+          : [rich.completion, rich.completionChunks()];
   const streams = body.includes('"stream":true') || url.includes('stream');
   response.setHeader('content-type', streams ? 'text/event-stream' : 'application/json');
   if (!streams) return void response.end(JSON.stringify(whole));
@@ -144,6 +149,17 @@ for (const format of Object.keys(requests)) {
     const plain = gathered(format, await events(format, 'plain', true));
     const masked = gathered(format, await events(format, 'masked', true));
     assert.deepEqual(masked, plain);
+  });
+}
+
+for (const stream of [false, true]) {
+  test(`lists of an answer in addition to its choices pass a guard: ${stream ? 'streamed' : 'whole'}`, async () => {
+    const json = { model: 'openai-masked', stream, messages: [{ role: 'user', content: 'Sources' }] };
+    const body = await (await gateway.fetch('/v1/chat/completions', { json })).text();
+    const chunks = stream ? Array.from(body.matchAll(/^data: (\{.*)$/gm), ([, data]) => data!) : [body];
+    const found = chunks.map((chunk) => JSON.parse(chunk) as JsonObject).filter((chunk) => 'citations' in chunk);
+    const lists = found.map(({ citations, search_results }) => ({ citations, search_results }));
+    assert.deepEqual(lists, [JSON.parse(JSON.stringify(rich.lists).replaceAll(rich.made, '<EMAIL_1>'))]);
   });
 }
 

@@ -110,6 +110,8 @@ export const usual: UsageOf = (body) => body.usage;
 const answerWords = ['service_tier', 'system_fingerprint', 'provider'];
 /** Lists of Perplexity's outside the choices, which are no sources. */
 const pageWords = ['images', 'related_questions', 'videos'];
+/** All of its lists and xAI's, which may come again with each chunk. */
+const answerLists = ['citations', 'search_results', ...pageWords];
 /** OpenAI's bound on `n`. */
 const choicesMax = 128;
 
@@ -147,6 +149,8 @@ export class ChunkReader {
   #started = false;
   /** Findings of Azure's filter in the prompt; undefined: none came. */
   #promptFiltered: JsonValue[] | undefined;
+  /** Lists of the answer so far, as JSON. */
+  #lists = '';
   /** The usage has come, and no content since. */
   #counted = false;
   /** `[DONE]` has come. */
@@ -179,6 +183,7 @@ export class ChunkReader {
     }
     // Azure's first chunk holds filter results alone, without an id: the answer begins with the next one.
     if (!this.#started && (usage !== null || (items !== null && items.length > 0))) this.#start(chunk, events);
+    if (this.#isCallers) this.#list(chunk, events);
     const before = events.length;
     for (const item of items ?? []) {
       const broken = isObject(item) ? this.#readChoice(item, chunk, events) : this.#skip();
@@ -253,6 +258,14 @@ export class ChunkReader {
     });
   }
 
+  #list(chunk: JsonObject, events: NeutralEvent[]): void {
+    const block = Object.fromEntries(answerLists.filter((name) => name in chunk).map((name) => [name, chunk[name]]));
+    const json = JSON.stringify(block);
+    if (json === '{}' || json === this.#lists) return;
+    this.#lists = json;
+    events.push({ type: 'vendor-part', choice: 0, vendor: openAiChatId, field: null, block });
+  }
+
   #readChoice(value: JsonObject, chunk: JsonObject, events: NeutralEvent[]): Fault | null {
     const index = typeof value.index === 'number' ? value.index : 0;
     if (!Number.isInteger(index) || index < 0 || index >= choicesMax) return this.#skip();
@@ -274,7 +287,7 @@ export class ChunkReader {
         }
         choice.cited = true;
       }
-      for (const name of pageWords)
+      for (const name of this.#isCallers ? [] : pageWords)
         if (Array.isArray(chunk[name]) && chunk[name].length > 0) events.push(lostMember(name, index));
       this.#finish(choice, index, reason, value, events);
       return null;

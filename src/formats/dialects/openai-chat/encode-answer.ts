@@ -40,12 +40,14 @@ export function isCustom({ custom, name }: { custom?: true; name: string }, { ec
   return custom ?? (Array.isArray(echo?.customTools) && echo.customTools.includes(name));
 }
 
+/** The rest of a choice behind the value of `delta`. */
+const goesOn = ',"logprobs":null,"finish_reason":null}]';
 /** The rest of a chunk behind its choices, and behind the value of `delta`. */
-const ends = { chunk: '}\n\n', delta: ',"logprobs":null,"finish_reason":null}]}\n\n' };
+const ends = { chunk: '}\n\n', delta: `${goesOn}}\n\n` };
 /** OpenAI counts in the last chunk alone, and says so in the others. */
 const uncountedEnds = {
   chunk: ',"usage":null}\n\n',
-  delta: ',"logprobs":null,"finish_reason":null}],"usage":null}\n\n',
+  delta: `${goesOn},"usage":null}\n\n`,
 };
 
 /** Vendors whose clients read a call in one piece, and those whose clients read usage in the chunk of the finish reason. */
@@ -100,6 +102,8 @@ class ChunkEncoder implements StreamEncoder {
         return this.#picture(event.choice, event.media);
       case 'citation':
       case 'vendor-part': {
+        const members = answerMembers(event);
+        if (members !== null) return this.#emit(event.choice, '{}', goesOn + membersText(members) + this.#ends.chunk);
         const annotation = annotationIn(event, this.#choices.get(event.choice)?.textLength ?? 0);
         if (typeof annotation !== 'string') this.#annotate(event.choice, annotation);
         else if (annotation !== '') this.#lose(annotation);
@@ -371,6 +375,12 @@ export const mediaWord = { audio: 'audio', file: 'file' } as const;
 /** In OpenRouter's form, which others follow. */
 export function wirePicture(media: ProducedMedia, index: number): JsonObject {
   return { type: 'image_url', index, image_url: { url: urlOfMedia(media) } };
+}
+
+/** Members of the answer itself; null: the event has none. */
+export function answerMembers(event: NeutralEvent): JsonObject | null {
+  const has = event.type === 'vendor-part' && event.vendor === openAiChatId && event.field === null;
+  return has ? event.block : null;
 }
 
 /** The annotation for a part of an answer, or the word for the loss; '': nothing is lost. */

@@ -5,6 +5,7 @@ import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { membersOf } from './answer-proofs.ts';
 import {
   annotationIn,
+  answerMembers,
   type Counted,
   finishReasonOf,
   isCustom,
@@ -88,6 +89,12 @@ export function fold(head: AnswerHead): AnswerFold {
         case 'end':
         case 'failed':
           return;
+        case 'vendor-part': {
+          const members = answerMembers(event);
+          if (members === null) addTo(choiceAt(event.choice), event, lost, head);
+          else words = { ...words, ...members };
+          return;
+        }
         default:
           addTo(choiceAt(event.choice), event, lost, head);
       }
