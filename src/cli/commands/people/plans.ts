@@ -86,8 +86,8 @@ async function setPlan(name: string, flags: PlanFlags, parts: CliParts): Promise
     const before = await planOrNull(admin, path);
     // Its notices are not shown whole, so they stay at the server.
     const { notify: _, ...known } = before?.definition ?? {};
-    const isKept = before !== null && !('notify' in changes);
-    const query = { version: before?.version, ...(isKept && { keep: 'notify' }) };
+    const keepsNotices = before !== null && !('notify' in changes);
+    const query = { version: before?.version, ...(keepsNotices && { keep: 'notify' }) };
     const saved = await admin.request('PUT', path, { query, body: withChanges(known, changes) });
     noteWarnings(saved, flags);
     printReply(flags, saved, `Plan '${name}' is ${before === null ? 'created' : 'changed. Its limits apply at once'}.`);

@@ -4,8 +4,8 @@ import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
+import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
-import { UsageCounts } from './read-usage.ts';
 
 // Text around the delta in an event of Anthropic's spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;

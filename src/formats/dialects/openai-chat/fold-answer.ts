@@ -53,21 +53,7 @@ export function fold(head: AnswerHead): AnswerFold {
   function choiceAt(index: number): FoldedChoice {
     let choice = choices.get(index);
     if (choice === undefined) {
-      choice = {
-        text: null,
-        reasoning: '',
-        thoughts: new ReasoningDetails(),
-        proven: {},
-        refusal: null,
-        calls: [],
-        annotations: [],
-        pictures: [],
-        extra: {},
-        audio: null,
-        logprobs: null,
-        reason: null,
-        filters: {},
-      };
+      choice = emptyChoice();
       choices.set(index, choice);
     }
     return choice;
@@ -112,6 +98,24 @@ export function fold(head: AnswerHead): AnswerFold {
         ...promptFilters(choices.get(0)?.filters),
       };
     },
+  };
+}
+
+function emptyChoice(): FoldedChoice {
+  return {
+    text: null,
+    reasoning: '',
+    thoughts: new ReasoningDetails(),
+    proven: {},
+    refusal: null,
+    calls: [],
+    annotations: [],
+    pictures: [],
+    extra: {},
+    audio: null,
+    logprobs: null,
+    reason: null,
+    filters: {},
   };
 }
 

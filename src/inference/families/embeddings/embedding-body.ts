@@ -64,10 +64,13 @@ export function readEmbeddings(raw: Buffer, kind: EmbeddingBodyKind): EmbeddingB
   return isFailure(read) ? read : embeddingBody(read);
 }
 
+/** Types of a vector's numbers that hold eight bits each. */
+const packedTypes: ReadonlySet<unknown> = new Set(['binary', 'ubinary']);
+
 /** A request for embeddings as attempts use it; where it was made from texts of our own, too. */
 export function embeddingBody(request: EmbeddingRequest): EmbeddingBody {
   const { inputs, dimensions, encoding, answerForm, model, user, extra } = request;
-  const isPacked = [extra.output_dtype, extra.embedding_type].some((type) => type === 'binary' || type === 'ubinary');
+  const isPacked = packedTypes.has(extra.output_dtype) || packedTypes.has(extra.embedding_type);
   const tokensEach =
     inputs.kind === 'texts'
       ? inputs.texts.map((text) => estimatedTokens(Buffer.byteLength(text)))
