@@ -103,16 +103,10 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
       const { requestId, endpoint, body, headers } = line;
       return prepareLine(services, endpoint, body, { principal, requestId, headers });
     },
-    /**
-     * Holds what lines at a provider cost, until they are charged one by one; or says why they may not be sent. Who has
-     * gathered them has looked at the budgets of their end users and tags.
-     */
+    /** Holds what lines at a provider cost, until they are charged one by one; or says why they may not be sent. */
     async hold({ keyId, alias, tier, costMilli, expected }: LinesToHold): Promise<LinesHeld | Failure> {
-      const found = principalOf(keyId);
-      if (isFailure(found)) return found;
-      const { budgets, ...whole } = found;
-      const ofModels = budgets?.filter(({ by, model }) => by === 'model' || model !== undefined);
-      const principal: Principal = { ...whole, ...(ofModels?.length && { budgets: ofModels }) };
+      const principal = withBudgetsOfModels(principalOf(keyId));
+      if (isFailure(principal)) return principal;
       const admitted: Admitted = { ...admittedBefore, ...(expected === null ? { isOwed: true } : { expected }) };
       return holdCall(services, insideCall(services.clock, { principal, admitted }), {
         endpoint: batchHoldEndpoint,
@@ -122,6 +116,14 @@ export function createLineCalls(services: Services, principalOf: (keyId: string)
       });
     },
   };
+}
+
+/** Budgets of end users and tags are counted where lines are gathered. */
+function withBudgetsOfModels(found: Principal | Failure): Principal | Failure {
+  if (isFailure(found)) return found;
+  const { budgets, ...principal } = found;
+  const ofModels = budgets?.filter(({ by, model }) => by === 'model' || model !== undefined) ?? [];
+  return ofModels.length === 0 ? principal : { ...principal, budgets: ofModels };
 }
 
 function refused(failure: Failure): LineOutcome {

@@ -105,6 +105,8 @@ export async function openSession(
   };
   const ask = (method: string, params: JsonObject, options: RequestOptions) =>
     client.request({ method, params }, ResultSchema, options);
+  const call = <T extends object>(method: string, params: JsonObject, bounds: CallBounds, of: (result: Result) => T) =>
+    bounded(bounds, async (options) => resultOrQuestion(await ask(method, params, options), bounds.input, of));
   const listOf =
     <T>(method: string, pageOf: (result: Result) => { items: readonly T[]; nextCursor: string | undefined }) =>
     (options: RequestOptions) =>
@@ -128,26 +130,12 @@ export async function openSession(
         templates: has.resources === undefined ? [] : await templates(options).catch(noneWhereUnknown),
       }));
     },
-    getPrompt(name, args, bounds) {
-      const params = { name, arguments: { ...args } };
-      return bounded(bounds, async (options) =>
-        resultOrQuestion(await ask('prompts/get', params, options), bounds.input, promptOf),
-      );
-    },
-    readResource(uri, bounds) {
-      return bounded(bounds, async (options) =>
-        resultOrQuestion(await ask('resources/read', { uri }, options), bounds.input, contentsOf),
-      );
-    },
+    getPrompt: (name, args, bounds) => call('prompts/get', { name, arguments: { ...args } }, bounds, promptOf),
+    readResource: (uri, bounds) => call('resources/read', { uri }, bounds, contentsOf),
+    callTool: (name, args, bounds) => call('tools/call', { name, arguments: args }, bounds, toolResultOf),
     async complete(params, bounds) {
       if (client.getServerCapabilities()?.completions === undefined) return { completion: { values: [] } };
       return bounded(bounds, async (options) => completionOf(await ask('completion/complete', params, options)));
-    },
-    callTool(name, args, bounds) {
-      const params = { name, arguments: args };
-      return bounded(bounds, async (options) =>
-        resultOrQuestion(await ask('tools/call', params, options), bounds.input, toolResultOf),
-      );
     },
     ping: (bounds) => bounded(bounds, (options) => client.ping(options).then(() => null)),
     close: () => client.close(),

@@ -90,21 +90,6 @@ const uriChars = { min: 1, max: 8_192 };
 export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
   const { servers, mayUse, barred } = parts;
 
-  /** A tool or prompt by its prefixed name. */
-  async function find(principal: Principal, what: 'tool' | 'prompt', text: string) {
-    const parts = withoutPrefix(text);
-    const server = parts === null ? undefined : servers.get(parts.server);
-    // A new server that hangs keeps nobody from the others.
-    if (parts !== null) await servers.known(firstLookMaxMs, parts.server);
-    if (parts === null || server === undefined || !isListed(server, what, parts.name)) {
-      const known = servers.all().flatMap((one) => used(mayUse, principal, one)[`${what}s`].map(named(one.name)));
-      const names = known.map(({ name }) => name);
-      return refuse({ kind: 'not-found', param: what, message: unknownName(what, text, names) });
-    }
-    if (!mayUse(principal, server.name, text)) refuse(barred(principal, server.name) ?? notAllowed(what, text));
-    return { server, name: parts.name };
-  }
-
   return {
     get none() {
       return servers.all().length === 0;
@@ -134,7 +119,7 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       const { kind, of, rest } = completionRequestOf(params);
       const isPrompt = kind === 'prompt';
       const { server, name } = isPrompt
-        ? await find(principal, kind, only === null ? of : prefixed(only, of))
+        ? await find(parts, principal, kind, only === null ? of : prefixed(only, of))
         : placeOf(parts, principal, only === null ? of : `${only}+${of}`);
       const ref = isPrompt ? { type: 'ref/prompt', name } : { type: 'ref/resource', uri: name };
       const done = await server.ask(
@@ -155,11 +140,11 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       if (typeof args !== 'object' || args === null || Array.isArray(args))
         return fields.refuse('arguments', 'an object');
       if (tool !== null) {
-        const { server, name } = await find(principal, 'tool', tool);
+        const { server, name } = await find(parts, principal, 'tool', tool);
         return toolCallOf(parts, server, principal, { name, about: tool, input }, args);
       }
       if (prompt !== null) {
-        const { server, name } = await find(principal, 'prompt', prompt);
+        const { server, name } = await find(parts, principal, 'prompt', prompt);
         const texts = Object.entries(args).map(([key, value]) =>
           typeof value === 'string' ? ([key, value] as const) : fields.refuse('arguments', 'an object of strings'),
         );
@@ -170,6 +155,26 @@ export function createUpstreamTools(parts: UpstreamToolsParts): UpstreamTools {
       return resource === null ? refuse(oneOfThem) : readingOf(parts, principal, resource, input);
     },
   };
+}
+
+/** A tool or prompt by its prefixed name. */
+async function find(
+  { servers, mayUse, barred }: UpstreamToolsParts,
+  principal: Principal,
+  what: 'tool' | 'prompt',
+  text: string,
+) {
+  const place = withoutPrefix(text);
+  const server = place === null ? undefined : servers.get(place.server);
+  // A new server that hangs keeps nobody from the others.
+  if (place !== null) await servers.known(firstLookMaxMs, place.server);
+  if (place === null || server === undefined || !isListed(server, what, place.name)) {
+    const known = servers.all().flatMap((one) => used(mayUse, principal, one)[`${what}s`].map(named(one.name)));
+    const names = known.map(({ name }) => name);
+    return refuse({ kind: 'not-found', param: what, message: unknownName(what, text, names) });
+  }
+  if (!mayUse(principal, server.name, text)) refuse(barred(principal, server.name) ?? notAllowed(what, text));
+  return { server, name: place.name };
 }
 
 function toolCallOf(
