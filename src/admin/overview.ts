@@ -170,7 +170,7 @@ export function overviewOperations(parts: AdminParts, records: Records, watch: T
 
 function usageOf(
   parts: AdminParts,
-  by: Pick<UsageQuery, 'groupBy' | 'splitBy'>,
+  by: Pick<UsageQuery, 'groupBy' | 'splitBy' | 'orderBy'>,
   scope: AccountScope,
   of: Drawn,
   nowMs: number,
@@ -182,7 +182,12 @@ function usageOf(
 
 /** Accounts, models and providers with the most use, in the same range. */
 async function topsOf(parts: AdminParts, scope: AccountScope, of: Drawn, nowMs: number) {
-  const ask = (groupBy: UsageGroup) => usageOf(parts, { groupBy, splitBy: null }, scope, of, nowMs);
+  const ask = async (groupBy: UsageGroup) => {
+    const by = (orderBy: 'cost_usd' | 'units') => usageOf(parts, { groupBy, splitBy: null, orderBy }, scope, of, nowMs);
+    const dearest = await by('cost_usd');
+    // Without prices, so many have the same cost that their names would decide which are left out.
+    return dearest.length < usageRowsMax || dearest.some(({ costUsd }) => costUsd > 0) ? dearest : by('units');
+  };
   // Both in one pass over the rows, unless there are too many pairs.
   const [byAccount, pairs] = await Promise.all([
     ask('account'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UsageAttempt, UsageEvent } from '../../src/books/metering/ledger.ts';
+import { usageRowsMax } from '../../src/kernel/limits.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { type OpenAdmin, openAdmin } from './open-admin.ts';
 
@@ -95,6 +96,25 @@ test('the overview begins with those that cost most, and without prices with tho
   await settle(admin, { account: 'other', costUsd: 2 });
   await settle(admin, { costUsd: 1 });
   assert.deepEqual(await accountsOf(), ['cost_usd', 'other', 'dev']);
+});
+
+test('of more than 10,000 accounts, the one that cost most is there although it used least', async (t) => {
+  const admin = await openAdmin(t, config);
+  const many = Array.from({ length: usageRowsMax }, (_, at) => ({
+    account: `a${at}`,
+    costMilli: 2_000,
+    costUsd: 0.001,
+  }));
+  const dear = { account: 'dear', costMilli: 1_000, costUsd: 5 };
+  const settled = [...many, dear].map((one) => {
+    // Ids of one ms are few.
+    admin.clock.advance(1);
+    return settle(admin, one);
+  });
+  await Promise.all(settled);
+  await admin.ledger.flush();
+  const { accounts } = (await admin.ok('GET', '/overview?range=24h')).top;
+  assert.equal(accounts[0].group, 'dear');
 });
 
 test('the overview takes any range, and its lists cover what its totals do', async (t) => {
