@@ -27,7 +27,8 @@ export async function setStored(
   const body = { ...jsonIn(flags.settings, example), ...withoutUndefined(given) };
   const { entry, made } = await withAdmin(flags, parts, async (admin) => {
     const at = filled(`${path}/{name}`, [name]);
-    if (await isThere(admin, at)) return { made: false, entry: await admin.request('PATCH', at, { body }) };
+    if ((await entryOrNull(admin, at)) !== null)
+      return { made: false, entry: await admin.request('PATCH', at, { body }) };
     return { made: true, entry: await admin.request('POST', path, { body: { ...body, name } }) };
   });
   if (listForm(flags) === 'json') printJson(entry);
@@ -47,6 +48,20 @@ export function showsSettings(path: `/${string}`, what: string, example: string)
   });
 }
 
+/** `change NAME --settings JSON`, by its example: changes settings of a stored entry. `title`: such as `Provider`. */
+export function changesSettings(title: string, example: string) {
+  const [, path, , , , settingsExample = ''] = example.split(' ');
+  return calls<Row, { settings?: string }>({
+    description: 'change settings of a stored one, as in culvert.yaml',
+    arguments: [['<name>', 'its name']],
+    options: [['--settings <json>', 'the settings that change; null removes one', { needed: true }]],
+    example,
+    call: `PATCH /${path}/{name}`,
+    body: ({ settings }) => jsonIn(settings, settingsExample.replaceAll("'", '')),
+    describe: ({ version }, name) => `${title} '${name}' is changed. It has version ${version} now.`,
+  });
+}
+
 /** `remove NAME` or `delete NAME`, by its example: removes a stored entry. `title`: such as `Guard`. */
 export function removesStored(title: string, description: string, example: string) {
   const [, path, verb] = example.split(' ');
@@ -59,12 +74,12 @@ export function removesStored(title: string, description: string, example: strin
   });
 }
 
-async function isThere(admin: AdminClient, path: string): Promise<boolean> {
+/** The entry at this path; null: there is none. */
+export async function entryOrNull(admin: AdminClient, path: string): Promise<Row | null> {
   try {
-    await admin.request('GET', path);
-    return true;
+    return (await admin.request('GET', path)) as Row;
   } catch (error) {
-    if (error instanceof AdminRefused && error.status === 404) return false;
+    if (error instanceof AdminRefused && error.status === 404) return null;
     throw error;
   }
 }

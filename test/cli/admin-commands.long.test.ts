@@ -75,6 +75,21 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     assert.equal((await json('accounts', 'name', 'acme', 'Acme Inc.')).name, 'Acme Inc.');
   });
 
+  test('stored entries change setting by setting, and operators their role', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { culvert, done, json } = commandsIn(cwd);
+    await done('providers', 'add', 'box', '--type', 'openai', '--base-url', 'http://127.0.0.1:9/v1', '--untested');
+    await done('models', 'add', 'smart', '--targets', 'box/a');
+    const changed = await json('models', 'change', 'smart', '--settings', '{"cost":2}');
+    assert.deepEqual([(changed.definition as Row).cost, changed.version], [2, 2]);
+    await done('providers', 'change', 'box', '--settings', '{"timeouts":{"idle":"1m"}}');
+    const wrong = await culvert('models', 'change', 'smart', '--settings', '[]');
+    assert.deepEqual([wrong.code, /such as \{"fallbacks"/.test(wrong.stderr)], [2, true], wrong.stderr);
+    await done('operators', 'create', 'Anna', '--role', 'viewer');
+    assert.equal((await json('operators', 'change', 'Anna', '--role', 'admin')).role, 'admin');
+  });
+
   test('without a server they work on the data folder, and the trail says that it was the CLI', async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));

@@ -2,7 +2,7 @@ import { calls, lists } from '../admin-entries.ts';
 import { bearerOf } from '../bearer-of.ts';
 import type { CommandBody } from '../command-table.ts';
 import { originOf, type Row } from '../rows.ts';
-import { removesStored } from '../stored-settings.ts';
+import { changesSettings, removesStored } from '../stored-settings.ts';
 
 export const agents: CommandBody = {
   example: 'culvert agents list',
@@ -45,6 +45,7 @@ export const agents: CommandBody = {
           : `${name}: ${status}. ${why ?? 'No server runs that could ask it.'}`,
       ok: ({ status }) => status === 'up',
     }),
+    change: changesSettings('Agent', `culvert agents change planner --settings '{"cost":5}'`),
     remove: removesStored('Agent', 'remove a stored agent', 'culvert agents remove planner'),
   },
 };

@@ -8,7 +8,7 @@ import { listOf } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printExact, printJson } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
-import { removesStored } from '../stored-settings.ts';
+import { changesSettings, removesStored } from '../stored-settings.ts';
 
 export const mcpServers: CommandBody = {
   example: 'culvert mcp-servers list',
@@ -68,6 +68,7 @@ export const mcpServers: CommandBody = {
       call: 'DELETE /mcp-servers/{name}/login',
       describe: (_server, name) => `The tokens for '${name}' are forgotten.`,
     }),
+    change: changesSettings('MCP server', `culvert mcp-servers change tickets --settings '{"deny":["delete_*"]}'`),
     remove: removesStored(
       'MCP server',
       'remove a stored MCP server; its sessions end',

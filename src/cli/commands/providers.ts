@@ -6,7 +6,7 @@ import type { CommandBody } from '../command-table.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printReply } from '../print.ts';
 import { originOf, type Row } from '../rows.ts';
-import { removesStored } from '../stored-settings.ts';
+import { changesSettings, removesStored } from '../stored-settings.ts';
 import { readText } from '../whole-file.ts';
 
 export const providers: CommandBody = {
@@ -64,6 +64,7 @@ export const providers: CommandBody = {
         ),
       ok: ({ ok }) => ok,
     }),
+    change: changesSettings('Provider', `culvert providers change openai --settings '{"timeouts":{"idle":"1m"}}'`),
     remove: removesStored(
       'Provider',
       'remove a stored provider and its credentials; running requests finish',

@@ -2,6 +2,7 @@ import { calls } from '../admin-entries.ts';
 import type { CommandTable } from '../command-table.ts';
 import { listOf } from '../options.ts';
 import type { Row } from '../rows.ts';
+import { changesSettings } from '../stored-settings.ts';
 
 /** Types as the configuration has them, whose schema this does not load. */
 const types = ['chat', 'embedding', 'speech', 'transcription', 'image', 'video', 'rerank'];
@@ -27,6 +28,7 @@ export const storedModels: CommandTable = {
     body: newModel,
     describe: (_model, id) => `Model '${id}' is stored.`,
   }),
+  change: changesSettings('Model', `culvert models change smart --settings '{"fallbacks":["fast"]}'`),
   restore: calls<Row>({
     description: 'restore a variant that was taken out because it was clearly worse',
     arguments: [

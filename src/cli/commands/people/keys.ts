@@ -13,6 +13,7 @@ import { listOf } from '../../options.ts';
 import type { CliParts } from '../../parts.ts';
 import { printSecret } from '../../print.ts';
 import { type Column, listRows, type Row, rowTable, shown, shownDate, shownTime } from '../../rows.ts';
+import { entryOrNull } from '../../stored-settings.ts';
 import { keyIdOf, keysMax } from './key-id.ts';
 
 export const keyColumns: readonly Column[] = [
@@ -269,14 +270,8 @@ async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<numbe
 /** Null when there is no such account. Refuses one whose plan is another than the one asked for. */
 async function accountOf(admin: AdminClient, id: string, plan: string | undefined): Promise<Row | null> {
   if (plan !== undefined) await checkPlan(admin, plan);
-  let account: Row;
-  try {
-    account = (await admin.request('GET', `/accounts/${encodeURIComponent(id)}`)) as Row;
-  } catch (error) {
-    if (error instanceof AdminRefused && error.status === 404) return null;
-    throw error;
-  }
-  if (plan === undefined || account.plan === plan) return account;
+  const account = await entryOrNull(admin, `/accounts/${encodeURIComponent(id)}`);
+  if (account === null || plan === undefined || account.plan === plan) return account;
   throw new CommandFailed(`Account '${id}' has plan '${account.plan}'. A new key does not change the plan.`);
 }
 

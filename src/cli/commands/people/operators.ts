@@ -16,6 +16,8 @@ export const accountsOption: OptionEntry = [
   { read: listOf('dev,acme') },
 ];
 
+const accountsOf = (text: string) => (text === 'all' ? null : listOf('dev,acme')(text));
+
 export const operators: CommandBody = {
   example: 'culvert operators list',
   commands: {
@@ -52,6 +54,20 @@ export const operators: CommandBody = {
       call: 'POST /operators/{id}/rotate',
       describe: ({ name }) => `Operator '${name}'. The key is shown only once:`,
       as: 'secret',
+    }),
+    change: calls<Row, { name?: string; role?: string; accounts?: string[] | null }>({
+      description: 'change the name, role or accounts of an operator; its sessions have them at once',
+      arguments: [['<operator>', 'its name or id']],
+      options: [
+        ['--name <name>', 'another name'],
+        ['--role <role>', 'its role', { choices: roles }],
+        ['--accounts <ids>', 'only for these accounts, separated by commas; all for all', { read: accountsOf }],
+      ],
+      example: 'culvert operators change Anna --role admin',
+      idOf: operatorNamed,
+      call: 'PATCH /operators/{id}',
+      body: ({ name, role, accounts }) => ({ name, role, accounts }),
+      describe: ({ name, role }) => `Operator '${name}' is changed: ${role}.`,
     }),
     remove: calls({
       description: 'remove an operator, its key and its sessions',

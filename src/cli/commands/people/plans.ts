@@ -1,13 +1,13 @@
 import type { PlanReply } from '../../../admin/entries/plans.ts';
 import { isObject, objectIn } from '../../../kernel/json.ts';
-import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../../admin-client.ts';
+import { type AdminFlags, withAdmin } from '../../admin-client.ts';
 import { calls, lists, noteWarnings, overAdmin } from '../../admin-entries.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import type { CommandBody } from '../../command-table.ts';
 import type { CliParts } from '../../parts.ts';
 import { printReply } from '../../print.ts';
 import { type Row, shown } from '../../rows.ts';
-import { jsonIn } from '../../stored-settings.ts';
+import { entryOrNull, jsonIn } from '../../stored-settings.ts';
 import { limitsIn, modelsOf } from './keys.ts';
 
 export const plans: CommandBody = {
@@ -83,7 +83,7 @@ async function setPlan(name: string, flags: PlanFlags, parts: CliParts): Promise
   if (Object.keys(changes).length === 0) throw new CommandFailed('Give --limits, --models or --settings.', 2);
   return withAdmin(flags, parts, async (admin) => {
     const path = `/plans/${encodeURIComponent(name)}`;
-    const before = await planOrNull(admin, path);
+    const before = (await entryOrNull(admin, path)) as PlanReply | null;
     // Its notices are not shown whole, so they stay at the server.
     const { notify: _, ...known } = before?.definition ?? {};
     const keepsNotices = before !== null && !('notify' in changes);
@@ -93,15 +93,6 @@ async function setPlan(name: string, flags: PlanFlags, parts: CliParts): Promise
     printReply(flags, saved, `Plan '${name}' is ${before === null ? 'created' : 'changed. Its limits apply at once'}.`);
     return 0;
   });
-}
-
-async function planOrNull(admin: AdminClient, path: string): Promise<PlanReply | null> {
-  try {
-    return (await admin.request('GET', path)) as PlanReply;
-  } catch (error) {
-    if (error instanceof AdminRefused && error.status === 404) return null;
-    throw error;
-  }
 }
 
 /** Objects are merged, null removes a member, and the rest replaces. */
