@@ -78,6 +78,11 @@ test('rotation keeps the id and lets old secrets work until the grace is over; b
   const last = await admin.ok('POST', `/keys/${first.id}/rotate`, { grace: '0s' });
   assert.deepEqual([enters(admin, third.key), enters(admin, last.key)], [401, 200]);
   assert.equal(last.old_secrets_until, null);
+  const [ended, graced] = (await admin.ok('GET', '/audit?action=key.rotate')).data;
+  assert.deepEqual(
+    [ended.after.old_secrets_until, graced.after.old_secrets_until],
+    [new Date(admin.clock.wallMs()).toISOString(), third.old_secrets_until],
+  );
   assert.equal(last.tenant, 'file/ci');
 });
 

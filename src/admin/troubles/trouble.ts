@@ -18,7 +18,7 @@ export function within(ms: number): string {
 
 /** Fix, by the page that shows more. */
 const fixes: Readonly<Record<Trouble['page'], string>> = {
-  providers: 'Test it on its page, or with POST /admin/v1/providers/{name}/test.',
+  providers: 'Test it on its page, or with culvert providers test.',
   models: 'Give it a target that answers.',
   plans: 'Write the plan again.',
   accounts: 'Wait, or give the account a plan that allows more.',

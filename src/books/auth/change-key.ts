@@ -3,7 +3,7 @@ import type { AccountStore, KeyRow, KeySecret, KeySettings, Stored } from './acc
 import { type MintedKey, mintSecret } from './api-key.ts';
 import { nameProblem, nameTaken } from './issue-key.ts';
 import type { Declared } from './key-directory.ts';
-import { keyFacts } from './key-facts.ts';
+import { isoOrNull, keyFacts } from './key-facts.ts';
 
 /**
  * Largest number of secrets of one key that work concurrently. At the bound a rotation is refused unless it ends the
@@ -46,7 +46,8 @@ export async function rotateKey(
     action: 'key.rotate',
     subject: key.id,
     before: keyFacts(key),
-    after: keyFacts(row),
+    // Without it, a rotation that ends the old secrets at once would look like no change.
+    after: { ...keyFacts(row), old_secrets_until: isoOrNull(nowMs + graceMs) },
   });
   return done === 'done'
     ? { kind: 'rotated', minted, row }
