@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { adminKey, startGateway } from '../start-gateway.ts';
-import { closedPort, runCommand, temporaryFolder } from '../start-process.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { closedPort, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
 test('doctor asks the server that --url names about itself, and does not look at this machine', async (t) => {
   const gateway = await startGateway(t);
@@ -28,4 +31,30 @@ test('the list of providers says why one is down', async (t) => {
   const env = { CULVERT_URL: gateway.url, CULVERT_ADMIN_KEY: adminKey };
   const { stdout } = await runCommand(['providers', 'list'], { cwd: temporaryFolder(t), env, columns: 120 });
   assert.match(stdout, /^gone +openai +file +down .*unreachable/m);
+});
+
+test('next to a server over PostgreSQL, doctor reports the providers that are stored there', {
+  skip: postgresMissing,
+}, async (t) => {
+  const { newDatabase } = await startPostgres(t);
+  const cwd = temporaryFolder(t);
+  const storage = { database: newDatabase() };
+  writeFileSync(join(cwd, 'culvert.yaml'), JSON.stringify({ server: { port: 0 }, storage, autodetect: 'off' }));
+  const checks = async () => {
+    const { stdout } = await runCommand(['doctor', '--json'], { cwd });
+    const { findings } = JSON.parse(stdout) as { findings: { check: string; message: string }[] };
+    return findings.map(({ check, message }) => `${check}: ${message}`);
+  };
+  const alone = 'providers: none is configured; a server reads those of the database';
+  assert.ok((await checks()).includes(alone));
+  await startProcess(t, { cwd });
+  const box = ['--type', 'openai', '--base-url', `http://127.0.0.1:${await closedPort()}/v1`, '--untested'];
+  assert.equal((await runCommand(['providers', 'add', 'box', ...box], { cwd })).code, 0);
+  const seen = await checks();
+  assert.ok(
+    seen.some((one) => one.startsWith('provider box: ')),
+    seen.join('\n'),
+  );
+  assert.ok(!seen.includes(alone));
+  assert.equal(new Set(seen).size, seen.length);
 });

@@ -109,8 +109,11 @@ async function serverFindings(
     parts.snapshotOf(config),
     probeLocalServers({ probeGet }),
   ]);
-  findings.push(...providerFindings(snapshot, problems));
-  findings.push(...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', config));
+  const reported = await findingsNow(owner?.url ?? null, config);
+  // What a shared database holds is not in the snapshot: its server knows.
+  const knowsMore = config.storage.database !== 'sqlite' && reported.length > 0;
+  if (!knowsMore) findings.push(...providerFindings(snapshot, problems), ...capabilityFindings(snapshot));
+  findings.push(...toolFindings(process.env.PATH ?? '', config));
   if (flags.live) {
     progress.at('asking the providers');
     const { checkLive } = await import('./check-live.ts');
@@ -118,8 +121,9 @@ async function serverFindings(
   }
   // The server looks at the same machine: what both see is reported once, though its amounts may differ.
   const seenHere = new Set(findings.filter(({ state }) => state !== 'ok').map(({ check }) => check));
-  const now = (await troublesNow(owner?.url ?? null, config)).filter(
-    ({ check, page }) => page !== undefined || !seenHere.has(check),
+  const lookedAt = new Set(['node', ...findings.map(({ check }) => check)]);
+  const now = reported.filter(({ check, page, state }) =>
+    state === 'ok' ? knowsMore && !lookedAt.has(check) : page !== undefined || !seenHere.has(check),
   );
   const troubled = new Set(now.map(({ check }) => check));
   const others = findings.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
@@ -135,14 +139,14 @@ async function loginFindings({ dashboard: { saml } }: Config): Promise<Finding[]
 
 const answerTimeoutMs = 3_000;
 
-/** Present problems, as reported by the server that holds the folder; none when it cannot be asked. */
-async function troublesNow(url: string | null, config: Config): Promise<Finding[]> {
+/** Findings of the server that holds the folder; none when it cannot be asked. */
+async function findingsNow(url: string | null, config: Config): Promise<Finding[]> {
   const key = url === null ? null : adminKey(url, false, () => config);
   if (url === null || key === null) return [];
   try {
     const report = overHttp(url, key).request('GET', '/doctor') as Promise<DoctorReply>;
     const reply = await withinMs(answerTimeoutMs, report, null);
-    return reply?.findings.filter(({ state }) => state !== 'ok') ?? [];
+    return reply?.findings ?? [];
   } catch {
     // That it does not answer is a separate finding.
     return [];

@@ -26,7 +26,8 @@ export function providerFindings(
   });
   if (real.length === 0) {
     const fix = 'Set OPENAI_API_KEY or another, or name one in culvert.yaml.';
-    findings.push({ ...warning('providers', 'none is configured', fix), page: 'providers', id: null });
+    const others = snapshot.config.storage.database === 'sqlite' ? '' : '; a server reads those of the database';
+    findings.push({ ...warning('providers', `none is configured${others}`, fix), page: 'providers', id: null });
   }
   const noPrice = unpricedMessage(unpricedTargets(snapshot, budgeted));
   if (noPrice !== null) findings.push({ ...warning('prices', noPrice, unpricedFix), page: 'models', id: null });
