@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
+import { CommandFailed } from './command-failed.ts';
 import { example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 
@@ -73,12 +74,18 @@ export function declare(command: Command, entry: CommandBody, runs: Runs, parts:
       runIt(done(work, [...given.slice(0, -1).map(withNulls), parts] as never[])),
     );
   }
-  // Options behind a subcommand belong to it, also where its parent has options of the same name.
-  if (work !== undefined && entry.commands !== undefined) command.enablePositionalOptions();
+  // Options behind a subcommand belong to it, also where its parent has options of the same name. So says the program, too.
+  if (entry.commands !== undefined) command.enablePositionalOptions().hook('preSubcommand', refuseLostOptions);
   for (const [name, below] of Object.entries(commands)) {
     declare(command.command(name).description(below.description), below, runs, parts);
   }
   return command;
+}
+
+/** Options in front of a subcommand would be those of its parent, which does not run. */
+function refuseLostOptions(parent: Command, below: Command): void {
+  const given = parent.options.find((option) => parent.getOptionValueSource(option.attributeName()) === 'cli');
+  if (given !== undefined) throw new CommandFailed(`Write ${given.long} behind '${below.name()}'.`, 2);
 }
 
 /** Words that call it: `culvert keys create`. */

@@ -62,6 +62,7 @@ export async function createProgram(parts: CliParts, run: Run, serve: Run, calle
       'An inference gateway: one server and one key for everything that an application needs from AI providers.',
     )
     .version(parts.version)
+    .enablePositionalOptions()
     .showHelpAfterError(`(${culvert} --help shows what is possible)`)
     .exitOverride()
     .configureOutput({

@@ -50,6 +50,13 @@ describe('commands, run as programs', { concurrency: true }, () => {
       [['keys', 'create', '--account', 'a'], /--name.*culvert keys create --help/s],
       [['start', '--port', '70000'], /port from 0 to 65535/],
       [['keys', 'create', '--account', 'a', '--name', 'n', '--expires', 'soon'], /2027-01-01, or 90d/],
+      [['models', 'remove', 'x', '--url', 'nonsense'], /is not the URL of a server/],
+      [['usage', 'recalculate', '--from', 'yesterday', '--apply'], /--from: expected a date such as 2027-01-01/],
+      [['models', '--url', 'nonsense', 'remove', 'x'], /Write --url behind 'remove'/],
+      [
+        ['keys', 'create', '--account', 'a', '--name', 'n', '--budget', '5'],
+        /'--limits' sets all limits, such as --limits budget/,
+      ],
       [['models', '--url', 'nonsense'], /is not the URL of a server/],
       [['keys', 'list', '--url', 'nonsense'], /is not the URL of a server/],
       [['keys', 'rotate', 'x', '--grace', 'soon'], /such as 24h, or 0s/],
