@@ -145,7 +145,7 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
     const text = textIn(part);
     if (text !== null) {
       // Without a proof it is bound to no vendor: every dialect may write it in its form.
-      if (part.thought === true) return [{ type: 'reasoning', text, ...proof }];
+      if (part.thought === true) return [redactedIn(proof) ?? { type: 'reasoning', text, ...proof }];
       const texts: NeutralPart[] = text === '' ? [] : [{ type: 'text', text }];
       // On a part that is no thought, a proof belongs to a thought that was not shown.
       return proof.signature === undefined ? texts : [{ type: 'reasoning', text: '', vendor, ...proof }, ...texts];
@@ -240,6 +240,14 @@ const markBase64 = Buffer.from(mark).toString('base64').slice(0, 10);
 interface Proof {
   vendor: string;
   signature: string;
+}
+
+/** Ends the vendor of a thought that is encrypted, and no proof. */
+export const redactedMark = '-redacted';
+
+function redactedIn({ vendor, signature }: Partial<Proof>): NeutralPart | null {
+  if (signature === undefined || vendor?.endsWith(redactedMark) !== true) return null;
+  return { type: 'redacted-reasoning', data: signature, vendor: vendor.slice(0, -redactedMark.length) };
 }
 
 export function sealSignature({ vendor, signature }: Proof): string {

@@ -6,7 +6,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject } from '../arguments-text.ts';
 import { type CompleteJson, createCompleteJson } from '../complete-json.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
-import { sealSignature } from './decode-messages.ts';
+import { redactedMark, sealSignature } from './decode-messages.ts';
 import { Grounding } from './grounding.ts';
 import { safetyRatings } from './safety-ratings.ts';
 import { vendor } from './wire.ts';
@@ -188,6 +188,12 @@ class AnswerParts {
       case 'reasoning-signature':
         if (this.#showsThoughts) {
           this.#emit(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
+        }
+        return;
+      case 'redacted-reasoning':
+        if (this.#showsThoughts) {
+          const proof = proofOf(event.data, event.vendor + redactedMark);
+          this.#emit(event.choice, { text: '', thought: true, ...proof });
         }
         return;
       case 'text-signature':
