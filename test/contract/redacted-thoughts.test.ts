@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
-import { type Content, GoogleGenAI } from '@google/genai';
+import { type Content, GoogleGenAI, type Part } from '@google/genai';
 import OpenAI from 'openai';
 import type { ResponseInput } from 'openai/resources/responses/responses';
 import type { JsonObject } from '../../src/kernel/json.ts';
@@ -53,8 +53,10 @@ for (const streamed of [false, true]) {
     const ask = async (contents: Content[]) => {
       const request = { model: 'm', contents, config };
       if (!streamed) return (await google.models.generateContent(request)).candidates![0]!.content!.parts!;
-      const chunks = await Array.fromAsync(await google.models.generateContentStream(request));
-      return chunks.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);
+      const parts: Part[] = [];
+      for await (const { candidates } of await google.models.generateContentStream(request))
+        parts.push(...(candidates?.[0]?.content?.parts ?? []));
+      return parts;
     };
     const parts = await ask([question]);
     assert.ok(!JSON.stringify(parts).includes(redacted.data));
