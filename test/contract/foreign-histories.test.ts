@@ -196,6 +196,21 @@ test('pictures in messages and in results of tools do so over Anthropic itself, 
   assert.deepEqual(all(body, 'media_type'), ['image/jpeg', 'image/png', 'image/jpeg']);
 });
 
+test('files without a name get one over chat completions, where OpenAI refuses them otherwise', async () => {
+  const data = Buffer.from('%PDF-1.4').toString('base64');
+  const source = { type: 'base64', media_type: 'application/pdf', data };
+  const documents = [
+    { type: 'document', source },
+    { type: 'document', source, title: 'Report' },
+  ];
+  const body = await messages({ model: 'gpt', messages: [{ role: 'user', content: documents }] });
+  assert.deepEqual(all(body, 'filename'), ['file.pdf', 'Report']);
+  const parts = [{ inlineData: { mimeType: 'application/pdf', data } }];
+  const path = '/v1beta/models/gpt:generateContent';
+  const json = { contents: [{ role: 'user', parts }] };
+  assert.deepEqual(all(await sent(gateway.fetch(path, { json })), 'filename'), ['file.pdf']);
+});
+
 test('a result without a word does not point at the picture of another one', async () => {
   const picture = { type: 'image_url', image_url: { url: `data:image/jpeg;base64,${jpeg}` } };
   const body = await chat({

@@ -35,3 +35,16 @@ export function pictureTypeOf(mediaType: string, base64: string): string {
   const given = mediaType.toLowerCase();
   return given === 'image/jpg' ? 'image/jpeg' : given;
 }
+
+const extensions = new Map([
+  ['application/pdf', 'pdf'],
+  ['application/json', 'json'],
+  ['text/csv', 'csv'],
+  ['text/html', 'html'],
+  ['text/markdown', 'md'],
+]);
+
+/** The file's name, or one that gives its type: OpenAI refuses data of a file without a name. */
+export function fileNameOf(mediaType: string, name: string | undefined): string {
+  return name ?? `file.${extensions.get(mediaType) ?? 'txt'}`;
+}

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import { type Loss, lose } from '../../neutral/loss.ts';
+import { fileNameOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { customInput } from '../arguments-text.ts';
 import { membersOf } from './answer-proofs.ts';
@@ -210,9 +211,9 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       const text = plainText(source);
       if (text !== null) return { type: 'text', text: name === undefined ? text : `${name}\n\n${text}` };
       if (source.kind === 'url') return refuse(encoding, 'a document by URL');
-      const file: JsonObject = source.kind === 'file-id' ? { file_id: source.fileId } : { file_data: urlOf(source) };
-      if (name !== undefined) file.filename = name;
-      return { type: 'file', file };
+      if (source.kind === 'file-id')
+        return { type: 'file', file: { file_id: source.fileId, ...(name !== undefined && { filename: name }) } };
+      return { type: 'file', file: { filename: fileNameOf(source.mediaType, name), file_data: urlOf(source) } };
     }
     case 'vendor':
       lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');

@@ -2,6 +2,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { fitCallId } from '../../neutral/fit-call-id.ts';
 import { type Loss, lose } from '../../neutral/loss.ts';
+import { fileNameOf } from '../../neutral/media-type.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { customInput } from '../arguments-text.ts';
 import { openAiResponsesId } from './wire.ts';
@@ -167,18 +168,8 @@ function contentPart(part: NeutralPart, role: string, encoding: Encoding): JsonO
 function documentOf({ source, name }: Of<'document'>): JsonObject {
   if (source.kind === 'file-id') return { file_id: source.fileId };
   if (source.kind === 'url') return { file_url: source.url };
-  // OpenAI refuses file data without a name, whose ending gives its type.
-  const filename = name ?? `file.${extensions.get(source.mediaType) ?? 'txt'}`;
-  return { filename, file_data: urlOf(source) };
+  return { filename: fileNameOf(source.mediaType, name), file_data: urlOf(source) };
 }
-
-const extensions = new Map([
-  ['application/pdf', 'pdf'],
-  ['application/json', 'json'],
-  ['text/csv', 'csv'],
-  ['text/html', 'html'],
-  ['text/markdown', 'md'],
-]);
 
 function urlOf(source: Exclude<MediaSource, { kind: 'file-id' }>): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.base64}`;
