@@ -118,6 +118,49 @@ test('calls behind which a server says no reason are whole when it says that it 
   await assert.rejects(ends('{"a":'), Anthropic.APIError);
 });
 
+test('items of a response end in their order, in which Codex keeps them, and those of calls in turns at the end', async (t) => {
+  const text = (index: number) => [
+    { type: 'content_block_start', index, content_block: { type: 'text', text: `Part ${index}.` } },
+    { type: 'content_block_stop', index },
+  ];
+  const claude = [...text(0), ...toolUse(1), ...text(2), ...toolUse(3), ...toolUse(4)];
+  const ends = async (model: string, frames: readonly object[], end = '') => {
+    const gateway = await over(t, frames, end);
+    const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+    const done: string[] = [];
+    for await (const event of await client.responses.create({ model, input: 'Hello', stream: true }))
+      if (event.type === 'response.output_item.done') done.push(`${event.output_index} ${event.item.type}`);
+    return done;
+  };
+  assert.deepEqual(await ends('messages', framesOf(claude)), [
+    '0 message',
+    '1 function_call',
+    '2 message',
+    '3 function_call',
+    '4 function_call',
+  ]);
+  const piece = (index: number, args: string, id?: string) =>
+    chunk({ tool_calls: [{ index, ...(id && { id, type: 'function' }), function: { name: id, arguments: args } }] });
+  const inTurns = [
+    piece(0, '{"a":', 'f'),
+    piece(1, '{"b":', 'g'),
+    chunk({ content: 'Hm.' }),
+    piece(1, '2}'),
+    piece(0, '1}'),
+  ];
+  assert.deepEqual(await ends('chat', [...inTurns, chunk({}, 'tool_calls')], done), [
+    '2 message',
+    '0 function_call',
+    '1 function_call',
+  ]);
+});
+
+const framesOf = (blocks: readonly object[]) => [
+  { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [] } },
+  ...blocks,
+  { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { input_tokens: 1, output_tokens: 1 } },
+  { type: 'message_stop' },
+];
 const toolUse = (index: number) => [
   {
     type: 'content_block_start',
@@ -130,12 +173,7 @@ const tooMany = {
   messages: {
     most: 4_096,
     field: 'tool_use',
-    frames: (calls: number) => [
-      { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [] } },
-      ...Array.from({ length: calls }, (_, index) => toolUse(index)).flat(),
-      { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { input_tokens: 1, output_tokens: 1 } },
-      { type: 'message_stop' },
-    ],
+    frames: (calls: number) => framesOf(Array.from({ length: calls }, (_, index) => toolUse(index)).flat()),
   },
   chat: {
     most: 256,

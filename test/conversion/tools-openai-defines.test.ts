@@ -135,8 +135,8 @@ test('a streamed patch begins with its file, and stays before the calls behind i
     items.map(({ type, output_index: index, item }) => [type.split('.').at(-1), index, item.operation]),
     [
       ['added', 0, operation],
-      ['added', 1, undefined],
       ['done', 0, operation],
+      ['added', 1, undefined],
       ['done', 1, undefined],
     ],
   );

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, listIn } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
+import { createCompleteJson } from '../complete-json.ts';
 import type { AnswerEvents } from './answer-events.ts';
 import { clientIdPrefix } from './client-tools.ts';
 import { nameWithin } from './offered-tools.ts';
@@ -9,7 +10,7 @@ export type CallStart = Extract<NeutralEvent, { type: 'tool-call-start' }>;
 
 const idPrefixes = { function: 'fc', custom: 'ctc', search: 'tsc' } as const;
 
-/** The calls of one answer. All stay open to its end, since parallel ones may come in turns. */
+/** The calls of one answer. They stay open while their arguments may go on, since parallel ones may come in turns. */
 export class CallItems {
   readonly #salt: string;
   readonly #events: AnswerEvents | null;
@@ -50,6 +51,7 @@ export class CallItems {
       name: isWithin ? nameWithin(event.name, namespace) : event.name,
       ...(isWithin && { namespace }),
       argumentsJson: '',
+      json: createCompleteJson(),
       open: true,
     };
     this.#items.set(event.call, item);
@@ -65,13 +67,15 @@ export class CallItems {
     const item = this.#items.get(call);
     if (item === undefined || !item.open || argumentsJson === '') return;
     item.argumentsJson += argumentsJson;
+    item.json.add(argumentsJson);
     if (item.kind === 'function') this.#events?.argumentsDelta(item, argumentsJson);
   }
 
-  /** Ends those that are open, one by one. */
-  *close(): Generator<CallItem> {
+  /** Ends those that are open, one by one: all, or up to the first one whose arguments may still go on. */
+  *close(which: 'whole' | 'all'): Generator<CallItem> {
     for (const item of this.#items.values()) {
       if (!item.open) continue;
+      if (which === 'whole' && !item.json.complete) return;
       item.open = false;
       // Clients parse the arguments, and an empty string is not JSON.
       if (item.kind === 'function' && item.argumentsJson === '') {

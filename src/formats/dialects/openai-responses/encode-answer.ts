@@ -194,6 +194,8 @@ class Answer {
   #added(item: object.OutputItem): void {
     this.#begin();
     this.#nameCall();
+    // Clients keep items in the order in which they are done.
+    if (this.#calls.any) for (const call of this.#calls.close('whole')) this.#done(call, 'completed');
     this.#items.push(item);
     this.#statuses.push('in_progress');
     if (item.kind === 'client') this.#unnamed = item;
@@ -387,7 +389,7 @@ class Answer {
     const status: object.ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
     this.#close(status);
     this.#nameCall();
-    for (const item of this.#calls.close()) this.#done(item, status);
+    for (const item of this.#calls.close('all')) this.#done(item, status);
     this.#events?.ended(this.#state.status, this.response());
   }
 }

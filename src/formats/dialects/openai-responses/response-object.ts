@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { type Beside, type FinishReason, membersIn } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject, customInput } from '../arguments-text.ts';
+import type { CompleteJson } from '../complete-json.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { clientItem } from './client-tools.ts';
 import { openAiResponsesId } from './wire.ts';
@@ -47,6 +48,7 @@ export interface CallItem {
   namespace?: string;
   /** Arguments as JSON; for a custom tool, too, until it is unwrapped. */
   argumentsJson: string;
+  json: CompleteJson;
   open: boolean;
 }
 
