@@ -52,6 +52,66 @@ test("efforts of Claude Code above the usual ones reach OpenAI's models that tak
   }
 });
 
+test("OpenAI's models from GPT-5.1 on get no sampling while they reason, which they refuse, and keep it otherwise", async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const provider = { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' };
+  const gateway = await startGateway(t, {
+    providers: {
+      chat: { ...provider, dialects: ['openai-chat'] },
+      responses: { ...provider, dialects: ['openai-responses'] },
+    },
+    models: Object.fromEntries(
+      ['chat', 'responses'].map((name) => [
+        name,
+        { targets: [{ provider: name, model: 'gpt-5.2' }], capabilities: { reasoning: true } },
+      ]),
+    ),
+  });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
+  const asks = (model: string, effort: 'low' | 'none', temperature: number): [string, object][] => [
+    ['/v1/chat/completions', { model, messages, temperature, top_p: 1, reasoning_effort: effort }],
+    ['/v1/responses', { model, input: 'Hi', temperature, top_p: 1, reasoning: { effort }, store: false }],
+    ['/v1/messages', { model, messages, temperature, top_p: 1, max_tokens: 9, output_config: { effort } }],
+    [
+      `/v1beta/models/${model}:generateContent`,
+      {
+        contents,
+        generationConfig: {
+          ...{ temperature, topP: 1 },
+          thinkingConfig: effort === 'none' ? { thinkingBudget: 0 } : { thinkingLevel: 'LOW' },
+        },
+      },
+    ],
+  ];
+  for (const model of ['chat', 'responses']) {
+    for (const [effort, temperature, kept] of [
+      ['low', 0.4, {}],
+      ['low', 1, {}],
+      ['none', 0.4, { temperature: 0.4, top_p: 1 }],
+    ] as const) {
+      for (const [path, json] of asks(model, effort, temperature)) {
+        // Messages have no word for it.
+        if (path === '/v1/messages' && effort === 'none') continue;
+        upstream.clear();
+        const answer = await gateway.fetch(path, { json });
+        const title = `${path} over ${model}, ${effort}, ${temperature}`;
+        assert.equal(answer.status, 200, `${title}: ${await answer.text()}`);
+        const sent = upstream.requests().at(-1)!.body as Record<string, unknown>;
+        const { temperature: t1, top_p: t2 } = sent;
+        assert.deepEqual(
+          { ...(t1 !== undefined && { temperature: t1 }), ...(t2 !== undefined && { top_p: t2 }) },
+          kept,
+          title,
+        );
+        const dropped = answer.headers.get('x-culvert-dropped') ?? '';
+        assert.equal(/temperature/.test(dropped), effort === 'low' && temperature !== 1, `${title}: ${dropped}`);
+      }
+    }
+  }
+});
+
 test("Groq's effort 'default' asks models of other providers for thoughts", async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import type { FittedMembers } from '../dialects/forward-target.ts';
 import { schemaOfJsonMode } from './answer-forms.ts';
 import { lowToHigh, wordsOfOpenRouter } from './efforts.ts';
@@ -17,6 +17,19 @@ function withoutEmptyLists({ stop, tools }: JsonObject): FittedMembers | null {
   return without.length === 0 ? null : { members: {}, without, losses: [] };
 }
 
+/** Sampling, with OpenAI's defaults, which lose nothing by going. */
+const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 };
+
+/** "Unsupported parameter: 'temperature' is not supported with this model": while it reasons. */
+function withoutSampling(body: JsonObject): FittedMembers | null {
+  const { effort = body.reasoning_effort ?? 'none' } = objectIn(body.reasoning);
+  if (effort === 'none') return null;
+  const without = Object.keys(sampling).filter((name) => body[name] !== undefined);
+  const lost = without.filter((name) => body[name] !== null && body[name] !== sampling[name as keyof typeof sampling]);
+  const losses = lost.map((field) => ({ field, why: 'unsupported' as const }));
+  return without.length === 0 ? null : { members: {}, without, losses };
+}
+
 /** "Unsupported parameter: 'stop' is not supported with this model." */
 export const stopByResponses = /^(o[3-9]|gpt-([5-9]|\d\d)(?!.*-chat))/;
 
@@ -29,6 +42,7 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
     pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
     omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
   },
+  { pattern: /^gpt-(5\.\d|[6-9]|\d\d)(?!.*-chat)/, fits: [withoutSampling] },
   // "Unknown parameter: 'messages[1].reasoning_content'", or 'thinking'. Servers of open models have these members.
   {
     pattern: /^(gpt-(?!oss)|o\d|chatgpt|codex|ft:)/,
