@@ -54,7 +54,7 @@ export function providersReference(): string {
     ...catalog.filter((provider) => provider.paths.chat !== null).map(quirksRow),
     '',
     "OpenAI's reasoning models (also on Azure) get `max_tokens` as `max_completion_tokens`. The o-series and GPT-5 get no",
-    'sampling parameters, because they refuse them.',
+    'sampling parameters, because they refuse them. Later ones get none where the request asks for reasoning.',
     '',
     '`reasoning` of OpenRouter and `thinking` of LiteLLM in chat completions become `reasoning_effort` where this table leaves',
     'them out and the model takes one: the same word, or the nearest one. Chat completions alone have `reasoning` and',

@@ -16,6 +16,7 @@ const candidate = {
     groundingChunks: [{ retrievedContext: { title: 'rain.txt', text: 'Rain.' } }],
     groundingSupports: [{ segment: { startIndex: 0, endIndex: 9, text: 'It rains.' }, groundingChunkIndices: [0] }],
   },
+  urlContextMetadata: { urlMetadata: [{ retrievedUrl: 'https://a.example' }] },
 };
 const answerOf = (parts: object[]) => ({
   candidates: [{ ...candidate, content: { role: 'model', parts } }],
@@ -79,7 +80,7 @@ test('a whole answer names in x-culvert-dropped what it lost', async (t) => {
   const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
   const { data, response } = await openai.chat.completions.create(question).withResponse();
   assert.equal(data.choices[0]?.message.content, 'It rains.');
-  assert.equal(response.headers.get('x-culvert-dropped'), 'executableCode, annotations');
+  assert.equal(response.headers.get('x-culvert-dropped'), 'executableCode, urlContextMetadata, annotations');
 });
 
 test("callers of Cohere's and Ollama's formats are told what has no place there", async (t) => {
@@ -99,12 +100,15 @@ test('several choices of one call each tell it once, in the header and in the st
   const { choices } = (await whole.json()) as { choices: unknown[] };
   assert.equal(choices.length, 2);
   const dropped = whole.headers.get('x-culvert-dropped');
-  assert.equal(dropped, 'unknown_to_google, executableCode, annotations');
+  assert.equal(dropped, 'unknown_to_google, executableCode, urlContextMetadata, annotations');
   assert.deepEqual(await lossesIn(gateway, whole), dropped.split(', '));
 
   const streamed = await ask(true);
   const lines = (await streamed.text()).split('\n').filter((line) => line !== '');
-  assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: executableCode, annotations');
+  assert.equal(
+    lines.filter((line) => line.startsWith(':')).join(),
+    ': x-culvert-dropped: executableCode, urlContextMetadata, annotations',
+  );
   assert.equal(lines.at(-1), 'data: [DONE]');
   assert.deepEqual(await lossesIn(gateway, streamed), dropped.split(', '));
 });
@@ -124,9 +128,13 @@ test('what an answer lost is told behind a guard too, whole and streamed', async
   });
   for (const model of ['masks', 'blocks']) {
     const ask = (stream: boolean) => gateway.fetch('/v1/chat/completions', { json: { ...question, model, stream } });
-    assert.equal((await ask(false)).headers.get('x-culvert-dropped'), 'annotations', model);
+    assert.equal((await ask(false)).headers.get('x-culvert-dropped'), 'urlContextMetadata, annotations', model);
     const lines = (await (await ask(true)).text()).split('\n').filter((line) => line !== '');
-    assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: annotations', model);
+    assert.equal(
+      lines.filter((line) => line.startsWith(':')).join(),
+      ': x-culvert-dropped: urlContextMetadata, annotations',
+      model,
+    );
     assert.equal(lines.at(-1), 'data: [DONE]', model);
   }
 });
@@ -167,7 +175,10 @@ test('a stream that has begun says it in a comment before its end, and its recor
   const gateway = await startGateway(t, config(true));
   const response = await gateway.fetch('/v1/chat/completions', { method: 'POST', json: { ...question, stream: true } });
   const lines = (await response.text()).split('\n').filter((line) => line !== '');
-  assert.equal(lines.filter((line) => line.startsWith(':')).join(), ': x-culvert-dropped: executableCode, annotations');
+  assert.equal(
+    lines.filter((line) => line.startsWith(':')).join(),
+    ': x-culvert-dropped: executableCode, urlContextMetadata, annotations',
+  );
   assert.equal(lines.at(-1), 'data: [DONE]');
 
   const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
@@ -175,7 +186,7 @@ test('a stream that has begun says it in a comment before its end, and its recor
   let said = '';
   for await (const chunk of data) said += chunk.choices[0]?.delta.content ?? '';
   assert.equal(said, 'It rains.', 'readers of events skip the comment');
-  assert.deepEqual(await lossesIn(gateway, head), ['executableCode', 'annotations']);
+  assert.deepEqual(await lossesIn(gateway, head), ['executableCode', 'urlContextMetadata', 'annotations']);
 });
 
 test('a source that comes with a picture keeps its place in the text, and nothing is lost', async (t) => {

@@ -267,8 +267,9 @@ class AnswerDecoder extends EventDecoder {
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
     if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
-    if (this.callers !== undefined)
+    if (this.callers !== undefined) {
       for (const name of textMembers) if (data[name] !== undefined) candidate.texts[name] = data[name];
+    } else if (isObject(data.urlContextMetadata)) this.emit(lostMember('urlContextMetadata', choice));
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
     const why = withheldBecause(word, data.finishMessage);
