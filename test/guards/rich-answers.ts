@@ -182,7 +182,10 @@ export function completionChunks() {
 export const candidate = {
   candidates: [
     {
-      content: { role: 'model', parts: [{ text }] },
+      content: {
+        role: 'model',
+        parts: [{ text }, { fileData: { fileUri: `${page}a.pdf`, mimeType: 'application/pdf' } }],
+      },
       finishReason: 'RECITATION',
       index: 0,
       finishMessage: `Like ${made}.`,

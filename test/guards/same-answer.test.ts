@@ -51,7 +51,7 @@ const gateway = await startGateway({ after } as TestContext, {
     claude: { type: 'anthropic', base_url: `${origin}/v1`, api_key },
     gemini: { type: 'gemini', base_url: `${origin}/v1beta`, api_key },
   },
-  guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask' } },
+  guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask', on_error: 'allow' } },
   models: Object.fromEntries(
     Object.entries(targets).flatMap(([name, target]) => [
       [`${name}-plain`, { targets: [target] }],

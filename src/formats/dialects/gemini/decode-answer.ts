@@ -204,7 +204,9 @@ class AnswerDecoder extends EventDecoder {
       this.emit({ type: 'media', choice, media: { ...media, ...proof } });
     } else if (isObject(fileData) && typeof fileData.fileUri === 'string') {
       const kind = stringOr(fileData.mimeType, '').startsWith('image/') ? 'image' : 'file';
-      this.emit({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
+      const source = { kind: 'url', url: fileData.fileUri } as const;
+      const vendorPart = { vendor, block: { fileData } };
+      this.emit({ type: 'media', choice, media: { kind, source, vendorPart, ...proof } });
     } else return false;
     candidate.hasContent = true;
     candidate.openThought = false;

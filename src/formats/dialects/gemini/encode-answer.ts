@@ -325,7 +325,8 @@ class Sources {
   }
 }
 
-function mediaPart({ source }: ProducedMedia): JsonObject {
+function mediaPart({ source, vendorPart }: ProducedMedia): JsonObject {
+  if (vendorPart?.vendor === vendor) return vendorPart.block;
   return source.kind === 'url'
     ? { fileData: { fileUri: source.url } }
     : { inlineData: { mimeType: source.mediaType, data: source.base64 } };
