@@ -179,13 +179,15 @@ test('a response repeats metadata as the caller wrote it, and its provider gets 
   assert.match(lastBody, /"metadata":\{"for":"<EMAIL_1>"\}/);
 });
 
-test('budgets count by the end user that the caller names, and its provider gets a word', async () => {
+test('budgets count by the end user and the tag that the caller names, and its provider gets a word', async () => {
   for (const user of ['jo@example.org', 'al@example.org']) {
-    const response = await gateway.fetch('/v1/chat/completions', { json: { model: 'openai-masked', messages, user } });
+    const json = { model: 'openai-masked', messages, user, metadata: { tag: user } };
+    const response = await gateway.fetch('/v1/chat/completions', { json });
     const id = response.headers.get('x-culvert-request-id');
     assert.match(lastBody, /"user":"<EMAIL_1>"/);
     const headers = { authorization: `Bearer ${adminKey}` };
     const record = await fetch(`${gateway.url}/admin/v1/requests/${id}`, { headers });
-    assert.equal(((await record.json()) as JsonObject).user, user);
+    const { user: counted, tag } = (await record.json()) as JsonObject;
+    assert.deepEqual({ counted, tag }, { counted: user, tag: user });
   }
 });

@@ -29,6 +29,7 @@ interface SteppedValue {
     model: string;
     extras?: { fallbackModels: readonly string[] } | null;
     user?: string | null;
+    tag?: string | null;
     session?: string | null;
     echo?: JsonObject | undefined;
   };
@@ -98,9 +99,11 @@ export async function throughSteps<I, V extends SteppedValue>(
   if (current === input) return { call: filtered, input, value };
   const changed = await readAgain(endpoint, call, current, value);
   if (isFailure(changed)) return { refused: changed, headers: headersOf(running) };
-  const { user, session, echo } = value.facts ?? {};
   // Budgets count by the caller's names, and the answer repeats what the caller wrote.
-  if (changed.value.facts !== undefined) Object.assign(changed.value.facts, { user, session, echo });
+  if (value.facts !== undefined && changed.value.facts !== undefined) {
+    const { user, tag, session, echo } = value.facts;
+    Object.assign(changed.value.facts, { user, tag, session, echo });
+  }
   return { ...changed, call: filtered };
 }
 
