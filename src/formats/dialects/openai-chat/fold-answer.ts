@@ -39,6 +39,24 @@ interface FoldedChoice {
   filters: JsonObject;
 }
 
+function emptyChoice(): FoldedChoice {
+  return {
+    text: null,
+    reasoning: '',
+    thoughts: new ReasoningDetails(),
+    proven: {},
+    refusal: null,
+    calls: [],
+    annotations: [],
+    pictures: [],
+    extra: {},
+    audio: null,
+    logprobs: null,
+    reason: null,
+    filters: {},
+  };
+}
+
 /** Events as one whole `chat.completion`: what a client would put together from `encodeStream`'s chunks. */
 export function fold(head: AnswerHead): AnswerFold {
   const choices = new Map<number, FoldedChoice>();
