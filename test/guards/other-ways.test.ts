@@ -135,8 +135,9 @@ test('requests for a provider as they are go nowhere under a guard that has to r
       const headers = { authorization: `Bearer ${keyOf(name, on)}` };
       const response = await gateway.fetch('/passthrough/openai/chat/completions', { json, headers });
       const text = await response.text();
-      if (name === 'observe') assert.equal(response.status, 200, text);
-      else assert.equal(response.status, 400, text);
+      const guard = response.headers.get('x-culvert-guard');
+      assert.equal(guard, `${name}-${on}=pass; unscanned; scanned=0%`);
+      assert.equal(response.status, name === 'observe' ? 200 : 400, text);
       if (name !== 'observe') assert.match(text, new RegExp(`The guard '${name}-${on}' cannot read`));
     }
   }

@@ -181,7 +181,7 @@ export function upstreamRequest(
 /** Streams the provider's answer to the client. Never rejects. */
 export function exchanged(
   { transport }: SpineServices,
-  { delivery: client }: ModelCall,
+  { delivery: client, stepHeaders = () => [] }: ModelCall,
   { configured: { connection }, target: { provider } }: PassedWay,
   request: UpstreamRequest,
   reserved: Reservation,
@@ -196,7 +196,7 @@ export function exchanged(
         status = code;
         const limits = code < 400 ? costHeaders(reserved) : reserved.headers;
         const ourHeaders = [...limits, 'x-culvert-provider', provider];
-        client.start('bytes', [...answerHeaders(head, connection.secrets), ...ourHeaders], code);
+        client.start('bytes', [...answerHeaders(head, connection.secrets), ...ourHeaders, ...stepHeaders()], code);
       },
       data(chunk) {
         bytes += chunk.length;
@@ -212,7 +212,7 @@ export function exchanged(
       failed({ message }) {
         const attempts = [{ provider, reason: message }];
         const failure: Failure = { kind: 'upstreams-failed', model: passedModel(provider), attempts };
-        client.end({ failure, headers: reserved.headers });
+        client.end({ failure, headers: [...reserved.headers, ...stepHeaders()] });
         ends(status === null ? 'unreachable' : 'truncated', failure);
       },
     });
