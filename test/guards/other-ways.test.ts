@@ -128,6 +128,29 @@ test('payloads of points have their verdict', async () => {
   }
 });
 
+test('words of stored payloads stand for no value of a later request', async () => {
+  const ask = async (path: string, json: object, method = 'POST') => {
+    const headers = { authorization: `Bearer ${keyOf('mask', 'input')}` };
+    const response = await gateway.fetch(`/v1/vectors/collections/words${path}`, { json, method, headers });
+    return { status: response.status, text: await response.text() };
+  };
+  assert.equal((await ask('', { vectors: { embedding_model: 'culvert-lexical-1024' } }, 'PUT')).status, 200);
+  const points = [{ id: 1, payload: { text: `One ${word}` } }];
+  assert.equal((await ask('/points?wait=true', { points }, 'PUT')).status, 200);
+  const filter = { must: [{ key: 'text', match: { value: word } }] };
+  for (const [path, json] of [
+    ['/points/query', { query: { text: 'One' }, filter }],
+    ['/points/query', { prefetch: { query: { text: 'One' }, filter }, query: { fusion: 'rrf' } }],
+    ['/points/delete', { filter }],
+  ] as const) {
+    const { status, text } = await ask(path, json);
+    assert.equal(status, 400, text);
+    assert.match(text, /The guard 'mask-input' does not let a value in a filter pass/);
+  }
+  const { text } = await ask('/points/query', { query: { text: `Another ${word}` }, with_payload: true });
+  assert.match(text, /"text":"One <WORD_1>"/);
+});
+
 test('requests for a provider as they are go nowhere under a guard that has to read them', async () => {
   const json = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
   for (const name of names) {

@@ -19,7 +19,8 @@ const shares = new WeakMap<StepRequest, GuardShare>();
 export function shareOf(about: StepRequest): GuardShare & { isFirst: boolean } {
   const known = shares.get(about);
   if (known !== undefined) return { ...known, isFirst: false };
-  const share = { book: new MaskBook(), reports: [] };
+  // Points have words of the requests that wrote them: they stand for other values.
+  const share = { book: new MaskBook(about.endpoint !== 'vectors'), reports: [] };
   shares.set(about, share);
   return { ...share, isFirst: true };
 }
@@ -38,9 +39,11 @@ export function masked(
       ? 'the name of who speaks'
       : lasting.part.names !== undefined
         ? 'the name of a tool or a schema'
-        : lasting.part.as === 'name'
-          ? 'the name of a JSON member'
-          : 'a number that is no argument of a tool';
+        : isInFilter(lasting.part)
+          ? 'a value in a filter'
+          : lasting.part.as === 'name'
+            ? 'the name of a JSON member'
+            : 'a number that is no argument of a tool';
     return { refused: blocked(name, what) };
   }
   return {
@@ -69,10 +72,18 @@ export function continuedIn(texts: Texts | null): number {
   return Number(texts?.parts.some(({ path: [name] }) => name === 'previous_response_id' || name === 'conversation'));
 }
 
-/** False for names of tools, members and speakers, and for numbers of which the format or a schema wants that they are some. */
+/**
+ * False for names of tools, members and speakers, for values that stored points are compared with, and for numbers of which
+ * the format or a schema wants that they are some.
+ */
 export function canMask({ as, kind, names, path }: Pick<TextPart, 'as' | 'kind' | 'names' | 'path'>): boolean {
-  if (names !== undefined || isSpeaker({ path })) return false;
+  if (names !== undefined || isSpeaker({ path }) || isInFilter({ kind, path })) return false;
   return as === undefined || (as === 'number' && (kind === 'tool-arguments' || kind === 'tool-result'));
+}
+
+/** The payloads of points have words of other requests. */
+function isInFilter({ kind, path }: Pick<TextPart, 'kind' | 'path'>): boolean {
+  return kind === 'query' && path.includes('filter');
 }
 
 /** OpenAI refuses a name with signs such as those of a mask's word. */

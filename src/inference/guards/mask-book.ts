@@ -6,9 +6,16 @@ export class MaskBook {
   readonly #answerWords = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();
+  readonly #givesBack: boolean;
+
+  /** `givesBack`: whether answers get the values of words. */
+  constructor(givesBack = true) {
+    this.#givesBack = givesBack;
+  }
+
   /** A restored word gives its value back only where the request had it. */
   get isEmpty(): boolean {
-    return this.#values.size === 0;
+    return !this.#givesBack || this.#values.size === 0;
   }
 
   /** Words of this form that the caller wrote; they stay as they are. */
