@@ -10,6 +10,7 @@ import { ask } from './formats.ts';
  * same with a new id and time. This upstream says what no format knows, and repeats the metadata of a request.
  */
 
+const source = 'https://a.example/';
 let asked = 0;
 const upstream = createServer((request, response) => {
   const pieces: Buffer[] = [];
@@ -20,7 +21,8 @@ const upstream = createServer((request, response) => {
     asked += 1;
     const { metadata, stream, messages } = body;
     const text: string = messages.at(-1).content;
-    const own = { id: 'gen-abcdefgh', created: 1_700_000_000, model: 'm', flavour: { 'own "id"': [1] }, metadata };
+    const head = { id: 'gen-abcdefgh', created: 1_700_000_000, model: 'm', citations: [source], provider: 'Acme' };
+    const own = { ...head, flavour: { 'own "id"': [1] }, metadata };
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, joules: 7 };
     const said = 'says "id":"gen-abcdefgh", "created":1700000000';
     if (stream !== true) {
@@ -80,8 +82,10 @@ for (const stream of [false, true]) {
   test(`${how}: a hit of the other form has a new id and time, too`, async () => {
     const text = `other form than ${how}`;
     await ask(gateway, 'chat', { text, stream });
-    const hit = await ask(gateway, 'chat', { text, stream: !stream });
+    const hit = await ask(gateway, 'chat', { text, stream: !stream, more: usageOf(!stream) });
     assert.equal(hit.cache, 'hit', hit.body);
+    for (const member of [`"citations":["${source}"]`, '"provider":"Acme"', '"joules":7'])
+      assert.ok(hit.body.includes(member), hit.body);
     assert.ok(!/(?<!\\)"id":\s*"gen-/.test(hit.body) && !/(?<!\\)"created":\s*1700000000/.test(hit.body), hit.body);
   });
 

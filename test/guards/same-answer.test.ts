@@ -56,6 +56,7 @@ const gateway = await startGateway({ after } as TestContext, {
     Object.entries(targets).flatMap(([name, target]) => [
       [`${name}-plain`, { targets: [target] }],
       [`${name}-masked`, { targets: [target], guards: ['pii'] }],
+      [`${name}-kept`, { targets: [target], guards: ['pii'], cache: { ttl: '1h' } }],
     ]),
   ),
 });
@@ -154,12 +155,16 @@ for (const format of Object.keys(requests)) {
 
 for (const stream of [false, true]) {
   test(`lists of an answer in addition to its choices pass a guard: ${stream ? 'streamed' : 'whole'}`, async () => {
-    const json = { model: 'openai-masked', stream, messages: [{ role: 'user', content: 'Sources' }] };
-    const body = await (await gateway.fetch('/v1/chat/completions', { json })).text();
-    const chunks = stream ? Array.from(body.matchAll(/^data: (\{.*)$/gm), ([, data]) => data!) : [body];
-    const found = chunks.map((chunk) => JSON.parse(chunk) as JsonObject).filter((chunk) => 'citations' in chunk);
-    const lists = found.map(({ citations, search_results }) => ({ citations, search_results }));
-    assert.deepEqual(lists, [JSON.parse(JSON.stringify(rich.lists).replaceAll(rich.made, '<EMAIL_1>'))]);
+    const json = { stream, messages: [{ role: 'user', content: `Sources ${stream}` }] };
+    for (const model of ['openai-masked', 'openai-kept', 'openai-kept']) {
+      const body = await (await gateway.fetch('/v1/chat/completions', { json: { model, ...json } })).text();
+      const chunks = stream ? Array.from(body.matchAll(/^data: (\{.*)$/gm), ([, data]) => data!) : [body];
+      const found = chunks.map((chunk) => JSON.parse(chunk) as JsonObject).filter((chunk) => 'citations' in chunk);
+      const lists = found.map(({ citations, search_results }) => ({ citations, search_results }));
+      assert.deepEqual(lists, [JSON.parse(JSON.stringify(rich.lists).replaceAll(rich.made, '<EMAIL_1>'))]);
+    }
+    const again = await gateway.fetch('/v1/chat/completions', { json: { model: 'openai-kept', ...json } });
+    assert.match(again.headers.get('x-culvert-cache') ?? '', /^hit/, await again.text());
   });
 }
 

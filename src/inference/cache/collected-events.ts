@@ -1,3 +1,4 @@
+import { openAiChatId } from '../../formats/dialects/openai-chat/wire.ts';
 import type { FinishReason, NeutralEvent } from '../../formats/neutral/event.ts';
 import { usdOf } from '../../formats/neutral/price.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
@@ -98,10 +99,12 @@ function isCacheable(event: NeutralEvent, toolCalls: boolean): boolean {
     case 'refusal-delta':
     case 'audio-delta':
     case 'media':
-    case 'vendor-part':
     case 'server-tool':
     case 'failed':
       return false;
+    // Lists of sources that other events say too.
+    case 'vendor-part':
+      return event.vendor === openAiChatId && event.field === null;
     default:
       return true;
   }

@@ -30,10 +30,15 @@ export function storingPassedBytes<C>(
   return { sink, takerOf };
 }
 
-function readingOf(form: PassedReading['form'], usageOf: DecodeOptions['usageOf']): PassedReading {
+/** `callers`: their format, whose further members they get. Absent: of nobody. */
+function readingOf(
+  form: PassedReading['form'],
+  usageOf: DecodeOptions['usageOf'],
+  callers?: DecodeOptions['callers'],
+): PassedReading {
   const { choices, inputTokensEstimate } = form;
   const dialect = dialects[form.dialect];
-  const options = { unwrapTool: undefined, usageOf, choices };
+  const options = { unwrapTool: undefined, usageOf, choices, callers };
   return {
     form,
     stream: () => new ConvertedAnswer(new StreamedSource(dialect, options, form.contentType), { inputTokensEstimate }),
@@ -60,7 +65,7 @@ export function passedAnswers(
     snapshot.providers.get(provider)?.connection.provider;
   return {
     events(planned, provider, form, bytes) {
-      const reading = readingOf(form, typeOf(planned, provider)?.usageOf);
+      const reading = readingOf(form, typeOf(planned, provider)?.usageOf, callers.id);
       if (!form.streamed) return reading.whole(JSON.parse(bytes.toString('utf8')));
       const reader = reading.stream();
       const events = [...(reader.push(bytes) ?? []), ...(reader.finish() ?? [])];
