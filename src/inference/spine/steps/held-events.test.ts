@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { assertWithin } from '../../../../test/machine-load.ts';
 import type { NeutralEvent } from '../../../formats/neutral/event.ts';
 import { HeldEvents } from './held-events.ts';
 
@@ -33,15 +34,21 @@ test('a text goes on in its next part, up to the end of a sentence', () => {
   assert.equal(textOf(held.takeAll()), 'Or');
 });
 
+const start = (call: number): NeutralEvent => ({ type: 'tool-call-start', choice: 0, call, id: `${call}`, name: 'f' });
+
+test('calls whose arguments never end are looked at once each, however many there are', () => {
+  const held = new HeldEvents();
+  const startedMs = performance.now();
+  for (let call = 0; call < 40_000; call++) {
+    held.add(start(call));
+    held.add({ type: 'tool-call-delta', choice: 0, call, argumentsJson: '{"to":' });
+    assert.deepEqual(held.takeComplete('later'), []);
+  }
+  assertWithin(performance.now() - startedMs, 500);
+});
+
 test('calls whose arguments come by turns are complete together', () => {
   const held = new HeldEvents();
-  const start = (call: number): NeutralEvent => ({
-    type: 'tool-call-start',
-    choice: 0,
-    call,
-    id: `${call}`,
-    name: 'f',
-  });
   const add = (call: number, argumentsJson: string) =>
     held.add({ type: 'tool-call-delta', choice: 0, call, argumentsJson });
   held.add(start(0));

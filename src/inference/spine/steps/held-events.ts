@@ -24,6 +24,8 @@ interface Choice {
   complete: number;
   /** Arguments by call. */
   calls: Map<number, CompleteJson>;
+  /** Calls among them whose arguments have not ended. */
+  openCalls: number;
 }
 
 /** Events that wait for a verdict. Each is looked at once, however many wait. */
@@ -86,24 +88,31 @@ export class HeldEvents {
 const isText = (event: NeutralEvent): event is TextEvent =>
   event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'refusal-delta';
 
+function emptyChoice(): Choice {
+  return { index: 0, chars: 0, type: null, open: '', complete: 0, calls: new Map(), openCalls: 0 };
+}
+
 function look(
   choices: Map<number, Choice>,
   index: number,
   event: NeutralEvent & { choice: number },
   charsMin: number,
 ): void {
-  const at = choices.get(event.choice) ?? { index: 0, chars: 0, type: null, open: '', complete: 0, calls: new Map() };
+  const at = choices.get(event.choice) ?? emptyChoice();
   choices.set(event.choice, at);
   if (event.type === 'tool-call-delta') {
     const { call, argumentsJson } = event;
     const known = at.calls.get(call) ?? createCompleteJson();
+    const wasOpen = at.calls.has(call) && !known.complete;
     at.calls.set(call, known);
-    return known.add(argumentsJson);
+    known.add(argumentsJson);
+    at.openCalls += Number(!known.complete) - Number(wasOpen);
+    return;
   }
   // A source may come in the midst of a word, and a text goes on in its next part.
   if (event.type === 'logprobs' || event.type === 'citation' || event.type === 'part-end') return;
   // The arguments of several calls may come by turns.
-  if (event.type !== 'finish' && [...at.calls.values()].some(({ complete }) => !complete)) return;
+  if (event.type !== 'finish' && at.openCalls > 0) return;
   if (!isText(event)) {
     // What a finish or a part without a text ends is complete. A call goes on.
     Object.assign(at, { index: event.type === 'tool-call-start' ? index : index + 1, chars: 0, type: null, open: '' });
