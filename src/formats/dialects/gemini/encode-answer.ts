@@ -186,16 +186,9 @@ class AnswerParts {
         if (event.text !== '' && this.#showsThoughts) this.#emit(event.choice, { text: event.text, thought: true });
         return;
       case 'reasoning-signature':
-        if (this.#showsThoughts) {
-          this.#emit(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
-        }
-        return;
+        return this.#thoughtProof(event.choice, event.signature, event.vendor);
       case 'redacted-reasoning':
-        if (this.#showsThoughts) {
-          const proof = proofOf(event.data, event.vendor + redactedMark);
-          this.#emit(event.choice, { text: '', thought: true, ...proof });
-        }
-        return;
+        return this.#thoughtProof(event.choice, event.data, event.vendor + redactedMark);
       case 'text-signature':
         return this.#emit(event.choice, { text: '', ...proofOf(event.signature, event.vendor) });
       case 'tool-call-start':
@@ -249,6 +242,10 @@ class AnswerParts {
   #emit(choice: number, part: JsonObject): void {
     this.#closeCalls(choice, 'whole');
     this.#sink.part(choice, part);
+  }
+
+  #thoughtProof(choice: number, signature: string | undefined, signer: string | undefined): void {
+    if (this.#showsThoughts) this.#emit(choice, { text: '', thought: true, ...proofOf(signature, signer) });
   }
 
   #vendorPart({ choice, vendor: from, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {

@@ -119,24 +119,6 @@ export function fold(head: AnswerHead): AnswerFold {
   };
 }
 
-function emptyChoice(): FoldedChoice {
-  return {
-    text: null,
-    reasoning: '',
-    thoughts: new ReasoningDetails(),
-    proven: {},
-    refusal: null,
-    calls: [],
-    annotations: [],
-    pictures: [],
-    extra: {},
-    audio: null,
-    logprobs: null,
-    reason: null,
-    filters: {},
-  };
-}
-
 type ContentEvent = Exclude<NeutralEvent, { type: 'start' | 'usage' | 'end' | 'failed' }>;
 
 function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>, head: AnswerHead): void {
