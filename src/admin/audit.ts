@@ -13,7 +13,7 @@ const auditSchema = z.object({
   actor: z
     .string()
     .describe(
-      'admin: over HTTP; cli: in its own process; start: the first start; server: by itself, such as when its file changed.',
+      'admin: over HTTP; cli: in its own process; start: the first start; server: without an operator, such as when its file changed.',
     ),
   action: z.string(),
   subject: z.string().describe('Id of what was changed.'),

@@ -121,9 +121,9 @@ async function serverFindings(
   }
   // The server looks at the same machine: what both see is reported once, though its amounts may differ.
   const seenHere = new Set(findings.filter(({ state }) => state !== 'ok').map(({ check }) => check));
-  const lookedAt = new Set(['node', ...findings.map(({ check }) => check)]);
+  const checked = new Set(['node', ...findings.map(({ check }) => check)]);
   const now = reported.filter(({ check, page, state }) =>
-    state === 'ok' ? knowsMore && !lookedAt.has(check) : page !== undefined || !seenHere.has(check),
+    state === 'ok' ? knowsMore && !checked.has(check) : page !== undefined || !seenHere.has(check),
   );
   const troubled = new Set(now.map(({ check }) => check));
   const others = findings.filter(({ check, state }) => state !== 'ok' || !troubled.has(check));

@@ -36,7 +36,7 @@ export class GuardedText implements TextFilter {
     return text;
   }
 
-  /** What is open is looked at again when it is longer by a sixteenth, and not for each character of a long word. */
+  /** Looks again at an open text once it is longer by a sixteenth, and not for each character of a long word. */
   #decided(): string | Failure {
     const held = this.#held;
     this.#partEnds = [];

@@ -39,7 +39,10 @@ export function Toasts() {
   return (
     <output className="pointer-events-none fixed inset-x-0 bottom-20 z-50 flex flex-col items-center gap-2 px-4 md:bottom-6">
       {shown.map(({ id, text }) => (
-        <div key={id} className="max-w-3xl break-words rounded-md border border-line-strong bg-raised px-3 py-2 text-sm">
+        <div
+          key={id}
+          className="max-w-3xl break-words rounded-md border border-line-strong bg-raised px-3 py-2 text-sm"
+        >
           {text}
         </div>
       ))}

@@ -2,7 +2,7 @@ import { FailureError } from '../../../kernel/failure.ts';
 import { endless } from '../../../kernel/limits.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Counters, Limit, LimitState, Measure } from '../counters.ts';
-import type { PartLimit, RequestParts } from '../part-budgets.ts';
+import type { RequestParts } from '../part-budgets.ts';
 
 /** Shares that are left of the fullest limits of a caller, 0 to 1; 1 where it has none. */
 export interface LimitsLeft {
@@ -44,9 +44,9 @@ function isShared(measure: Measure): boolean {
   return measure === 'usd' || measure === 'units';
 }
 
-function partsLeft(limits: readonly (Limit | PartLimit)[], states: readonly LimitState[]): PartLeft[] {
+function partsLeft(limits: readonly Limit[], states: readonly LimitState[]): PartLeft[] {
   return limits.flatMap((limit, index) => {
-    if (!('part' in limit) || limit.part.kind === 'model') return [];
+    if (limit.part === undefined || limit.part.kind === 'model') return [];
     const { id, scope, allowed } = limit;
     return [{ scope: `${id} ${scope}`, usdNano: allowed - (states[index]?.used ?? 0) }];
   });

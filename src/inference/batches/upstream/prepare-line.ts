@@ -44,7 +44,7 @@ export interface PreparedLine {
   limits: Pick<BatchFacts, 'linesMax' | 'bytesMax'>;
   costMilli: number;
   expected: ExpectedUse;
-  /** What the budgets of its end user and tag have left: the lines of a batch there share it. */
+  /** Shares of the budgets of its end user and tag that are left for all lines of a batch there. */
   parts: readonly PartLeft[];
 }
 
@@ -181,8 +181,8 @@ function expectedOf(body: JsonObject, url: string, inputTokens: number, target: 
 }
 
 /**
- * What the budgets of its user and tag have left; null: one of its user, tag or model is used up. What a batch holds counts
- * in the limits of the account and in budgets of models.
+ * Shares that are left of the budgets of its user and tag; null: one of its user, tag or model is used up. What a batch
+ * holds counts in the limits of the account and in budgets of models.
  */
 async function partsLeft({ left }: Admission, { principal, alias, furtherModels = [], ...named }: Claim) {
   const { user = null, tag = null } = named;
