@@ -19,7 +19,7 @@ const shares = new WeakMap<StepRequest, GuardShare>();
 export function shareOf(about: StepRequest): GuardShare & { isFirst: boolean } {
   const known = shares.get(about);
   if (known !== undefined) return { ...known, isFirst: false };
-  // Points have words of the requests that wrote them, which replaced other values.
+  // Points have words of the requests that wrote them, which replace other values.
   const share = { book: new MaskBook(about.endpoint !== 'vectors'), reports: [] };
   shares.set(about, share);
   return { ...share, isFirst: true };

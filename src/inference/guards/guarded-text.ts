@@ -36,7 +36,7 @@ export class GuardedText implements TextFilter {
     return text;
   }
 
-  /** Looks again at an open text once it is longer by a sixteenth, and not for each character of a long word. */
+  /** Looks again at what is open when it is longer by a sixteenth, and not for each character of a long word. */
   #decided(): string | Failure {
     const held = this.#held;
     this.#partEnds = [];
