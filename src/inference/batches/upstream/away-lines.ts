@@ -105,8 +105,10 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
     };
     const part = await parts.add(made, held, lines);
-    const withBudgets = lines.filter(({ scopes }) => scopes.length > 0);
-    if (withBudgets.length > 0) counted.set(part.id, withBudgets);
+    counted.set(
+      part.id,
+      lines.filter(({ parts }) => parts.length > 0),
+    );
     return part;
   }
 
@@ -133,7 +135,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       const beganMs = clock.monotonicMs();
       const ahead = new Map<string, number>();
       for (const { id } of [...parts.open(), ...parts.returned()])
-        for (const { scopes, expected } of counted.get(id) ?? []) addAhead(ahead, scopes, expected);
+        for (const line of counted.get(id) ?? []) addAhead(ahead, line);
       const wait = (seq: number) => {
         waiting.add(seq);
         waitingUntilMs = clock.wallMs() + limitWaitMsUsual;

@@ -30,8 +30,7 @@ export interface GatheredLine {
   endBytes: number;
   costMilli: number;
   expected: ExpectedUse;
-  /** Budgets of its end user and tag, which other lines there share. */
-  scopes: readonly string[];
+  parts: PreparedLine['parts'];
 }
 
 /** Places that are open together: lines for others are asked from here. */
@@ -89,12 +88,8 @@ export async function gatherLines(
         spool = new Spool(run, prepared.place);
         open.set(at, spool);
       }
+      addAhead(ahead, prepared);
       await spool.add({ seq, requestId, key }, prepared, text);
-      addAhead(
-        ahead,
-        prepared.parts.map(({ scope }) => scope),
-        prepared.expected,
-      );
     }
   } finally {
     for (const spool of open.values()) done.push(await spool.end());
@@ -102,9 +97,9 @@ export async function gatherLines(
   return done;
 }
 
-/** Adds what lines of these budgets are expected to use. */
-export function addAhead(ahead: Map<string, number>, scopes: readonly string[], { usdNano }: ExpectedUse): void {
-  for (const scope of scopes) ahead.set(scope, (ahead.get(scope) ?? 0) + usdNano);
+/** Adds what a line is expected to use of its budgets. */
+export function addAhead(ahead: Map<string, number>, line: Pick<PreparedLine, 'parts' | 'expected'>): void {
+  for (const { scope } of line.parts) ahead.set(scope, (ahead.get(scope) ?? 0) + line.expected.usdNano);
 }
 
 export function digestOf(customId: string): string {
@@ -141,8 +136,7 @@ class Spool {
     const written = Buffer.from(this.#bytes === 0 ? text : `\n${text}`);
     this.#bytes += written.length;
     this.#weight += weight;
-    const scopes = parts.map(({ scope }) => scope);
-    this.#lines.push({ ...line, endBytes: this.#bytes, costMilli, expected, scopes });
+    this.#lines.push({ ...line, endBytes: this.#bytes, costMilli, expected, parts });
     if (!this.#stream.write(written)) await once(this.#stream, 'drain');
   }
 
