@@ -16,6 +16,7 @@ import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-
 import { mistralSpeech } from './speak-mistral.ts';
 import { googleChatSpeech, liteLlmSpeech, openRouterSpeech } from './speak-proven-chat.ts';
 import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
+import { mixedbreadRerankSpeech } from './speak-rerank-mixedbread.ts';
 import { teiRerankSpeech } from './speak-rerank-tei.ts';
 import { vertexContentSpeech, vertexListSpeech, vertexMessagesSpeech, vertexPredictSpeech } from './speak-vertex.ts';
 import { whisperCppSpeech } from './speak-whispercpp.ts';
@@ -30,6 +31,7 @@ const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
   ['/chat', chatSpeech],
   ['/v2/rerank', cohereRerankSpeech],
   ['/rerank', teiRerankSpeech],
+  ['/reranking', mixedbreadRerankSpeech],
   // DashScope.
   ['/reranks', cohereRerankSpeech],
   ['/mistral/v1/audio/speech', mistralSpeech],
