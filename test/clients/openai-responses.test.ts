@@ -76,7 +76,7 @@ overAll('what names the caller and its cache comes back, whole and streamed', as
   assert.deepEqual(shown(begun), { ...said, background: true });
 });
 
-overAll("responses have the members that OpenRouter's SDKs require", async ({ client, format }) => {
+overAll("responses have the members that OpenRouter's SDKs and Koog require", async ({ client, format }) => {
   if (format === 'responses') return;
   const startedS = Math.floor(Date.now() / 1_000);
   const check = (response: OpenAI.Responses.Response) => {
@@ -86,6 +86,7 @@ overAll("responses have the members that OpenRouter's SDKs require", async ({ cl
       presence_penalty,
     } = { ...response } as Record<string, unknown>;
     assert.deepEqual({ frequency_penalty, presence_penalty }, { frequency_penalty: 0, presence_penalty: 0 });
+    assert.deepEqual(response.text, { format: { type: 'text' } });
     if (response.status === 'in_progress') assert.equal(completedS, null);
     else assert.ok(Number.isInteger(completedS) && Number(completedS) >= startedS, String(completedS));
     return response.status;

@@ -232,6 +232,7 @@ function responseOf(answer: Answer, status: string, output: JsonObject[]): JsonO
     tools: [],
     top_p: 1,
     metadata: {},
+    text: { format: { type: 'text' } },
   };
 }
 

@@ -124,7 +124,8 @@ function echoOf(body: ResponsesRequest): JsonObject {
       metadata: body.metadata ?? {},
       background: body.background ?? false,
       ...(body.reasoning && { reasoning: body.reasoning }),
-      ...(body.text && { text: body.text }),
+      // OpenAI always gives it, and clients in Kotlin demand it.
+      text: { format: { type: 'text' }, ...body.text },
       ...(body.user && { user: body.user }),
       ...(body.truncation && { truncation: body.truncation }),
       ...(isGiven(body.prompt_cache_key) && { prompt_cache_key: body.prompt_cache_key }),

@@ -204,6 +204,7 @@ const unsaid: JsonObject = {
   temperature: null,
   top_p: null,
   metadata: {},
+  text: { format: { type: 'text' } },
 };
 
 /** OpenAI's `usage` object: the details are required there, so an unknown count is 0. */
