@@ -186,6 +186,7 @@ const vendorDoors: readonly (readonly [RegExp, string])[] = [
     /^(\/v1)?\/(key|team|user)\/(generate|new|list|info|update|delete)$/,
     " It is LiteLLM's path: keys and accounts are managed below /admin/v1, with the admin key.",
   ],
+  [/^\/v1\/openai\//, " Azure's SDKs add /openai to their address: give them this one without /v1."],
   [/^\/v1\/(speak|text-to-speech)\b/, " It is Deepgram's or ElevenLabs's path: send POST /v1/audio/speech."],
 ];
 

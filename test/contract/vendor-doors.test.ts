@@ -12,8 +12,9 @@ for (const [path, door] of Object.entries({
   '/v1/speak?model=aura-2': '/v1/audio/speech',
   '/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb': '/v1/audio/speech',
   '/v1/text-to-speech/JBFqnCBsd6RMkjVDRZzb/stream': '/v1/audio/speech',
+  '/v1/openai/deployments/smart/chat/completions?api-version=2024-10-21': 'give them this one without /v1',
 })) {
-  test(`${path} returns 404 with the path to take`, async () => {
+  test(`${path} returns 404 with the way to take`, async () => {
     const response = await gateway.fetch(path, { json: {} });
     const text = await response.text();
     assert.equal(response.status, 404, text);
