@@ -112,6 +112,27 @@ test("OpenAI's models from GPT-5.1 on get no sampling while they reason, which t
   }
 });
 
+test('models that reason at all times get no sampling, and an effort of null asks for no thoughts', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const always = ['gpt-5-codex', 'gpt-5-pro', 'gpt-5.1-codex-max', 'gpt-5.2-codex', 'gpt-5.2-pro-2025-12-11'];
+  const gateway = await startGateway(t, {
+    providers: { openai: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } },
+    models: Object.fromEntries([...always, 'gpt-5.2'].map((model) => [model, { targets: [`openai/${model}`] }])),
+  });
+  const ask = async (path: string, json: object) => {
+    const answer = await gateway.fetch(path, { json: { ...json, temperature: 0.4 } });
+    assert.equal(answer.status, 200, await answer.text());
+    const { temperature } = upstream.requests().at(-1)!.body as Record<string, unknown>;
+    return [temperature, answer.headers.get('x-culvert-dropped')];
+  };
+  const messages = [{ role: 'user', content: 'Hi' }];
+  for (const model of always)
+    assert.deepEqual(await ask('/v1/chat/completions', { model, messages }), [undefined, 'temperature'], model);
+  const json = { model: 'gpt-5.2', input: 'Hi', store: false };
+  assert.deepEqual(await ask('/v1/responses', { ...json, reasoning: { effort: null } }), [0.4, null]);
+});
+
 test("Groq's effort 'default' asks models of other providers for thoughts", async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

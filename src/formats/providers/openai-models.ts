@@ -22,7 +22,7 @@ const sampling = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_pena
 
 /** "Unsupported parameter: 'temperature' is not supported with this model": while it reasons. */
 function withoutSampling(body: JsonObject): FittedMembers | null {
-  const { effort = body.reasoning_effort ?? 'none' } = objectIn(body.reasoning);
+  const effort = objectIn(body.reasoning).effort ?? body.reasoning_effort ?? 'none';
   if (effort === 'none') return null;
   const without = Object.keys(sampling).filter((name) => body[name] !== undefined);
   const lost = without.filter((name) => body[name] !== null && body[name] !== sampling[name as keyof typeof sampling]);
@@ -39,8 +39,8 @@ export const modelsOfOpenAi: readonly ModelQuirks[] = [
   { pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
   // Refuse sampling at all times; GPT-5.1 and later take it when they do not reason, so they keep it.
   {
-    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
-    omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
+    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$)|gpt-[\d.]+-(pro|codex))/,
+    omit: [...Object.keys(sampling), 'logprobs', 'top_logprobs', 'logit_bias'],
   },
   { pattern: /^gpt-(5\.\d|[6-9]|\d\d)(?!.*-chat)/, fits: [withoutSampling] },
   // "Unknown parameter: 'messages[1].reasoning_content'", or 'thinking'. Servers of open models have these members.
