@@ -16,6 +16,24 @@ const refusal = {
   stop_details: { type: 'refusal', category: 'bio', explanation: why },
 };
 
+/** Lists and pages that come in the midst of a value. */
+const pagesOf = { urlContextMetadata: { urlMetadata: [{ retrievedUrl: 'https://a.example/' }] } };
+const [head, rest] = [rich.made.slice(0, 9), `${rich.made.slice(9)} today.`];
+const halves = {
+  chat: [
+    { choices: [{ index: 0, delta: { content: `To ${head}` } }], citations: ['https://a.example/'] },
+    { choices: [{ index: 0, delta: { content: rest } }], citations: ['https://b.example/'] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  ],
+  gemini: [
+    { candidates: [{ content: { parts: [{ text: `To ${head}` }] }, ...pagesOf }] },
+    { candidates: [{ content: { parts: [{ text: rest }] }, finishReason: 'STOP' }] },
+  ],
+};
+const silent = { role: 'assistant', content: '' };
+const choices = [{ index: 0, message: silent, finish_reason: 'stop' }];
+const empty = { ...rich.completion, choices, citations: [], usage: undefined };
+
 let lastBody = '';
 const upstream = createServer(async (request, response) => {
   let body = '';
@@ -28,13 +46,17 @@ const upstream = createServer(async (request, response) => {
     : url.endsWith('/messages')
       ? [body.includes('Refuse') ? refusal : rich.anthropicMessage, rich.anthropicEvents()]
       : url.includes('enerateContent')
-        ? [rich.candidate, [rich.candidate]]
-        : body.includes('Sources')
-          ? [
-              { ...rich.completion, ...rich.lists },
-              rich.completionChunks().map((chunk) => ({ ...chunk, ...rich.lists })),
-            ]
-          : [rich.completion, rich.completionChunks()];
+        ? body.includes('Halves')
+          ? [{ candidates: [{ ...halves.gemini[1]!.candidates[0], ...pagesOf }] }, halves.gemini]
+          : [rich.candidate, [rich.candidate]]
+        : body.includes('Halves')
+          ? [empty, halves.chat]
+          : body.includes('Sources')
+            ? [
+                { ...rich.completion, ...rich.lists },
+                rich.completionChunks().map((chunk) => ({ ...chunk, ...rich.lists })),
+              ]
+            : [rich.completion, rich.completionChunks()];
   const streams = body.includes('"stream":true') || url.includes('stream');
   response.setHeader('content-type', streams ? 'text/event-stream' : 'application/json');
   if (!streams) return void response.end(JSON.stringify(whole));
@@ -167,6 +189,33 @@ for (const stream of [false, true]) {
     assert.match(again.headers.get('x-culvert-cache') ?? '', /^hit/, await again.text());
   });
 }
+
+for (const model of ['openai', 'gemini']) {
+  test(`a value is found though lists of ${model} come in its midst`, async () => {
+    const json = { model: `${model}-masked`, stream: true, messages: [{ role: 'user', content: 'Halves' }] };
+    const body = await (await gateway.fetch('/v1/chat/completions', { json })).text();
+    const text = Array.from(body.matchAll(/"content":"([^"]*)"/g), ([, piece]) => piece).join('');
+    assert.equal(text, 'To <EMAIL_1> today.');
+    assert.match(body, model === 'openai' ? /a\.example.*b\.example/s : /x-culvert-dropped: urlContextMetadata/);
+  });
+}
+
+test('an answer without a word is none behind a guard, though it has lists', async () => {
+  for (const model of ['openai-plain', 'openai-masked']) {
+    const json = { model, messages: [{ role: 'user', content: 'Halves' }] };
+    const reply = await gateway.fetch('/v1/chat/completions', { json });
+    assert.match(`${reply.status} ${await reply.text()}`, /^502 .*the answer is empty/, model);
+  }
+});
+
+test('a cache keeps an answer that lost a member, and a hit names it, too', async () => {
+  const json = { model: 'gemini-kept', messages: [{ role: 'user', content: 'Halves' }] };
+  for (const cache of [/^miss/, /^hit/]) {
+    const reply = await gateway.fetch('/v1/chat/completions', { json });
+    assert.match(reply.headers.get('x-culvert-cache') ?? '', cache, await reply.text());
+    assert.equal(reply.headers.get('x-culvert-dropped'), 'urlContextMetadata');
+  }
+});
 
 test('a text among the further members of an answer is masked or left out', async () => {
   const json = { model: 'claude-masked', max_tokens: 99, messages: [{ role: 'user', content: 'Refuse' }] };

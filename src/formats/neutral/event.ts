@@ -48,9 +48,9 @@ export type NeutralEvent =
   | { type: 'citation'; choice: number; citation: Citation }
   /**
    * A part that only the dialect `vendor` knows, which repeats it. All others leave it out and tell so by `field`; null:
-   * other events say the same.
+   * other events say the same. `apart`: a member of the answer, of which its texts show nothing and go on behind it.
    */
-  | { type: 'vendor-part'; choice: number; vendor: string; field: string | null; block: JsonObject }
+  | { type: 'vendor-part'; choice: number; vendor: string; field: string | null; block: JsonObject; apart?: true }
   /** A tool that this gateway runs for the model. No decoder makes it: it comes between two turns of a model. */
   | { type: 'server-tool'; choice: number; step: ServerToolStep }
   | { type: 'logprobs'; choice: number; logprobs: JsonValue }
@@ -83,10 +83,13 @@ export interface Beside {
 
 /** A member that no format of callers has a place for: each names it as lost. It shows nothing of the answer. */
 export function lostMember(field: string, choice = 0): NeutralEvent {
-  return { type: 'vendor-part', choice, vendor: nobody, field, block: {} };
+  return { type: 'vendor-part', choice, vendor: '', field, block: {}, apart: true };
 }
 
-const nobody = '';
+/** Whether a text of the choice goes on behind an event. */
+export function isApart(event: NeutralEvent): boolean {
+  return event.type === 'vendor-part' && event.apart === true;
+}
 
 /**
  * Members of `wire` by these names, or all; undefined: there are none. Texts among them, such as the explanation of a
@@ -179,7 +182,7 @@ export function contentChars(event: NeutralEvent): number | null {
  */
 export function standsForContent(event: NeutralEvent): boolean {
   if (event.type === 'finish') return event.reason !== 'stop' || event.answered === true;
-  return event.type === 'citation' || (event.type === 'vendor-part' && event.vendor !== nobody);
+  return event.type === 'citation' || (event.type === 'vendor-part' && event.apart !== true);
 }
 
 /** Reads an answer event by event, and gives what each of them says. */

@@ -1,4 +1,3 @@
-import { openAiChatId } from '../../formats/dialects/openai-chat/wire.ts';
 import type { FinishReason, NeutralEvent } from '../../formats/neutral/event.ts';
 import { usdOf } from '../../formats/neutral/price.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
@@ -102,9 +101,8 @@ function isCacheable(event: NeutralEvent, toolCalls: boolean): boolean {
     case 'server-tool':
     case 'failed':
       return false;
-    // Lists of sources that other events say too.
     case 'vendor-part':
-      return event.vendor === openAiChatId && event.field === null;
+      return event.apart === true;
     default:
       return true;
   }

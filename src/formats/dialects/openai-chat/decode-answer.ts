@@ -263,7 +263,7 @@ export class ChunkReader {
     const json = JSON.stringify(block);
     if (json === '{}' || json === this.#lists) return;
     this.#lists = json;
-    events.push({ type: 'vendor-part', choice: 0, vendor: openAiChatId, field: null, block });
+    events.push({ type: 'vendor-part', choice: 0, vendor: openAiChatId, field: null, block, apart: true });
   }
 
   #readChoice(value: JsonObject, chunk: JsonObject, events: NeutralEvent[]): Fault | null {

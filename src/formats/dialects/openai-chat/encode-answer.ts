@@ -379,7 +379,7 @@ export function wirePicture(media: ProducedMedia, index: number): JsonObject {
 
 /** Members of the answer itself; null: the event has none. */
 export function answerMembers(event: NeutralEvent): JsonObject | null {
-  const has = event.type === 'vendor-part' && event.vendor === openAiChatId && event.field === null;
+  const has = event.type === 'vendor-part' && event.vendor === openAiChatId && event.apart === true;
   return has ? event.block : null;
 }
 

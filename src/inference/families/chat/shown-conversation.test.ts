@@ -20,7 +20,7 @@ test('sounds, files and sources of a conversation are shown as what they are', (
   const { turns } = shownConversation(
     'openai-chat',
     json({ model: 'm', messages: [{ role: 'user', content }] }),
-    json({ id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }),
+    json({ id: 'c', images: [{}], object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] }),
   );
   const sound = (type: string | null, base64: string) => ({ type, base64, url: null });
   assert.deepEqual(turns[0]?.parts, [

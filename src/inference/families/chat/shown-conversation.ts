@@ -182,6 +182,8 @@ function addContent(turn: ShownTurn, event: NeutralEvent): void {
       turn.parts.push({ type: 'citation', ...citedOf(event.citation) });
       return;
     case 'vendor-part':
+      // A member that is lost has nothing to show.
+      if (event.vendor === '') return;
       turn.parts.push({
         type: 'other',
         name: String(event.block.type ?? event.vendor),

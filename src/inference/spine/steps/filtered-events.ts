@@ -1,5 +1,5 @@
 import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
-import { type FinishReason, isContent, type NeutralEvent, pruned } from '../../../formats/neutral/event.ts';
+import { type FinishReason, isApart, isContent, type NeutralEvent, pruned } from '../../../formats/neutral/event.ts';
 import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { SeenThought } from '../../../formats/neutral/thought-proof.ts';
@@ -215,7 +215,7 @@ class TextEvents {
         passed.push(event);
         return;
       default:
-        this.#behindText(event.choice, passed).push(this.#other(event));
+        (isApart(event) ? passed : this.#behindText(event.choice, passed)).push(this.#other(event));
     }
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { assertWithin } from '../../../../test/machine-load.ts';
-import type { NeutralEvent } from '../../../formats/neutral/event.ts';
+import { lostMember, type NeutralEvent } from '../../../formats/neutral/event.ts';
 import { HeldEvents } from './held-events.ts';
 
 const piece = (text: string): NeutralEvent => ({ type: 'text-delta', choice: 0, text });
@@ -32,6 +32,13 @@ test('a text goes on in its next part, up to the end of a sentence', () => {
   held.add(piece('ple.org today. Or'));
   assert.equal(textOf(held.takeComplete('first')), 'Ask jo@example.org today. ');
   assert.equal(textOf(held.takeAll()), 'Or');
+});
+
+test('a text goes on behind a member of the answer', () => {
+  const held = new HeldEvents();
+  held.add({ type: 'text-delta', choice: 0, text: 'To jo@exa' });
+  held.add(lostMember('images'));
+  assert.deepEqual(held.takeComplete('first'), []);
 });
 
 const start = (call: number): NeutralEvent => ({ type: 'tool-call-start', choice: 0, call, id: `${call}`, name: 'f' });

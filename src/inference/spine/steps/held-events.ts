@@ -1,5 +1,5 @@
 import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
-import type { NeutralEvent } from '../../../formats/neutral/event.ts';
+import { isApart, type NeutralEvent } from '../../../formats/neutral/event.ts';
 
 /** A sentence's end, with the white space behind it. */
 const sentenceEnd = /[.!?…][")'\]]*\s+|[。！？]|\n\s*/g;
@@ -110,7 +110,7 @@ function look(
     return;
   }
   // A source may come in the midst of a word, and a text goes on in its next part.
-  if (event.type === 'logprobs' || event.type === 'citation' || event.type === 'part-end') return;
+  if (event.type === 'logprobs' || event.type === 'citation' || event.type === 'part-end' || isApart(event)) return;
   // The arguments of several calls may come by turns.
   if (event.type !== 'finish' && at.openCalls > 0) return;
   if (!isText(event)) {
