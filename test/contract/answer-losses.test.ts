@@ -264,7 +264,7 @@ test('parts that one vendor alone has are named as dropped, and what was spoken 
       ...{ stopReason: 'end_turn', usage: { inputTokens: 3, outputTokens: 4, totalTokens: 7 } },
       output: { message: { role: 'assistant', content: [{ text: 'It rains.' }, { image: s3 }] } },
       additionalModelResponseFields: { top: 1 },
-      ...{ trace: { guardrail: { actionReason: 'No action.' } }, performanceConfig: { latency: 'optimized' } },
+      ...{ trace: { guardrail: { match: '4111111111111111' } }, performanceConfig: { latency: 'optimized' } },
     },
     perplexity: {
       ...{ id: 'p', object: 'chat.completion', citations: ['https://a.example'], images: [] },
@@ -288,7 +288,7 @@ test('parts that one vendor alone has are named as dropped, and what was spoken 
       bedrock: { type: 'bedrock', base_url: `${base}/bedrock`, api_key: 'k', region: 'us-east-1' },
       perplexity: { type: 'perplexity', base_url: `${base}/perplexity`, api_key: 'k' },
     },
-    guards: { pii: { check: 'personal-data', kinds: ['email'], action: 'mask', on: ['output'] } },
+    guards: { pii: { check: 'personal-data', kinds: ['card'], action: 'mask', on: ['output'] } },
     models: Object.fromEntries(
       [...Object.keys(answers), 'guarded'].map((name) => {
         const provider = name === 'guarded' ? 'bedrock' : name;
@@ -317,7 +317,7 @@ test('parts that one vendor alone has are named as dropped, and what was spoken 
   assert.deepEqual(members, {
     stopReason: 'end_turn',
     additionalModelResponseFields: { top: 1 },
-    trace: { guardrail: { actionReason: 'No action.' } },
+    trace: { guardrail: { match: '<CARD_1>' } },
     performanceConfig: { latency: 'optimized' },
   });
   assert.equal(guarded.headers.get('x-culvert-dropped'), null, 'its own format has them');

@@ -35,6 +35,7 @@ export function createAnswerBlocks(
   let finished: Extract<NeutralEvent, { type: 'finish' }> | null = null;
   let started: Extract<NeutralEvent, { type: 'start' }> | null = null;
   let counted: Extract<NeutralEvent, { type: 'usage' }> | null = null;
+  let apart: JsonObject = {};
   let over = false;
 
   function wait(event: NeutralEvent): void {
@@ -55,11 +56,15 @@ export function createAnswerBlocks(
     if (waiting.length === 0) waitingEvents = 0;
   }
 
+  function others(event: NeutralEvent): void {
+    return waiting.length > 0 || blocks.callGoesOn() ? wait(event) : blocks.write(event);
+  }
+
   function end(): void {
     over = true;
     release('all');
     const beside = { ...membersIn(finished?.beside, owner), usage: membersIn(counted?.beside, owner) };
-    const members = { ...beside, ...finished?.filters };
+    const members = { ...beside, ...apart, ...finished?.filters };
     blocks.end(finished?.reason ?? 'stop', finished?.stopSequence ?? null, counted?.usage ?? null, members);
   }
 
@@ -81,6 +86,10 @@ export function createAnswerBlocks(
       case 'failed':
         over = true;
         return;
+      case 'vendor-part':
+        if (event.vendor !== owner || event.apart !== true) return others(event);
+        apart = { ...apart, ...event.block };
+        return;
       case 'tool-call-delta':
         if (blocks.isAt(event.call)) {
           blocks.write(event);
@@ -89,7 +98,7 @@ export function createAnswerBlocks(
         }
         return waiting.length > 0 ? wait(event) : blocks.write(event);
       default:
-        return waiting.length > 0 || blocks.callGoesOn() ? wait(event) : blocks.write(event);
+        return others(event);
     }
   };
 }

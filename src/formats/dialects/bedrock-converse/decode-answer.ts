@@ -127,7 +127,7 @@ class AnswerDecoder extends EventDecoder {
         return true;
       case 'metadata':
         this.#usage(data);
-        if (this.callers === undefined && isObject(data.trace)) this.emit(lostMember('trace'));
+        if (isObject(data.trace)) this.#trace(data.trace);
         if (!this.#finished) return true;
         this.over = true;
         this.emit({ type: 'end' });
@@ -263,6 +263,12 @@ class AnswerDecoder extends EventDecoder {
     this.emit({ type: 'vendor-part', choice: 0, vendor, field: Object.keys(block)[0] ?? null, block });
   }
 
+  /** What guardrails found has texts, which our guards see. */
+  #trace(trace: JsonObject): void {
+    if (this.callers === undefined) this.emit(lostMember('trace'));
+    else this.emit({ type: 'vendor-part', choice: 0, vendor, field: null, block: { trace }, apart: true });
+  }
+
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
     if (argumentsJson === '') return;
     block.argumentsSeen = true;
@@ -310,7 +316,7 @@ class AnswerDecoder extends EventDecoder {
       type: 'usage',
       usage: counted,
       ...(reportsInvalidCount(usage, counts) && { impossible: true as const }),
-      ...this.beside(data, ['trace', 'performanceConfig', 'serviceTier']),
+      ...this.beside(data, ['performanceConfig', 'serviceTier']),
     });
   }
 }

@@ -186,5 +186,6 @@ function countsOf(usage: Usage | null, { elapsedMs }: AnswerHead, members: JsonO
     },
     metrics: { latencyMs: Math.round(elapsedMs?.() ?? 0) },
     ...objectIn(members.usage),
+    ...(members.trace !== undefined && { trace: members.trace }),
   };
 }
