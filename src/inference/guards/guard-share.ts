@@ -3,7 +3,7 @@ import type { StepRequest, Verdict } from '../models/steps.ts';
 import { blocked } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
 import { mayBeJson, placeInJson } from './json-mask.ts';
-import { MaskBook } from './mask-book.ts';
+import { MaskBook, maskWord } from './mask-book.ts';
 
 export type { GuardReport };
 
@@ -25,13 +25,14 @@ export function shareOf(about: StepRequest): GuardShare & { isFirst: boolean } {
   return { ...share, isFirst: true };
 }
 
+/** A part of a request with what a guard found in it. */
+interface Found {
+  part: TextPart;
+  findings: readonly { kind: string; start: number; end: number }[];
+}
+
 /** The request with words in the place of findings, which are in their order. */
-export function masked(
-  name: string,
-  book: MaskBook,
-  texts: Texts | null,
-  found: readonly { part: TextPart; findings: readonly { kind: string; start: number; end: number }[] }[],
-): Verdict {
+export function masked(name: string, book: MaskBook, texts: Texts | null, found: readonly Found[]): Verdict {
   for (const { text } of texts?.parts ?? []) book.keepWordsOf(text);
   const lasting = found.find(({ part }) => !canMask(part));
   if (lasting !== undefined) {
@@ -81,9 +82,35 @@ export function canMask({ as, kind, names, path }: Pick<TextPart, 'as' | 'kind' 
   return as === undefined || (as === 'number' && (kind === 'tool-arguments' || kind === 'tool-result'));
 }
 
-/** The payloads of points have words of other requests. */
+/** The payloads of points have words of other requests. A search of files has its filter next to its type. */
 function isInFilter({ kind, path }: Pick<TextPart, 'kind' | 'path'>): boolean {
-  return kind === 'query' && path.includes('filter');
+  const isOfTool = path[0] === 'tools' && path[2] === 'filters';
+  return isOfTool || (kind === 'query' && (path.includes('filter') || path.includes('formula')));
+}
+
+/**
+ * What was found, with the words in what tools bring, which are of the requests that wrote them: each gets a word of
+ * this request, and answers give it back as it was.
+ */
+export function withWordsOfOthers(found: readonly Found[], texts: Texts | null): Found[] {
+  const findingsOf = new Map(found.map(({ part, findings }) => [part, findings]));
+  return (texts?.parts ?? []).map((part) => {
+    const findings = findingsOf.get(part) ?? [];
+    const words = part.kind === 'tool-result' && canMask(part) ? part.text.matchAll(maskWord) : [];
+    const all = Array.from(words, ({ 0: word, index: start }) => ({
+      kind: word.slice(1, word.lastIndexOf('_')),
+      start,
+      end: start + word.length,
+    }));
+    const sorted = [...findings, ...all].sort((one, other) => one.start - other.start);
+    const apart: { kind: string; start: number; end: number }[] = [];
+    for (const one of sorted) {
+      const last = apart.at(-1);
+      if (last !== undefined && one.start < last.end) last.end = Math.max(last.end, one.end);
+      else apart.push({ ...one });
+    }
+    return { part, findings: apart };
+  });
 }
 
 /** OpenAI refuses a name with signs such as those of a mask's word. */

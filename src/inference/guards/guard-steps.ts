@@ -29,7 +29,7 @@ import type {
 import { findingsOfParts } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { type GuardReport, reportOf } from './guard-report.ts';
-import { continuedIn, masked, shareOf } from './guard-share.ts';
+import { continuedIn, masked, shareOf, withWordsOfOthers } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import { MaskBook } from './mask-book.ts';
 import type { AskingParts } from './outside-services.ts';
@@ -243,10 +243,12 @@ function asSession(step: RunningStep): RunningStep {
 /** Rules over the texts of one request and its answer. */
 class RunningRules extends RunningGuard<Guard> {
   readonly #book: MaskBook;
+  readonly #isFirst: boolean;
 
   constructor(guard: Guard, book: MaskBook) {
     super(guard);
     this.#book = book;
+    this.#isFirst = this.masksFirst(book);
   }
 
   step(): RunningStep {
@@ -269,11 +271,14 @@ class RunningRules extends RunningGuard<Guard> {
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };
-    const found = parts
-      .map((part, index) => ({ part, findings: (all[index] ?? []).filter(({ isUnread }) => isUnread === undefined) }))
-      .filter(({ findings }) => findings.length > 0);
+    const looked = parts.map((part, index) => ({
+      part,
+      findings: (all[index] ?? []).filter(({ isUnread }) => isUnread === undefined),
+    }));
+    for (const { findings } of looked) if (findings.length > 0) this.#count(findings.length, 'input');
+    const isOfTool = this.#isFirst && this.subject !== 'the request';
+    const found = (isOfTool ? withWordsOfOthers(looked, texts) : looked).filter(({ findings }) => findings.length > 0);
     if (found.length === 0) return null;
-    for (const { findings } of found) this.#count(findings.length, 'input');
     if (!this.enforces) return null;
     const { action, route_to: model } = config;
     if (action === 'block') return { refused: blocked(this.guard.name, this.subject) };
@@ -281,12 +286,12 @@ class RunningRules extends RunningGuard<Guard> {
     return action === 'mask' ? masked(this.guard.name, this.#book, texts, found) : null;
   }
 
-  answer({ kind }: AnswerTextPlace): TextFilter | null {
+  answer({ kind, isOfTool }: AnswerTextPlace): TextFilter | null {
     if (kind === 'label') return null;
     const { config, check } = this.guard;
     const { action } = config;
     const looks = config.on.includes('output') && action !== 'route' && this.reads(kind);
-    const restores = action === 'mask' && this.enforces;
+    const restores = this.#isFirst && isOfTool !== true;
     if (!looks && (!restores || this.#book.isEmpty)) return null;
     return new GuardedText({
       check: looks ? check : null,

@@ -7,10 +7,18 @@ export class MaskBook {
   readonly #counts = new Map<string, number>();
   readonly #taken = new Set<string>();
   readonly #givesBack: boolean;
+  #isClaimed = false;
 
   /** `givesBack`: whether answers get the values of words. */
   constructor(givesBack = true) {
     this.#givesBack = givesBack;
+  }
+
+  /** True the first time. */
+  claim(): boolean {
+    const isFirst = !this.#isClaimed;
+    this.#isClaimed = true;
+    return isFirst;
   }
 
   /** A restored word gives its value back only where the request had it. */
@@ -85,7 +93,7 @@ export class MaskBook {
 
 /** Characters of the longest word. */
 const wordChars = 40;
-const maskWord = /<[A-Z][A-Z_]{0,24}_\d{1,9}>/g;
+export const maskWord = /<[A-Z][A-Z_]{0,24}_\d{1,9}>/g;
 const wordPart = /<(?:[A-Z][A-Z_\d]{0,36})?(?:>|$)/y;
 
 /** `before`, or the beginning of a word that is there or may come to be there. */

@@ -6,7 +6,7 @@ import type { JudgedText, RequestView, RunningStep, StepRequest, TextFilter, Ver
 import { findingsOf } from './findings-of.ts';
 import { blocked } from './guard-failures.ts';
 import { sentencesNamed } from './guard-report.ts';
-import { continuedIn, masked } from './guard-share.ts';
+import { continuedIn, masked, withWordsOfOthers } from './guard-share.ts';
 import { GuardedText } from './guarded-text.ts';
 import type { MaskBook } from './mask-book.ts';
 import type { AskOutside } from './outside-asker.ts';
@@ -46,6 +46,7 @@ type Parts = readonly Pick<TextPart, 'kind' | 'names' | 'text'>[];
 export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
   readonly #about: StepRequest;
   readonly #book: MaskBook;
+  readonly #isFirst: boolean;
   /** Sentences of the answer that were judged. */
   #sentences = 0;
   /** Ends of the answer's texts, as far as they were judged. */
@@ -55,16 +56,18 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     super(guard);
     this.#about = about;
     this.#book = book;
+    this.#isFirst = this.masksFirst(book);
   }
 
   step(): RunningStep {
     const { on, action, check } = this.guard.config;
-    const changes = this.#changes;
     return {
       ...(on.includes('input') && check !== 'grounding' && { request: (view: RequestView) => this.#request(view) }),
       ...(on.includes('output') &&
-        action !== 'route' && { judge: { changes, of: (texts: readonly JudgedText[]) => this.#answer(texts) } }),
-      ...(changes && { answer: () => this.#restoring() }),
+        action !== 'route' && {
+          judge: { changes: this.#changes, of: (texts: readonly JudgedText[]) => this.#answer(texts) },
+        }),
+      ...(this.#isFirst && { answer: ({ isOfTool }) => (isOfTool ? null : this.#restoring()) }),
       session: () => this.unread(1, 'a request of this kind'),
     };
   }
@@ -92,10 +95,9 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     // It changes what is sent.
     const { failure, places } = await judging;
     if (failure !== null) return { refused: failure };
-    const found = parts.flatMap((part, index) => {
-      const findings = places[index] ?? [];
-      return findings.length === 0 ? [] : [{ part, findings }];
-    });
+    const looked = parts.map((part, index) => ({ part, findings: places[index] ?? [] }));
+    const isOfTool = this.#isFirst && this.subject !== 'the request';
+    const found = (isOfTool ? withWordsOfOthers(looked, texts) : looked).filter(({ findings }) => findings.length > 0);
     if (this.report.did === 'routed' && model !== undefined) return { model };
     return found.length === 0 ? null : masked(this.guard.name, this.#book, texts, found);
   }

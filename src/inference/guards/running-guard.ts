@@ -3,6 +3,7 @@ import type { TextKind } from '../../formats/neutral/json-texts.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { cannotRead, type Unreadable, unanswered } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
+import type { MaskBook } from './mask-book.ts';
 
 /** Names in the ledger of endpoints whose answers are pictures, speech or videos. */
 const textlessEndpoints: ReadonlySet<string> = new Set([
@@ -42,6 +43,12 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
     this.guard = guard;
     this.enforces = guard.config.mode === 'enforce';
     this.report = { name: guard.name, did: null, count: 0, observes: !this.enforces, read: 0, unread: 0 };
+  }
+
+  /** Whether it is the first that masks the request. It alone gives values back: what it gives back may look like a word. */
+  protected masksFirst(book: MaskBook): boolean {
+    const { action, on } = this.guard.config;
+    return action === 'mask' && this.enforces && on.includes('input') && book.claim();
   }
 
   /** `names`: as of a part of a request. */

@@ -137,6 +137,8 @@ export interface AnswerTextPlace {
   choice: number;
   /** In a part that is no text, such as a source. */
   isBeside?: true;
+  /** In what a tool of this server brought, which no model wrote: words in it are those of other requests. */
+  isOfTool?: true;
   /** The name of a member, which its owner or a model chose. */
   isName?: true;
 }

@@ -64,7 +64,7 @@ async function throughAnswerSteps<T extends { text: string } | { tools: unknown 
   kind: TextKind,
 ): Promise<T | Failure> {
   const through = (texts: AnswerTexts, json: string) =>
-    filteredJson((place) => texts({ ...place, isBeside: true }), json, JSON.parse(json), kind);
+    filteredJson((place) => texts({ ...place, isBeside: true, isOfTool: true }), json, JSON.parse(json), kind);
   let json = JSON.stringify(shown);
   const judge = gate?.judge ?? null;
   if (judge !== null) {
