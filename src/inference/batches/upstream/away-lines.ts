@@ -136,12 +136,9 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       const ahead = new Map<string, number>();
       for (const { id } of [...parts.open(), ...parts.returned()])
         for (const line of counted.get(id) ?? []) addAhead(ahead, line);
-      const wait = (seq: number) => {
-        waiting.add(seq);
-        waitingUntilMs = clock.wallMs() + limitWaitMsUsual;
-      };
-      const all = await gatherLines(run, input, over, { ahead, wait });
+      const all = await gatherLines(run, input, over, { ahead, wait: (seq) => void waiting.add(seq) });
       gatherMs = clock.monotonicMs() - beganMs;
+      waitingUntilMs = clock.wallMs() + Math.max(gatherMs / gatherShare, limitWaitMsUsual);
       for (const gathered of all) {
         const isSendable = !signal.aborted && !parts.closed.has(gathered.place.provider);
         await (isSendable ? send(gathered) : run.files.withdraw(gathered.content));
