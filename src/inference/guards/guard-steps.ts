@@ -271,15 +271,14 @@ class RunningRules extends RunningGuard<Guard> {
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };
-    const looked = parts.map((part, index) => ({
+    const read = parts.map((part, index) => ({
       part,
       findings: (all[index] ?? []).filter(({ isUnread }) => isUnread === undefined),
     }));
-    for (const { findings } of looked) if (findings.length > 0) this.#count(findings.length, 'input');
+    for (const { findings } of read) if (findings.length > 0) this.#count(findings.length, 'input');
     const isOfTool = this.#isFirst && this.subject !== 'the request';
-    const found = (isOfTool ? withWordsOfOthers(looked, texts) : looked).filter(({ findings }) => findings.length > 0);
-    if (found.length === 0) return null;
-    if (!this.enforces) return null;
+    const found = (isOfTool ? withWordsOfOthers(read, texts) : read).filter(({ findings }) => findings.length > 0);
+    if (found.length === 0 || !this.enforces) return null;
     const { action, route_to: model } = config;
     if (action === 'block') return { refused: blocked(this.guard.name, this.subject) };
     if (action === 'route' && model !== undefined) return { model };

@@ -95,9 +95,9 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     // It changes what is sent.
     const { failure, places } = await judging;
     if (failure !== null) return { refused: failure };
-    const looked = parts.map((part, index) => ({ part, findings: places[index] ?? [] }));
+    const read = parts.map((part, index) => ({ part, findings: places[index] ?? [] }));
     const isOfTool = this.#isFirst && this.subject !== 'the request';
-    const found = (isOfTool ? withWordsOfOthers(looked, texts) : looked).filter(({ findings }) => findings.length > 0);
+    const found = (isOfTool ? withWordsOfOthers(read, texts) : read).filter(({ findings }) => findings.length > 0);
     if (this.report.did === 'routed' && model !== undefined) return { model };
     return found.length === 0 ? null : masked(this.guard.name, this.#book, texts, found);
   }

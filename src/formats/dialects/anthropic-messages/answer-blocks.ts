@@ -35,7 +35,6 @@ export function createAnswerBlocks(
   let finished: Extract<NeutralEvent, { type: 'finish' }> | null = null;
   let started: Extract<NeutralEvent, { type: 'start' }> | null = null;
   let counted: Extract<NeutralEvent, { type: 'usage' }> | null = null;
-  let apart: JsonObject = {};
   let over = false;
 
   function wait(event: NeutralEvent): void {
@@ -56,15 +55,11 @@ export function createAnswerBlocks(
     if (waiting.length === 0) waitingEvents = 0;
   }
 
-  function others(event: NeutralEvent): void {
-    return waiting.length > 0 || blocks.callGoesOn() ? wait(event) : blocks.write(event);
-  }
-
   function end(): void {
     over = true;
     release('all');
     const beside = { ...membersIn(finished?.beside, owner), usage: membersIn(counted?.beside, owner) };
-    const members = { ...beside, ...apart, ...finished?.filters };
+    const members = { ...beside, ...finished?.filters };
     blocks.end(finished?.reason ?? 'stop', finished?.stopSequence ?? null, counted?.usage ?? null, members);
   }
 
@@ -86,10 +81,6 @@ export function createAnswerBlocks(
       case 'failed':
         over = true;
         return;
-      case 'vendor-part':
-        if (event.vendor !== owner || event.apart !== true) return others(event);
-        apart = { ...apart, ...event.block };
-        return;
       case 'tool-call-delta':
         if (blocks.isAt(event.call)) {
           blocks.write(event);
@@ -98,7 +89,7 @@ export function createAnswerBlocks(
         }
         return waiting.length > 0 ? wait(event) : blocks.write(event);
       default:
-        return others(event);
+        return waiting.length > 0 || blocks.callGoesOn() ? wait(event) : blocks.write(event);
     }
   };
 }
@@ -123,6 +114,8 @@ class BlockWriter {
   #refused = false;
   /** Sources that came before the text which rests on them. */
   #citations: Citation[] = [];
+  /** Members of the answer that came apart from its blocks. */
+  #apart: JsonObject | undefined;
 
   constructor(thoughts: AnswerOptions['thoughts'], sink: BlockSink, owner: string) {
     this.#thoughts = thoughts;
@@ -177,7 +170,8 @@ class BlockWriter {
       case 'server-tool':
         return this.#serverTool(event.step);
       case 'vendor-part':
-        if (event.vendor === this.#owner) return this.#whole(event.block);
+        if (event.vendor === this.#owner)
+          return event.apart === true ? this.#member(event.block) : this.#whole(event.block);
         if (event.field !== null) this.#sink.lose(event.field);
         return;
     }
@@ -198,7 +192,11 @@ class BlockWriter {
     if (this.#blocks === 0) this.#openText();
     this.#close();
     if (this.#citations.length > 0) this.#sink.lose('citations');
-    this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage, members);
+    this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage, { ...members, ...this.#apart });
+  }
+
+  #member(block: JsonObject): void {
+    this.#apart = { ...this.#apart, ...block };
   }
 
   #opened(block: OpenedBlock, state: Open): void {
