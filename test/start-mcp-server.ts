@@ -120,9 +120,7 @@ export function createTestServer(
       case 'large':
         return { content: [{ type: 'text', text: 'x'.repeat(Number(chars)) }] };
       case 'wait':
-        waits.running += 1;
-        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-        waits.running -= 1;
+        await untilCancelled(signal, waits);
         return { content: [] };
       case 'steps': {
         const { progressToken } = _meta ?? {};
@@ -137,11 +135,7 @@ export function createTestServer(
           const params = { progressToken, progress, total: 3, message: `step ${progress}` };
           await sendNotification({ method: 'notifications/progress', params });
         }
-        if (args.waits === true) {
-          waits.running += 1;
-          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-          waits.running -= 1;
-        }
+        if (args.waits === true) await untilCancelled(signal, waits);
         if (args.joined === true) setTimeout(() => process.stdout.uncork(), 100);
         return { content: [{ type: 'text', text: `${args.name}: 3 steps` }] };
       }
@@ -200,10 +194,11 @@ export function createTestServer(
     server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({
       resourceTemplates: [{ name: 'note', uriTemplate: 'note://{id}' }],
     }));
-    server.setRequestHandler(CompleteRequestSchema, ({ params: { ref, argument, context } }) => {
+    server.setRequestHandler(CompleteRequestSchema, async ({ params: { ref, argument, context } }, { signal }) => {
       // More than MCP allows.
       if (argument.value === 'many') return { completion: { values: Array.from({ length: 120 }, (_, at) => `${at}`) } };
       if (argument.value === 'broken') throw new Error('It broke.');
+      if (argument.value === 'wait') await untilCancelled(signal, waits);
       const of = ref.type === 'ref/prompt' ? ref.name : ref.uri;
       const values = [`${of} ${argument.name} ${argument.value}…`, JSON.stringify(context?.arguments ?? null)];
       return { completion: { values, total: 7, hasMore: true } };
@@ -213,6 +208,12 @@ export function createTestServer(
     contents: [{ uri, mimeType: 'text/plain', text: `Content of ${uri}` }],
   }));
   return server;
+}
+
+async function untilCancelled(signal: AbortSignal, waits: { running: number }): Promise<void> {
+  waits.running += 1;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  waits.running -= 1;
 }
 
 export async function startMcpServer(

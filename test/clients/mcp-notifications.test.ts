@@ -28,7 +28,13 @@ const gateway = await startGateway(
   { after: after as never },
   {
     guards: { words: { check: 'words', words: ['unheard-of'], on: ['output'], action: 'block' } },
-    mcp: { servers: { one: { url: server.url }, program: { command: process.execPath, args: [program, 'steps'] } } },
+    mcp: {
+      servers: {
+        // Longer than tests wait for a call to end.
+        one: { url: server.url, timeout: '10m' },
+        program: { command: process.execPath, args: [program, 'steps'] },
+      },
+    },
     keys: [
       { key: testKey, account: 'dev', name: 'test' },
       { key: otherKey, account: 'other', name: 'test' },
@@ -199,12 +205,18 @@ test('a client without a session cancels its call', async (t) => {
   const { client } = await connected(t, overHttp());
   // The SDK numbers requests from 0. A number that another client of this key had in the last second cancels nothing.
   for (let taken = 0; taken < 20; taken += 1) await client.ping();
+  const ref = { type: 'ref/prompt', name: 'one__greet' } as const;
   for (const call of [
-    { name: 'one__wait', arguments: {} },
-    { name: 'one__steps', arguments: { name: 'it', waits: true } },
+    (signal: AbortSignal) =>
+      client.callTool({ name: 'one__wait', arguments: {} }, undefined, { signal, onprogress: () => {} }),
+    (signal: AbortSignal) => {
+      const steps = { name: 'one__steps', arguments: { name: 'it', waits: true } };
+      return client.callTool(steps, undefined, { signal, onprogress: () => {} });
+    },
+    (signal: AbortSignal) => client.complete({ ref, argument: { name: 'who', value: 'wait' } }, { signal }),
   ]) {
     const leaving = new AbortController();
-    const pending = client.callTool(call, undefined, { signal: leaving.signal, onprogress: () => {} });
+    const pending: Promise<unknown> = call(leaving.signal);
     pending.catch(() => {});
     await until('it runs', () => server.waiting() === 1);
     leaving.abort('enough');

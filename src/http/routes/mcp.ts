@@ -99,7 +99,8 @@ async function answerMessage(parts: ServedParts, exchange: Exchange, only: strin
   if (full !== null) return refuse(client, full, []);
   if (isFailure(message)) return refuse(client, message, []);
   const { rpc } = message;
-  if (!calls) return answerWithoutCall(parts, exchange, only, rpc, leaving.signal);
+  if (!calls && rpc.method !== 'completion/complete')
+    return answerWithoutCall(parts, exchange, only, rpc, leaving.signal);
   const answer = new EventedAnswer(exchange, rpc);
   const name = nameOfCall(exchange, rpc.id);
   const ended = name === null ? null : parts.running.add(name, () => leaving.abort(cancelled));
@@ -111,7 +112,7 @@ async function answerMessage(parts: ServedParts, exchange: Exchange, only: strin
       return callApi(parts, exchange, call, signal, news);
     });
     if (done === null) return leaving.signal.reason === cancelled ? answer.endEmpty() : undefined;
-    const late = made === 0 ? await countedAsOne(parts, exchange) : null;
+    const late = calls && made === 0 ? await countedAsOne(parts, exchange) : null;
     if (late !== null) return refuse(client, late, []);
     answer.end(done);
   } finally {
