@@ -66,9 +66,15 @@ export function livingKeysOf({ keys }: Directory, account: string): KnownKey[] {
 }
 
 /** Globs of the models whose requests budgets in USD count. */
-export function budgetedBy({ plans, accounts, keys }: Directory): ReadonlySet<string> {
-  const definitions = plans.map(({ definition }) => definition);
-  return budgetedModels({ plans: definitions, accounts, keys: keys.filter(({ revokedMs }) => revokedMs === null) });
+export function budgetedBy(directory: Directory): ReadonlySet<string> {
+  const plans = directory.plans.map(({ definition }) => definition);
+  const keys = directory.keys.filter(({ revokedMs }) => revokedMs === null);
+  return budgetedModels({ plans, accounts: directory.accounts, keys, planOf: (id) => planOf(directory, id) });
+}
+
+/** Definition of the plan of an account. */
+export function planOf({ account, plan }: Directory, id: string): KnownPlan['definition'] | undefined {
+  return plan(account(id)?.plan ?? '')?.definition;
 }
 
 /** How operations read and change the store. Store errors become 503 and go to `onStoreError`. */

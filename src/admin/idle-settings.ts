@@ -20,7 +20,7 @@ export function idleSettings(
   { snapshots }: Pick<AdminParts, 'snapshots'>,
   { models, ...budgeted }: Partial<Budgeted> & { models?: unknown },
 ): { warnings?: string[] } {
-  const globs = budgetedModels({ plans: [], accounts: [], keys: [], ...budgeted });
+  const globs = budgetedModels({ plans: [], accounts: [], keys: [], planOf: () => null, ...budgeted });
   const uncounted = unpricedMessage(
     snapshots.current.pricing === null ? uncountedTargets(snapshots.current, globs) : [],
   );

@@ -62,6 +62,14 @@ test('a change says which of its settings do nothing: unknown models, and budget
   const plan = await admin.ok('PUT', '/plans/team', { calendar_budget: { month: 5 }, models: ['local'] });
   assert.match(plan.warnings[0], uncounted);
   assert.equal((await admin.ok('GET', '/plans/team')).warnings, undefined);
+  // Neither counts the model without a price: one names another, and the plan of the other allows none but this one.
+  const named = await admin.ok('PATCH', '/accounts/acme', { budgets: [{ model: 'smart', usd: 5, window: 'week' }] });
+  assert.equal(named.warnings, undefined);
+  await admin.ok('PUT', '/plans/priced', { models: ['smart'] });
+  const user = { budgets: [{ by: 'user', usd: 5, window: 'week' }] };
+  assert.equal((await admin.ok('PATCH', '/accounts/acme', { plan: 'priced', ...user })).warnings, undefined);
+  const key = { account: 'acme', name: 'ci', limits: { budget: { month: 5 } } };
+  assert.equal((await admin.ok('POST', '/keys', key)).warnings, undefined);
 });
 
 test('rotation keeps the id and lets old secrets work until the grace is over; by default for 24 hours', async (t) => {

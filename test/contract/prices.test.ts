@@ -420,11 +420,18 @@ autodetect: off
     all: { ...checked.config, accounts: { acme: { budgets: [{ by: 'user', usd: 5, calendar: 'day' }] } } },
     local: { ...checked.config, plans: { team: { budget: { month: 5 }, models: ['loc*'] } } },
     other: { ...checked.config, plans: { team: { calendar_budget: { month: 5 }, models: ['known'] } } },
+    of: { ...checked.config, accounts: { acme: { budgets: [{ model: 'known', usd: 5, calendar: 'day' }] } } },
+    plan: {
+      ...checked.config,
+      plans: { team: { models: ['known'] } },
+      accounts: { acme: { plan: 'team', budgets: [{ by: 'user', usd: 5, calendar: 'day' }] } },
+      keys: [{ account: 'acme', limits: { budget: { month: 5 } } }],
+    },
     units: { ...checked.config, plans: { team: { windows: { month: 5 }, budget: { month: 'off' } } } },
   };
   const named = Object.values(teams).map((config) => unpricedTargets(snapshot, budgetedIn(config as never)));
   const both = ['openai/my-finetune', 'home/llama'];
-  assert.deepEqual(named, [both, both, [both[0]], [both[0]]]);
+  assert.deepEqual(named, [both, both, ...Array(4).fill([both[0]])]);
 });
 
 test('a model that prefers the cheapest asks it, and the explanation says why', async (t) => {

@@ -208,7 +208,9 @@ async function changeAccount(
     const now = accountOf(await records.current(operator.accounts), row.id);
     return refuseChanged(shown(now), `account '${row.id}'`);
   }
-  return { ...shown({ ...next, from: 'admin api', row: next }), ...idleSettings(parts, { accounts: [{ budgets }] }) };
+  const planOf = () => directory.plan(next.plan)?.definition;
+  const idle = idleSettings(parts, { accounts: [{ id, budgets }], planOf });
+  return { ...shown({ ...next, from: 'admin api', row: next }), ...idle };
 }
 
 /** An operator of some accounts may narrow what the operators of all accounts let them do, and not widen it. */

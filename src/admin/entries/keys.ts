@@ -8,7 +8,7 @@ import { guardNames } from '../../config/guard-names.ts';
 import { keyTags } from '../../config/key-tags.ts';
 import { duration, globs, network } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema/schema-plans.ts';
-import { type Directory, type KnownKey, keyText, type Records } from '../directory.ts';
+import { type Directory, type KnownKey, keyText, planOf, type Records } from '../directory.ts';
 import { anyContains, filter, futureInstant, timeField } from '../fields.ts';
 import { idleSettings, warningsField } from '../idle-settings.ts';
 import { type Operation, refuse } from '../operation.ts';
@@ -185,7 +185,7 @@ function keyChanges(parts: AdminParts, records: Records, blocks: KeyBlocks) {
       };
       const issued = await records.changing(() => issueKey(store, requested, directory));
       if (issued.kind !== 'issued') return refuse(issued);
-      const idle = idleSettings(parts, { models: body.models, keys: [body] });
+      const idle = idleSettings(parts, { models: body.models, keys: [body], planOf: (id) => planOf(directory, id) });
       return { ...withSecret(directory, issued.row, issued.minted.secret), ...idle };
     },
     async change(id: string, body: KeyChangeBody, { accounts, name: actor }: Operator) {
@@ -200,7 +200,8 @@ function keyChanges(parts: AdminParts, records: Records, blocks: KeyBlocks) {
         const set = settingsIn(body, row, nowMs);
         const done = await records.changing(() => updateKey(store, row, set, { actor, nowMs, known: directory }));
         if (done.kind === 'updated') {
-          const idle = idleSettings(parts, { models: set.models, keys: 'limits' in set ? [done.row] : [] });
+          const keys = 'limits' in set ? [done.row] : [];
+          const idle = idleSettings(parts, { models: set.models, keys, planOf: (id) => planOf(directory, id) });
           return { ...shown(directory, { ...done.row, from: 'admin api', row: done.row }, nowMs), ...idle };
         }
         if (done.kind !== 'changed') return refuse(done);

@@ -7,29 +7,46 @@ import { hasListPrices } from './target-of.ts';
 
 /** Everybody who may have a budget in USD, as the configuration and the store have them. */
 export interface Budgeted {
-  plans: Iterable<Readonly<Record<string, unknown>>>;
-  accounts: Iterable<{ budgets?: readonly unknown[] | null | undefined }>;
-  keys: Iterable<{ models?: readonly string[] | null | undefined; limits?: object | null | undefined }>;
+  plans: Iterable<PlanDefinition>;
+  accounts: Iterable<{ id: string; budgets?: readonly { model?: string | undefined }[] | null | undefined }>;
+  keys: Iterable<{
+    account: string;
+    models?: readonly string[] | null | undefined;
+    limits?: object | null | undefined;
+  }>;
+  /** Plan of an account; nothing of one that nobody knows. */
+  planOf(account: string): PlanDefinition | null | undefined;
 }
 
+type PlanDefinition = Readonly<Record<string, unknown>>;
+
 /** Globs of the models whose requests a budget in USD counts. */
-export function budgetedModels({ plans, accounts, keys }: Budgeted): ReadonlySet<string> {
+export function budgetedModels({ plans, accounts, keys, planOf }: Budgeted): ReadonlySet<string> {
   const globs = new Set<string>();
   const add = (models: unknown) => {
     for (const glob of Array.isArray(models) ? models : ['*']) globs.add(String(glob));
   };
   for (const plan of plans) if (hasBudget(plan)) add(plan.models);
-  for (const { budgets } of accounts) if (budgets?.length) add(null);
-  for (const { models, limits } of keys) if (limits && hasBudget({ ...limits })) add(models);
+  for (const { id, budgets } of accounts) {
+    for (const { model } of budgets ?? []) add(model === undefined ? planOf(id)?.models : [model]);
+  }
+  for (const { account, models, limits } of keys) {
+    if (limits && hasBudget({ ...limits })) add(models ?? planOf(account)?.models);
+  }
   return globs;
 }
 
 /** The same of a configuration alone. */
-export function budgetedIn({ plans, accounts, keys }: Snapshot['config']): ReadonlySet<string> {
-  return budgetedModels({ plans: Object.values(plans), accounts: Object.values(accounts), keys });
+export function budgetedIn({ plans, accounts, keys, default_plan }: Snapshot['config']): ReadonlySet<string> {
+  return budgetedModels({
+    plans: Object.values(plans),
+    accounts: Object.entries(accounts).map(([id, { budgets }]) => ({ id, budgets })),
+    keys,
+    planOf: (account) => plans[accounts[account]?.plan ?? default_plan],
+  });
 }
 
-function hasBudget({ budget, calendar_budget }: Readonly<Record<string, unknown>>): boolean {
+function hasBudget({ budget, calendar_budget }: PlanDefinition): boolean {
   return [budget, calendar_budget].some(
     (amounts) => isObject(amounts) && Object.values(amounts).some((usd) => typeof usd === 'number'),
   );
