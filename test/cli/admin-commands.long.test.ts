@@ -86,6 +86,13 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     await done('providers', 'change', 'box', '--settings', '{"timeouts":{"idle":"1m"}}');
     const wrong = await culvert('models', 'change', 'smart', '--settings', '[]');
     assert.deepEqual([wrong.code, /such as \{"fallbacks"/.test(wrong.stderr)], [2, true], wrong.stderr);
+    await done('mcp-servers', 'add', 'tickets', 'http://127.0.0.1:9/mcp');
+    await done('agents', 'add', 'planner', 'http://127.0.0.1:9/planner');
+    for (const kind of ['mcp-servers', 'agents']) {
+      const { stdout: help } = await done(kind, 'change', '--help');
+      const [, name = '', settings = ''] = /change (\w+)\s+--settings[\s\\]+'(.+)'/.exec(help) ?? [];
+      await done(kind, 'change', name, '--settings', settings);
+    }
     await done('operators', 'create', 'Anna', '--role', 'viewer');
     assert.equal((await json('operators', 'change', 'Anna', '--role', 'admin')).role, 'admin');
   });
