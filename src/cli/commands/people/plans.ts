@@ -47,7 +47,7 @@ export const plans: CommandBody = {
       options: [
         [
           '--limits <list>',
-          'limits to set, such as windows.month=1000,budget.month=50; none removes one',
+          'limits to set, such as windows.month=1000,rpm=off; none removes one, after which rpm is 60',
           { read: limitsIn },
         ],
         ['--models <list>', 'models that it allows, separated by commas; all for all', { read: modelsOf }],
