@@ -54,7 +54,7 @@ function guarded(deadlineMs = 5_000) {
 test('a service that fails three accounts in a row is asked by nobody for five seconds', async () => {
   for (const failure of [500, 503, 'silence'] as const) {
     play = () => failure;
-    const { clock, outcomes } = guarded(failure === 'silence' ? 50 : 5_000);
+    const { clock, outcomes } = guarded(failure === 'silence' ? 300 : 5_000);
     assert.equal(await outcomes('a', 'b', 'c', 'd', 'e', 'a'), '---...');
     clock.advance(5_000);
     // No account alone decides that it goes on resting.
