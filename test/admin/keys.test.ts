@@ -56,6 +56,8 @@ test('a change says which of its settings do nothing: unknown models, and budget
   assert.match(made.warnings[1], uncounted);
   const changed = await admin.ok('PATCH', `/keys/${made.id}`, { models: ['smart'], limits: { rpm: 5 } });
   assert.equal(changed.warnings, undefined);
+  const moved = await admin.ok('PATCH', `/keys/${made.id}`, { models: ['local'] });
+  assert.match(moved.warnings[0], uncounted);
   await admin.ok('POST', '/accounts', { id: 'acme' });
   const account = await admin.ok('PATCH', '/accounts/acme', { budgets: [{ by: 'user', usd: 5, calendar: 'day' }] });
   assert.match(account.warnings[0], uncounted);

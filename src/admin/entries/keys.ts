@@ -200,7 +200,7 @@ function keyChanges(parts: AdminParts, records: Records, blocks: KeyBlocks) {
         const set = settingsIn(body, row, nowMs);
         const done = await records.changing(() => updateKey(store, row, set, { actor, nowMs, known: directory }));
         if (done.kind === 'updated') {
-          const keys = 'limits' in set ? [done.row] : [];
+          const keys = 'limits' in set || 'models' in set ? [done.row] : [];
           const idle = idleSettings(parts, { models: set.models, keys, planOf: (id) => planOf(directory, id) });
           return { ...shown(directory, { ...done.row, from: 'admin api', row: done.row }, nowMs), ...idle };
         }
