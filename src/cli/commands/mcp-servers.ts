@@ -68,7 +68,10 @@ export const mcpServers: CommandBody = {
       call: 'DELETE /mcp-servers/{name}/login',
       describe: (_server, name) => `The tokens for '${name}' are forgotten.`,
     }),
-    change: changesSettings('MCP server', `culvert mcp-servers change tickets --settings '{"tools":{"deny":["delete_*"]}}'`),
+    change: changesSettings(
+      'MCP server',
+      `culvert mcp-servers change tickets --settings '{"tools":{"deny":["delete_*"]}}'`,
+    ),
     remove: removesStored(
       'MCP server',
       'remove a stored MCP server; its sessions end',

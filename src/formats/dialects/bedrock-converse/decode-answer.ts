@@ -263,7 +263,7 @@ class AnswerDecoder extends EventDecoder {
     this.emit({ type: 'vendor-part', choice: 0, vendor, field: Object.keys(block)[0] ?? null, block });
   }
 
-  /** What guardrails found has texts, which our guards see. */
+  /** Gives the findings of guardrails as a part of the answer: they have texts, which our guards read. */
   #trace(trace: JsonObject): void {
     if (this.callers === undefined) this.emit(lostMember('trace'));
     else this.emit({ type: 'vendor-part', choice: 0, vendor, field: null, block: { trace }, apart: true });
