@@ -89,8 +89,8 @@ function isInFilter({ kind, path }: Pick<TextPart, 'kind' | 'path'>): boolean {
 }
 
 /**
- * What was found, with the words in what tools bring, which are of the requests that wrote them: each gets a word of
- * this request, and answers give it back as it was.
+ * Adds, to the findings, the words in what tools bring. Other requests wrote them: each gets a word of this request, and
+ * answers give it back as it was.
  */
 export function withWordsOfOthers(found: readonly Found[], texts: Texts | null): Found[] {
   const findingsOf = new Map(found.map(({ part, findings }) => [part, findings]));
