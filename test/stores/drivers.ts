@@ -194,7 +194,7 @@ const postgres: StoreDriver = {
       },
       async replies() {
         const database = await openPostgres(place, patientPools);
-        return untilRemoved(createPostgresReplyStore(database), database.close);
+        return untilRemoved(createPostgresReplyStore(database, patientMs), database.close);
       },
       async notices() {
         const database = await openPostgres(place, patientPools);
@@ -206,7 +206,7 @@ const postgres: StoreDriver = {
       },
       async providerObjects() {
         const database = await openPostgres(place, patientPools);
-        return untilRemoved(createPostgresProviderObjectStore(database), database.close);
+        return untilRemoved(createPostgresProviderObjectStore(database, patientMs), database.close);
       },
       async responses() {
         const database = await openPostgres(place, patientPools);
@@ -255,6 +255,9 @@ const postgres: StoreDriver = {
     };
   },
 };
+
+/** Callers give up after a quarter of a second, which a busy machine may take to connect. */
+const patientMs = 30_000;
 
 /**
  * On a machine that is busy with other things a commit may take longer than the 250 ms for callers: it is asked again,

@@ -100,17 +100,22 @@ export function createPostgresAccountStore({ keys, rest }: Pick<Database, 'keys'
   });
 }
 
-export function createPostgresReplyStore({ opens, rest }: Pick<Database, 'opens' | 'rest'>) {
-  const quick = tablesIn({ rest: opens }, { giveUpMs: callerWaitsMs });
+/** `giveUpMs`: how long a caller waits for its key. */
+export function createPostgresReplyStore(
+  { opens, rest }: Pick<Database, 'opens' | 'rest'>,
+  giveUpMs: number = callerWaitsMs,
+) {
+  const quick = tablesIn({ rest: opens }, { giveUpMs });
   return createReplyStore({ ...tablesIn({ rest }), bootIsOver }, quick);
 }
 
-export function createPostgresProviderObjectStore({
-  opens,
-  rest,
-}: Pick<Database, 'opens' | 'rest'>): ProviderObjectStore {
+/** `giveUpMs`: how long a caller waits for the owner of an object. */
+export function createPostgresProviderObjectStore(
+  { opens, rest }: Pick<Database, 'opens' | 'rest'>,
+  giveUpMs: number = callerWaitsMs,
+): ProviderObjectStore {
   const tables = tablesIn({ rest });
-  const quick = tablesIn({ rest: opens }, { giveUpMs: callerWaitsMs });
+  const quick = tablesIn({ rest: opens }, { giveUpMs });
   return createProviderObjectStore({ ...tables, lookAgainAfterMs, upkeep: objectUpkeep(tables) }, quick);
 }
 
