@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type KeyRing, noKeySent } from '../books/auth/key-ring.ts';
+import { type KeyRing, noKeySent, unknownKey } from '../books/auth/key-ring.ts';
 import type { Operator } from '../books/auth/operator.ts';
 import type { Principal } from '../books/auth/principal.ts';
 import type { Admission } from '../books/metering/admission.ts';
@@ -25,7 +25,7 @@ import { createClientAddress, createTrust } from './client-address.ts';
 import { keepAliveMs } from './connections/connection-caps.ts';
 import { Pipelined } from './connections/pipelined.ts';
 import { applyCors, originRefused } from './cors.ts';
-import { createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
+import { countFailed, createLoginThrottle, type LoginThrottle } from './dashboard/login-throttle.ts';
 import type { SessionDoor } from './dashboard/session-door.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route, Upgrade } from './exchange.ts';
@@ -36,6 +36,8 @@ export interface ReceptionParts {
   clock: Clock;
   /** Checks who may enter. */
   keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin' | 'byGuest'>;
+  /** Looks whether another process has made a key that is not known. */
+  lookForKey(): Promise<void>;
   /** Checks the cookies of browsers, which send no key; null: there is no dashboard. */
   sessions: SessionDoor | null;
   /** Counts wrong admin keys on all replicas; null: there is one process. */
@@ -236,12 +238,13 @@ export class Reception {
 
   /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */
   private async serve(exchange: Exchange, route: Route, client: ResponseDelivery): Promise<void> {
-    const { keys, sessions, admission, bodies, onUnexpected } = this.parts;
+    const { keys, lookForKey, sessions, admission, bodies, onUnexpected } = this.parts;
     const { request, response, requestId } = exchange;
     try {
       if (route.auth === 'admin') {
         let who: Operator | Failure = keys.authenticateAdmin(request.headers);
         if (who === noKeySent && sessions !== null) who = await sessions.operator(exchange);
+        if (who === unknownKey) who = await lookForKey().then(() => keys.authenticateAdmin(request.headers));
         if (isFailure(who)) {
           return this.refuse(exchange, route.endpoint === 'admin' ? await this.wrongAdminKey(request, who) : who);
         }
@@ -254,6 +257,10 @@ export class Reception {
         let principal =
           route.lets?.(headers, search) ??
           keys.authenticate(headers, () => this.clientAddress(request), request.socket);
+        if (principal === unknownKey) {
+          await lookForKey();
+          principal = keys.authenticate(headers, () => this.clientAddress(request), request.socket);
+        }
         if (isFailure(principal)) {
           if (principal === noKeySent && sessions !== null) principal = await sessions.principal(exchange);
           if (isFailure(principal)) principal = (await this.guest(exchange, headers)) ?? principal;
@@ -304,10 +311,7 @@ export class Reception {
    */
   private async wrongAdminKey(request: IncomingMessage, failure: Failure): Promise<Failure> {
     if (failure.kind !== 'unauthenticated' || failure === noKeySent) return failure;
-    const attempt = await this.adminKeys.attempt(this.clientAddress(request));
-    if (isFailure(attempt)) return attempt;
-    attempt.failed();
-    return failure;
+    return countFailed(this.adminKeys, this.clientAddress(request), failure);
   }
 
   /** A proxy's connection has requests of others, who must not wait for this one. */

@@ -45,6 +45,8 @@ export interface Callers {
   firstKeyFile(): string | null;
   /** Brings ring and plans up to the store. */
   look(): Promise<unknown>;
+  /** The same for a key that is not known, at most four times a second. Never rejects. */
+  lookForKey(): Promise<void>;
   /** The same after a change of this process's own: other workers of its server look, too. */
   refresh(): Promise<unknown>;
   declare(config: Config): void;
@@ -193,6 +195,7 @@ export async function openCallers(options: {
       return isFailure(ring.authenticate({ authorization: `Bearer ${secret}` }, () => null)) ? null : files.first;
     },
     look: watch.poll,
+    lookForKey: watch.pollForUnknown,
     async refresh() {
       await watch.poll();
       await options.seat?.changed();

@@ -318,6 +318,7 @@ async function openServer(
   const server = createGatewayServer({
     clock,
     keys: callers.ring,
+    lookForKey: callers.lookForKey,
     sessions: dashboard?.door ?? null,
     tally: stores.tally,
     admission,

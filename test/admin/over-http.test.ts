@@ -35,6 +35,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
     bodies: createRoom('bodies', () => ({ bytesMax: 2 ** 30, accountBytesMax: 2 ** 30 })),
     routes,
     keys: admin.ring,
+    lookForKey: async () => {},
     sessions: null,
     snapshots: {
       current: {

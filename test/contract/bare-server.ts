@@ -54,6 +54,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         },
       },
     ],
+    lookForKey: async () => {},
     keys: {
       authenticate: ({ authorization = '' }) => ({
         keyId: 'k',

@@ -66,6 +66,8 @@ export const noKeySent: Failure = {
   message:
     "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-culvert-key, x-api-key, api-key or x-goog-api-key.",
 };
+/** Answer where a key of this server's form is not known here: another process may have made it since the last look. */
+export const unknownKey: Failure = { ...invalidKey };
 const twoKeys: Failure = { kind: 'unauthenticated', message: 'The request has two different API keys. Send one.' };
 const revoked: Failure = {
   kind: 'unauthenticated',
@@ -176,7 +178,7 @@ function ownerNow({ expiresMs, suspended: isSuspended, principal }: KeyEntry, cl
 
 /** Why this entry opens nothing by now; itself where it does. */
 function inForce(entry: KeyEntry | null, clock: Clock): KeyEntry | Failure {
-  if (entry === null) return invalidKey;
+  if (entry === null) return unknownKey;
   if (entry.untilMs === never && entry.expiresMs === never) return entry;
   const nowMs = clock.wallMs();
   // A secret that was rotated out is as if it had never been, like a revoked one.

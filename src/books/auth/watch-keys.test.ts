@@ -82,3 +82,34 @@ test('a slow look never brings back what a later one knows to be revoked', async
   assert.ok(isFailure(ring.authenticate({ 'x-api-key': issued.minted.secret }, anywhere)));
   watch.stop();
 });
+
+test('callers with unknown keys share a look, four times a second at most, and none while the store is away', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { store, watch } = watchedRing(() => {});
+  await watch.poll();
+  let looks = 0;
+  const version = store.version.bind(store);
+  store.version = () => {
+    looks += 1;
+    return version();
+  };
+  const flood = () => Array.from({ length: 300 }, () => watch.pollForUnknown());
+  const first = Promise.all(flood());
+  t.mock.timers.tick(1);
+  await first;
+  assert.equal(looks, 1);
+  const second = Promise.all(flood());
+  t.mock.timers.tick(100);
+  await settled();
+  assert.equal(looks, 1, 'the next one comes a quarter of a second later');
+  t.mock.timers.tick(150);
+  await second;
+  assert.equal(looks, 2);
+  store.fail = new Error('disk gone');
+  t.mock.timers.tick(keyPollIntervalMs);
+  await settled();
+  const before = looks;
+  await Promise.all(flood());
+  assert.equal(looks, before);
+  watch.stop();
+});

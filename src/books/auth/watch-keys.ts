@@ -1,7 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountStore, Stored } from './account-store.ts';
 
 /** Changes by the CLI or another server take effect within a second (design §17), this look included. */
 export const keyPollIntervalMs = 750;
+
+/** Between two looks for keys that are not known, so that wrong keys cost the store little. */
+const unknownPauseMs = 250;
+/** Callers that wait for one such look. Others are refused at once. */
+const unknownWaitingMax = 100;
 
 /**
  * Calls `take` with the store's contents whenever they have changed, for the key ring and the plan book. While the
@@ -14,6 +20,7 @@ export function watchKeys(store: AccountStore, take: (stored: Stored) => void, o
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
   let lastLook: Promise<unknown> = Promise.resolve();
+  const lookForUnknown = sharedLook(() => poll().catch(() => false));
 
   /** One look at a time. Of two, the one that read first could call last, and bring back a revoked key. */
   function poll(): Promise<boolean> {
@@ -55,11 +62,38 @@ export function watchKeys(store: AccountStore, take: (stored: Stored) => void, o
      * read. Called after a change of one's own, so that it counts here at once.
      */
     poll,
+    /**
+     * Looks for a key that is not known, which another process may have made just now: in 250 ms at most, one look for all
+     * who wait. Looks at nothing where the store could not be read or too many wait. Never rejects.
+     */
+    async pollForUnknown(): Promise<void> {
+      if (trouble === null && !stopped) await lookForUnknown();
+    },
     /** Why the store could not be read at the last look, in words; null when it could. */
     trouble: (): string | null => trouble,
     stop(): void {
       stopped = true;
       if (timer !== null) clearTimeout(timer);
     },
+  };
+}
+
+/** One look for all who wait for one, at most four times a second. */
+function sharedLook(look: () => Promise<unknown>): () => Promise<void> {
+  let next: Promise<void> | null = null;
+  let waiting = 0;
+  let beganMs = Number.NEGATIVE_INFINITY;
+
+  async function inTurn(): Promise<void> {
+    await pause(Math.max(0, beganMs + unknownPauseMs - performance.now()));
+    [next, waiting, beganMs] = [null, 0, performance.now()];
+    await look();
+  }
+
+  return async () => {
+    if (waiting >= unknownWaitingMax) return;
+    waiting += 1;
+    next ??= inTurn();
+    await next;
   };
 }

@@ -1,6 +1,6 @@
 import type { SharedTally, Tallied } from '../../books/metering/tally.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { clientNetwork } from '../../kernel/network.ts';
 import { putNewest } from '../../kernel/put-newest.ts';
 
@@ -102,6 +102,18 @@ export function createLoginThrottle(clock: Clock, tally: SharedTally | null, log
       return refused(sharedMs);
     },
   };
+}
+
+/** Counts an attempt that failed; resolves with `failure`, or with the refusal where they come too often. */
+export async function countFailed(
+  throttle: Pick<LoginThrottle, 'attempt'>,
+  address: string | null,
+  failure: Failure,
+): Promise<Failure> {
+  const attempt = await throttle.attempt(address);
+  if (isFailure(attempt)) return attempt;
+  attempt.failed();
+  return failure;
 }
 
 function current(failures: Failures | undefined, nowMs: number): Failures {

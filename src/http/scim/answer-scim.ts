@@ -12,7 +12,7 @@ import { type Failure, failureIn, invalid, isFailure, refuse } from '../../kerne
 import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
-import { createLoginThrottle } from '../dashboard/login-throttle.ts';
+import { countFailed, createLoginThrottle } from '../dashboard/login-throttle.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -53,10 +53,7 @@ export function createScimDoor(parts: ScimDoorParts): (exchange: Exchange) => Pr
     const { authorization = '' } = exchange.request.headers;
     const given = /^bearer +(\S{1,1024})$/i.exec(authorization)?.[1] ?? '';
     if (timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'))) return null;
-    const attempt = await throttle.attempt(parts.addressOf(exchange.request));
-    if (isFailure(attempt)) return attempt;
-    attempt.failed();
-    return wrongToken;
+    return countFailed(throttle, parts.addressOf(exchange.request), wrongToken);
   }
 
   return async (exchange) => {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { storageOver } from './replicas.ts';
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+test('a key made at one replica opens another at once, and so does the key of an operator', {
+  skip: postgresMissing || redisMissing,
+}, async (t) => {
+  const [postgres, redis, upstream] = await Promise.all([startPostgres(t), startRedis(t), startUpstream()]);
+  t.after(() => upstream.close());
+  const config = { ...overUpstreams(upstream.url), storage: storageOver(postgres.newDatabase(), redis) };
+  const one = await startGateway(t, config);
+  const other = await startGateway(t, config);
+  const made = async (path: string, json: object) => {
+    const answer = await one.fetch(`/admin/v1${path}`, { json, headers: bearer(adminKey) });
+    assert.equal(answer.status, 201, await answer.clone().text());
+    return String(((await answer.json()) as { key: unknown }).key);
+  };
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    const key = await made('/keys', { account: 'dev', name });
+    assert.equal((await other.fetch('/v1/models', { headers: bearer(key) })).status, 200, name);
+  }
+  const operator = await made('/operators', { name: 'ann', role: 'viewer' });
+  assert.equal((await other.fetch('/admin/v1/accounts', { headers: bearer(operator) })).status, 200);
+  const wrong = await Promise.all(
+    Array.from({ length: 200 }, (_, at) =>
+      other.fetch('/v1/models', { headers: bearer(`sk-cv-${'x'.repeat(40)}${at}`) }),
+    ),
+  );
+  assert.ok(wrong.every(({ status }) => status === 401));
+});
