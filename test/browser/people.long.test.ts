@@ -64,6 +64,13 @@ test('an account is made with a plan and a key, whose secret is shown once and w
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByRole('row', { name: /laptop/ }).waitFor();
   assert.ok(!(await page.content()).includes(secret));
+
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('misspelt');
+  await page.getByText('Limits of this key').click();
+  await page.getByRole('textbox', { name: 'Models' }).fill('no-such-model');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByRole('dialog').getByText("no model is called 'no-such-model'").waitFor();
 });
 
 test('a window is a gauge, with the instant at which its next unit is available again', { skip }, async (t) => {

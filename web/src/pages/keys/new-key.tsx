@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Note } from '../../parts/error-note.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { useFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
@@ -53,9 +54,17 @@ function NewKey({ account, onClose }: { account?: string; onClose: () => void })
     onSuccess: () => client.invalidateQueries({ queryKey: ['/admin/v1/keys'] }),
   });
   if (make.data !== undefined) {
+    const { key, name, account, warnings } = make.data;
     return (
-      <Dialog open onClose={null} title={`Key ${make.data.name} of ${make.data.account}`}>
-        <Secret secret={make.data.key} onDone={onClose} />
+      <Dialog open onClose={null} title={`Key ${name} of ${account}`}>
+        <div className="flex flex-col gap-4">
+          {warnings?.map((warning) => (
+            <Note key={warning} tone="warn">
+              {warning}
+            </Note>
+          ))}
+          <Secret secret={key} onDone={onClose} />
+        </div>
       </Dialog>
     );
   }
