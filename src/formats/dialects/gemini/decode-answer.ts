@@ -271,7 +271,8 @@ class AnswerDecoder extends EventDecoder {
     if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
     if (this.callers !== undefined) {
       for (const name of textMembers) if (data[name] !== undefined) candidate.texts[name] = data[name];
-    } else if (isObject(data.urlContextMetadata)) this.emit(lostMember('urlContextMetadata', choice));
+    } else if (isObject(data.urlContextMetadata) && Object.keys(data.urlContextMetadata).length > 0)
+      this.emit(lostMember('urlContextMetadata', choice));
     const word = stringOr(data.finishReason, '');
     if (word === '' || word === 'FINISH_REASON_UNSPECIFIED') return;
     const why = withheldBecause(word, data.finishMessage);
