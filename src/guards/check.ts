@@ -128,7 +128,7 @@ function rulesOver(seen: SeenText, check: Check): Rule[] {
   });
 }
 
-function ruleOver({ text, placeOf, beginning, ending }: SeenText, rule: Rule): Rule {
+function ruleOver({ text, placeOf, beginning, ending, unsure }: SeenText, rule: Rule): Rule {
   return {
     longest: rule.longest,
     next(_, from) {
@@ -138,6 +138,7 @@ function ruleOver({ text, placeOf, beginning, ending }: SeenText, rule: Rule): R
       const place = { ...found, start: beginning(found.start), end: ending(found.end) };
       return since === undefined ? place : { ...place, since: beginning(since) };
     },
-    open: (_, from) => beginning(rule.open(text, placeOf(from))),
+    // An escape that has not ended is longer than the character that it will be.
+    open: (_, from) => beginning(rule.open(text.slice(0, placeOf(unsure)), placeOf(from))),
   };
 }

@@ -19,10 +19,10 @@ export interface SeenText {
   escaped?: SeenText | null;
 }
 
-/** Controls but for white space, other digits, full-width forms but for the marks of Chinese prose, mathematical letters. */
+/** Controls but for white space, other digits, mathematical letters, full-width forms but for the marks of Chinese prose. */
 const odd =
-  /[\p{DI}[\p{Cc}--[\t-\r\x85]][\p{Nd}--[0-9]]\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u{1d400}-\u{1d7ff}]/gv;
-const invisible = /[\p{DI}\p{Cc}]/v;
+  /[\p{DI}[\p{Cc}--[\t-\r\x85]][\p{Nd}--[0-9]]\ufff9-\ufffb\u2102\u210a-\u2113\u2115\u2119-\u211d\u2124\u2128\u212a\u212c-\u2131\u2133\u2134\u2139\u2145-\u2149\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5e\u{1d400}-\u{1d7ff}]/gv;
+const invisible = /[\p{DI}\p{Cc}\ufff9-\ufffb]/v;
 /** A quick look for what most texts are made of alone. */
 const beyondLatin = /[^\t-\r -~\x85\xa0-\xac\xae-\xff]/;
 /** By unit of UTF-16, whether an odd character may begin with it. */

@@ -149,9 +149,8 @@ const passwordsInUrls: Rule = {
 const secretName =
   /(?:passw(?:or)?d|passwort|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential)/gi;
 const assigned =
-  /[\w-]{0,24}["']?[ \t]{0,2}(?::=|=>|[:=])[ \t]{0,2}(?:Bearer )?(?:"([^"\s]{8,200})(?=")|'([^'\s]{8,200})(?=')|["'`]?([^\s"'`<>{}()[\],;$*]{8,200})(?![^\s"'`<>{}()[\],;$*]))/y;
-const unassigned =
-  /^[\w-]{0,32}["']?[ \t]{0,2}(?::=|=>|[:=])?>?[ \t]{0,2}(?:B|Be|Bea|Bear|Beare|Bearer ?)?["'`]?[!-~]*$/;
+  /[\w-]{0,24}["']?[^\S\r\n]{0,2}(?::=|=>|[:=])[^\S\r\n]{0,2}(?:Bearer )?(?:"([^"\s]{8,200})(?=")|'([^'\s]{8,200})(?=')|["'`]?([^\s"'`<>{}()[\],;$*]{8,200})(?![^\s"'`<>{}()[\],;$*]))/y;
+const unassigned = /^[\w-]{0,32}["']?[^\S\r\n]{0,2}(?:(?::=|=>|[:=])[^\S\r\n]{0,2}(?:Bearer )?["'`]?\S*)?$/;
 const assignedChars = 300;
 
 /** A value of high entropy behind a name that says that it is a secret. */
