@@ -188,6 +188,27 @@ for (const behind of ['thinking', 'tool_use', 'server_tool_use'] as const) {
   }
 }
 
+for (const behind of ['thinking', 'tool_use', 'server_tool_use'] as const) {
+  for (const format of ['chat', 'messages', 'responses', 'gemini']) {
+    for (const stream of [false, true]) {
+      test(`the rest of a value behind a block of ${behind} is masked or blocked: ${format}, ${stream ? 'streamed' : 'whole'}`, async () => {
+        parts = [{ text: 'Please ask jo.doe@exam', behind }, { text: 'ple.o', behind }, { text: 'rg today.' }];
+        const masked = await ask('anthropic-masks', format, stream);
+        assert.equal(masked.status, 200, masked.raw);
+        assert.match(masked.text, /jo\.doe@exam/);
+        assert.match(masked.text, /<EMAIL_1> ?today\./);
+        assert.doesNotMatch(masked.raw, /"(?:rg today)/);
+        const blocked = await ask('anthropic-blocks', format, stream);
+        assert.match(blocked.raw, /content_filter|refusal|SAFETY/);
+        assert.doesNotMatch(blocked.raw, /rg today/);
+        const flagged = await ask('anthropic-flags', format, stream);
+        assert.equal(flagged.status, 200, flagged.raw);
+        if (!stream) assert.match(flagged.guard ?? '', /flags=flagged:1/);
+      });
+    }
+  }
+}
+
 test('the parts of an answer stay apart, each with its sources, and a value across them has its word in the first', async () => {
   parts = [
     { text: 'As they say, ' },

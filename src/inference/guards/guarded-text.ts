@@ -57,7 +57,7 @@ export class GuardedText implements TextFilter {
   }
 
   isInWord(): boolean {
-    return this.#rule.book.endsInWord(this.#held.text, this.#held.from);
+    return this.#rule.book.endsInWord(this.#held.text, this.#held.gone);
   }
 
   unread(parts: number): Failure | null {
@@ -88,17 +88,28 @@ export class GuardedText implements TextFilter {
   }
 
   end(): string | Failure {
-    this.#held.end();
-    const decided = this.#upTo(this.#held.text.length);
-    return this.#rule.passes === 'all' && typeof decided === 'string' ? '' : decided;
+    const { check, passes } = this.#rule;
+    const held = this.#held;
+    held.end();
+    const { text, from, seen } = held;
+    const decided = this.#upTo(text.length, check === null ? text.length : openAt(check, text, from, seen));
+    return passes === 'all' && typeof decided === 'string' ? '' : decided;
   }
 
-  #upTo(before: number): string | Failure {
+  resumed(): TextFilter {
+    this.#hides = false;
+    this.#looksAt = 0;
+    return this;
+  }
+
+  /** Passes on all before a place, and looks again at what is behind `open` when more comes. */
+  #upTo(before: number, open = before): string | Failure {
     const { check, book, take } = this.#rule;
     const held = this.#held;
     const { text, from, seen } = held;
     let passed = '';
-    let at = from;
+    let at = held.gone;
+    let decided = open;
     this.#partEnds = [];
     const pass = (to: number, as = (part: string) => book.restored(part)) => {
       for (let end = held.partEnds[0]; end !== undefined && end <= to; end = held.partEnds[0]) {
@@ -125,8 +136,9 @@ export class GuardedText implements TextFilter {
         const taken = take(finding, value);
         if (typeof taken !== 'string') return taken;
         this.#hides ||= taken !== value;
+        decided = Math.max(decided, end);
         pass(start);
-        if (taken === value) pass(end, (part) => part);
+        if (taken === value || end <= held.gone) pass(end, (part) => part);
         else {
           passed += quote + taken + quote;
           while (this.#isInEach && (held.partEnds[0] ?? end) < end) {
@@ -139,7 +151,8 @@ export class GuardedText implements TextFilter {
       }
     }
     pass(Math.max(at, before));
-    held.passTo(at);
+    held.gone = at;
+    held.passTo(decided);
     return passed;
   }
 }

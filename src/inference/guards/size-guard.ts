@@ -103,7 +103,9 @@ export class RunningSizeGuard extends RunningGuard {
       ends = [];
       return '';
     };
-    return { push, end, hides: () => false, endPart: () => void noted.push(0), partEnds: () => ends };
+    const endPart = () => void noted.push(0);
+    const filter = { push, end, hides: () => false, endPart, partEnds: () => ends, resumed: (): TextFilter => filter };
+    return filter;
   }
 
   #refusal(what: string, kind: SizeKind, size: number): Failure {

@@ -158,6 +158,8 @@ export interface TextFilter {
   endPart?(): void;
   /** Whether what it holds ends within a word that has a value. Absent: it does not. */
   isInWord?(): boolean;
+  /** The filter of a text that goes on behind other parts of the answer, though it had ended. Absent: that is another text. */
+  resumed?(): TextFilter;
   /** Places, in what `push` or `end` gave last, where parts end. */
   partEnds?(): readonly number[];
   /** Begins the same for a text whose parts stay apart, instead of `push`. Absent: each of them is a text. */

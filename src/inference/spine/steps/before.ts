@@ -289,8 +289,10 @@ function inTurn(first: TextFilter, second: TextFilter): TextFilter {
     }
     return passed;
   };
+  const resumed = () => inTurn(first.resumed?.() ?? first, second.resumed?.() ?? second);
   return {
     push: (text) => through(first.push(text)),
+    ...(first.resumed !== undefined && second.resumed !== undefined && { resumed }),
     ...(bothEnd && { endPart: () => first.endPart?.(), partEnds: () => partEnds }),
     isInWord: () => bothEnd && (first.isInWord?.() === true || second.isInWord?.() === true),
     isNumber: (text) => first.isNumber?.(text) === true || second.isNumber?.(text) === true,

@@ -1,16 +1,16 @@
 import { type CompleteJson, createCompleteJson } from '../../../formats/dialects/complete-json.ts';
-import { type FinishReason, isApart, isContent, type NeutralEvent, pruned } from '../../../formats/neutral/event.ts';
+import { isApart, isContent, type NeutralEvent, pruned } from '../../../formats/neutral/event.ts';
 import { jsonIn, textsIn } from '../../../formats/neutral/json-texts.ts';
-import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { SeenThought } from '../../../formats/neutral/thought-proof.ts';
-import { type Failure, FailureError, failureIn, statusOf } from '../../../kernel/failure.ts';
+import { type Failure, FailureError, failureIn } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { type Answer, answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, Chunk, Pace } from '../sink.ts';
 import { filteredJson } from './filtered-text.ts';
 import { LookingSink } from './looking-sink.ts';
-import { movedCitation, movedPart, type PassedText } from './moved-citation.ts';
+import { movedCitation, movedPart, noteText, type PassedText } from './moved-citation.ts';
+import { cutEvents, gatewayFault } from './refused-answer.ts';
 import { given, throughFilter } from './through-filter.ts';
 
 export type TimedAnswer = Pick<Answer, 'noteFirst' | 'trial'>;
@@ -39,14 +39,6 @@ export function filteredPart(
 /** An event without members that are too deep to be read. */
 export function shallow<E extends NeutralEvent>(event: E): E {
   return pruned(event as JsonObject, () => true) as E & JsonObject;
-}
-
-/** Adds a piece of a text as it came, and as it went on. */
-export function noteText(texts: PartsBefore['texts'], choice: number, came: string, passed: string): void {
-  const known = texts.get(choice) ?? { came: '', passed: '', isSame: true, ahead: '', searched: { chars: 0 } };
-  const isSame = known.isSame && (known.ahead + came).startsWith(passed);
-  const ahead = isSame ? (known.ahead + came).slice(passed.length) : '';
-  texts.set(choice, { ...known, came: known.came + came, passed: known.passed + passed, isSame, ahead });
 }
 
 /** Texts of events that may come in pieces. */
@@ -88,6 +80,7 @@ interface OpenCall {
 
 /** Passes the texts of an answer through their filters: an answer that a filter refuses ends there. */
 export class FilteredEvents extends LookingSink<TimedAnswer> {
+  readonly #texts: AnswerTexts;
   readonly #filter: TextEvents;
   readonly #choices = new Set<number>();
   #began = false;
@@ -95,6 +88,7 @@ export class FilteredEvents extends LookingSink<TimedAnswer> {
 
   constructor(next: AttemptSink, answer: TimedAnswer, texts: AnswerTexts) {
     super(next, answer);
+    this.#texts = texts;
     this.#filter = new TextEvents(texts);
   }
 
@@ -104,12 +98,20 @@ export class FilteredEvents extends LookingSink<TimedAnswer> {
     try {
       for (const event of chunk as readonly NeutralEvent[]) {
         if ('choice' in event) this.#choices.add(event.choice);
-        this.#filter.take(event, passed);
+        this.#filter.take(this.#read(event), passed);
       }
     } catch (error) {
       this.#refuse(failureIn(error), passed);
     }
     return this.#pass(passed);
+  }
+
+  /** Words that only the format of an event has, which calls have with all else of theirs. */
+  #read(event: NeutralEvent): NeutralEvent {
+    const beside = 'beside' in event && event.type !== 'tool-call-start' ? event.beside : undefined;
+    if (beside === undefined) return event;
+    const members = filteredMembers(this.#texts, beside.members, 'choice' in event ? event.choice : 0);
+    return { ...event, beside: { ...beside, members } } as NeutralEvent;
   }
 
   #pass(events: readonly NeutralEvent[]): Pace {
@@ -132,18 +134,10 @@ export class FilteredEvents extends LookingSink<TimedAnswer> {
   }
 }
 
-/** The fault of an answer that a step refuses before its first content. */
-export function gatewayFault(failure: Failure): Fault {
-  const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : failure.kind;
-  return { ...fault('filtered', message, statusOf(failure)), failure };
-}
-
-/** The end of an answer that a step refuses after its first content, with the usage so far, reported or estimated. */
-export function cutEvents(choices: Iterable<number>, { trial }: Pick<Answer, 'trial'>): NeutralEvent[] {
-  const reason: FinishReason = 'content-filter';
-  const finishes = Array.from(choices, (choice) => ({ type: 'finish' as const, choice, reason, stopSequence: null }));
-  const usage = trial?.seen(true, null).usage ?? null;
-  return [...finishes, ...(usage === null ? [] : [{ type: 'usage' as const, usage }]), { type: 'end' }];
+/** An object whose texts are there whole, as parts that are no texts of the answer. Throws a FailureError. */
+function filteredMembers(texts: AnswerTexts, value: JsonObject, choice: number): JsonObject {
+  const apart: AnswerTexts = (place) => texts({ ...place, isBeside: true });
+  return JSON.parse(filteredJson(apart, JSON.stringify(value), value, 'assistant', choice)) as JsonObject;
 }
 
 /**
@@ -153,6 +147,8 @@ export function cutEvents(choices: Iterable<number>, { trial }: Pick<Answer, 'tr
 class TextEvents {
   readonly #texts: AnswerTexts;
   readonly #open = new Map<string, OpenText>();
+  /** Filters of the last texts that ended. */
+  readonly #ended = new Map<string, TextFilter>();
   /** By choice. */
   readonly #cut = new Map<number, CutText>();
   /** Arguments by choice and call, as far as they came. */
@@ -252,7 +248,8 @@ class TextEvents {
     let open = this.#open.get(key);
     if (open === undefined) {
       const behind = this.#behindText(choice, passed);
-      open = { type, choice, filter: this.#texts({ kind: kindOf[type], choice }), sources: [], parts: [] };
+      const filter = this.#ended.get(key)?.resumed?.() ?? this.#texts({ kind: kindOf[type], choice });
+      open = { type, choice, filter, sources: [], parts: [] };
       this.#open.set(key, open);
       if (behind !== passed) return this.#takeText(event, behind);
     }
@@ -352,6 +349,7 @@ class TextEvents {
     for (const [key, open] of this.#open) {
       if (choice !== null && open.choice !== choice) continue;
       this.#open.delete(key);
+      if (open.filter !== null) this.#ended.set(key, open.filter);
       const text = open.filter === null ? '' : given(open.filter.end());
       if (open.type === 'reasoning-delta') this.#seen(open, '', text);
       this.#passText(open, open, text, passed);
@@ -382,8 +380,7 @@ class TextEvents {
   #whole<E extends NeutralEvent & { choice: number }>(event: E): E {
     const value = shallow(event) as JsonObject;
     this.#reportUnread(event, value);
-    const texts: AnswerTexts = (place) => this.#texts({ ...place, isBeside: true });
-    return JSON.parse(filteredJson(texts, JSON.stringify(value), value, 'assistant', event.choice));
+    return filteredMembers(this.#texts, value, event.choice) as E & JsonObject;
   }
 
   /** Tells the filter of a choice's texts what is no text: a picture, a file, or its sound, which comes in many pieces. */

@@ -5,17 +5,11 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { AnswerGate, AnswerTexts, JudgedText } from '../../models/steps.ts';
 import { answeredElsewhere } from '../answer.ts';
 import type { AttemptSink, AttemptSource, Chunk, Pace } from '../sink.ts';
-import {
-  cutEvents,
-  filteredPart,
-  gatewayFault,
-  noteText,
-  type PartsBefore,
-  shallow,
-  type TimedAnswer,
-} from './filtered-events.ts';
+import { filteredPart, type PartsBefore, shallow, type TimedAnswer } from './filtered-events.ts';
 import { HeldEvents } from './held-events.ts';
 import { LookingSink } from './looking-sink.ts';
+import { noteText } from './moved-citation.ts';
+import { cutEvents, gatewayFault } from './refused-answer.ts';
 
 /**
  * Holds an answer until its request has passed, and each part of it until that has. A stream is asked about in sentences,

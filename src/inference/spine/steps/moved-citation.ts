@@ -18,6 +18,14 @@ export interface PassedText {
   searched: { chars: number };
 }
 
+/** Adds a piece of a text as it came, and as it went on. */
+export function noteText(texts: Map<number, PassedText>, choice: number, came: string, passed: string): void {
+  const known = texts.get(choice) ?? { came: '', passed: '', isSame: true, ahead: '', searched: { chars: 0 } };
+  const isSame = known.isSame && (known.ahead + came).startsWith(passed);
+  const ahead = isSame ? (known.ahead + came).slice(passed.length) : '';
+  texts.set(choice, { ...known, came: known.came + came, passed: known.passed + passed, isSame, ahead });
+}
+
 /**
  * The citation with the place of its words in the text as it went on; without one where they are not there. `end`: that of
  * the text that came and went on.

@@ -1,4 +1,7 @@
-import { statusOf } from '../../../kernel/failure.ts';
+import type { FinishReason, NeutralEvent } from '../../../formats/neutral/event.ts';
+import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
+import { type Failure, statusOf } from '../../../kernel/failure.ts';
+import type { Answer } from '../answer.ts';
 import type { Job } from '../job.ts';
 import type { HeaderList, Sink } from '../sink.ts';
 import { withCost } from './changed-headers.ts';
@@ -25,4 +28,18 @@ const ofAnswerAlone = new Set(['x-culvert-cost-usd', 'content-type', 'content-di
 export function headersOfRefusal(headers: HeaderList): HeaderList {
   const free = withCost(headers, 0);
   return free.filter((_, at) => !ofAnswerAlone.has(free[at - (at % 2)] ?? ''));
+}
+
+/** The fault of an answer that a step refuses before its first content. */
+export function gatewayFault(failure: Failure): Fault {
+  const message = 'message' in failure && typeof failure.message === 'string' ? failure.message : failure.kind;
+  return { ...fault('filtered', message, statusOf(failure)), failure };
+}
+
+/** The end of an answer that a step refuses after its first content, with the usage so far, reported or estimated. */
+export function cutEvents(choices: Iterable<number>, { trial }: Pick<Answer, 'trial'>): NeutralEvent[] {
+  const reason: FinishReason = 'content-filter';
+  const finishes = Array.from(choices, (choice) => ({ type: 'finish' as const, choice, reason, stopSequence: null }));
+  const usage = trial?.seen(true, null).usage ?? null;
+  return [...finishes, ...(usage === null ? [] : [{ type: 'usage' as const, usage }]), { type: 'end' }];
 }
