@@ -7,12 +7,56 @@ import { agentClient, rpc, sending, textOf } from './a2a-client.ts';
 
 /* Guards of messages to agents, and of what they answer (docs/a2a.md, docs/guards.md). */
 
+/** Texts of an artifact that an agent streams, with a message of its state before the last one. */
+const chunks = ['Ask ann@exam', 'ple.org, or <EMA', 'IL_1>, or bob@exa', 'mple.org.'];
+const chunked = await startAgent(
+  { after },
+  {
+    before(request, response) {
+      if (request.method !== 'POST') return false;
+      response.setHeader('content-type', 'text/event-stream');
+      const send = (result: object) => response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`);
+      const ids = { taskId: 't', contextId: 'c' };
+      for (const [at, text] of chunks.entries()) {
+        const isLast = at === chunks.length - 1;
+        if (isLast) send({ statusUpdate: { ...ids, status: { state: 'TASK_STATE_WORKING' } } });
+        send({
+          artifactUpdate: {
+            ...ids,
+            artifact: { artifactId: 'a', name: 'To <EMAIL_1>', parts: [{ text }] },
+            append: at > 0,
+            lastChunk: isLast,
+          },
+        });
+      }
+      const parts = [{ data: { name: '<EMAIL_1>', status: 'di@example.org' } }];
+      const message = { messageId: 'n', role: 'ROLE_AGENT', parts };
+      send({ statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED', message } } });
+      response.end();
+      return true;
+    },
+  },
+);
+/** An agent whose message has a value in two parts. */
+const halves = await startAgent(
+  { after },
+  {
+    before(request, response) {
+      if (request.method !== 'POST') return false;
+      const parts = [{ text: 'Ask ann@exam' }, { text: 'ple.org.' }];
+      const result = { message: { messageId: 'm', role: 'ROLE_AGENT', parts } };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+      return true;
+    },
+  },
+);
 const agent = await startAgent({ after });
 const blockedKey = 'sk-cv-test-key-blocked';
 const gateway = await startGateway(
   { after: after as never },
   {
-    agents: { worker: { url: agent.url } },
+    agents: { worker: { url: agent.url }, chunked: { url: chunked.url }, halves: { url: halves.url } },
     guards: {
       masks: { check: 'personal-data', kinds: ['email'], action: 'mask' },
       // Ids are such, and stay.
@@ -66,6 +110,26 @@ test('a masked text comes back in a stream, whose ids the caller can use', async
   assert.doesNotMatch(textOf(agent.messages().at(-1)!), /example/);
   const task = await client.getTask({ tenant: '', id: begun.payload.value.id, historyLength: undefined });
   assert.equal(task.id, begun.payload.value.id);
+});
+
+test('a value or a word that an agent streams in pieces of an artifact is read whole', async () => {
+  const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'cy@example.org' }] } };
+  const json = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params };
+  const raw = await (await gateway.fetch('/a2a/chunked', { json })).text();
+  const events = Array.from(raw.matchAll(/^data: (.*)$/gm), ([, data = '']) => JSON.parse(data).result);
+  const texts = events.map(({ artifactUpdate }) => artifactUpdate?.artifact.parts[0].text ?? '-');
+  // A message of its state lets all before it go on.
+  assert.equal(texts.join(''), 'Ask <EMAIL_2>, or cy@example.org, or bob@exa-<EMAIL_3>.-');
+  assert.equal(events[0].artifactUpdate.artifact.name, 'To cy@example.org');
+  const [{ data }] = events.at(-1).statusUpdate.status.message.parts;
+  assert.deepEqual(data, { name: 'cy@example.org', status: '<EMAIL_4>' });
+});
+
+test('a value across two parts of a message is masked in both', async () => {
+  const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hello' }] } };
+  const { result } = await rpc(gateway, 'halves', { jsonrpc: '2.0', id: 1, method: 'SendMessage', params });
+  const { parts } = result!.message as { parts: { text: string }[] };
+  assert.deepEqual(parts, [{ text: 'Ask <EMAIL_1>' }, { text: '<EMAIL_1>.' }]);
 });
 
 test('a message that a guard refuses is an error with its id, and the agent hears nothing', async () => {

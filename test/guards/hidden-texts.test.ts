@@ -16,6 +16,8 @@ after(upstream.close);
 beforeEach(() => upstream.clear());
 /** The message that it answers with, in chat completions and in Messages. */
 let message: JsonObject = {};
+/** Its members in addition to that. */
+let more: JsonObject = {};
 const playing = createServer(async (request, response) => {
   let body = '';
   for await (const piece of request) body += String(piece);
@@ -31,6 +33,7 @@ const playing = createServer(async (request, response) => {
     created: 1,
     model: 'm',
     usage,
+    ...more,
   };
   if (!isStream) {
     const choices = [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }];
@@ -80,10 +83,11 @@ const gateway = await startGateway(t, {
     mask: { ...email, action: 'mask' },
     block: { ...email, action: 'block' },
     asks: { check: 'webhook', url: service.url, action: 'block', on: ['output'] },
+    tickets: { check: 'patterns', patterns: ['TICKET-\\d{4}'], action: 'mask', on: ['output'] },
   },
   models: Object.fromEntries(
     Object.entries(targets).flatMap(([name, target]) =>
-      ['mask', 'block', 'asks'].map((guard) => [`${name}-${guard}`, { targets: [target], guards: [guard] }]),
+      ['mask', 'block', 'asks', 'tickets'].map((guard) => [`${name}-${guard}`, { targets: [target], guards: [guard] }]),
     ),
   ),
 });
@@ -98,7 +102,8 @@ const chat = (messages: object[], more: object = {}) => ['/v1/chat/completions',
 const messages = (...content: object[]) =>
   ['/v1/messages', { max_tokens: 900, messages: [ask, { role: 'assistant', content }, ask] }] as const;
 const hi = { type: 'text', text: 'Hi' };
-const schema = { type: 'object', properties: {}, $defs: { [value]: { type: 'string' } } };
+const object = { type: 'object', properties: {} };
+const schema = { ...object, $defs: { [value]: { type: 'string' } } };
 
 type Planted = readonly [provider: keyof typeof targets, request: readonly [path: string, body: object]];
 const texts: Record<string, readonly [...Planted, masked: RegExp]> = {
@@ -107,6 +112,19 @@ const texts: Record<string, readonly [...Planted, masked: RegExp]> = {
     'openai',
     chat([ask], { tools: [{ type: 'function', function: { name: 'f', parameters: schema } }] }),
     /does not let the name of a JSON member pass/,
+  ],
+  'the format of a schema': [
+    'openai',
+    chat([ask], { tools: [{ type: 'function', function: { name: 'f', parameters: { ...object, format: value } } }] }),
+    /"format":"<EMAIL_1>"/,
+  ],
+  'the id of a schema of Messages': [
+    'claude',
+    [
+      '/v1/messages',
+      { max_tokens: 900, messages: [ask], tools: [{ name: 'f', input_schema: { ...object, id: value } }] },
+    ],
+    /"id":"<EMAIL_1>"/,
   ],
   'the name of a document': [
     'aws',
@@ -241,6 +259,18 @@ for (const stream of [false, true]) {
       const all = [text, ...decoded, ...twice.map(([one]) => Buffer.from(one, 'base64').toString())];
       assert.ok(!all.some((one) => one.includes('example')), text);
     }
+  });
+
+  test(`a word among the further members of an answer is a text, ${form}`, async (t) => {
+    t.after(() => {
+      more = {};
+    });
+    message = { content: 'Hi' };
+    more = { system_fingerprint: 'TICKET-1234', service_tier: 'default' };
+    const { text } = await send(['plays-chat', chat([ask])], 'tickets', { stream });
+    assert.match(text, /"system_fingerprint":"<PATTERN_1>"/);
+    assert.match(text, /"service_tier":"default"/);
+    assert.ok(!text.includes('TICKET-'), text);
   });
 
   test(`the name of a file in an answer is a text, ${form}`, async () => {

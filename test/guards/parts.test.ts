@@ -285,6 +285,44 @@ const inParts: Record<string, (model: string) => [path: string, json: object]> =
   ],
 };
 
+const blocks = texts.map((text) => ({ type: 'text', text }));
+const hello = [{ role: 'user', content: 'Hello' }];
+const inMessages = (more: object) => (model: string) =>
+  ['/v1/messages', { model, max_tokens: 9, messages: hello, ...more }] as [path: string, json: object];
+Object.assign(inParts, {
+  'Messages with marks of a cache': inMessages({
+    messages: [
+      { role: 'user', content: blocks.map((block) => ({ ...block, cache_control: { type: 'ephemeral', ttl: '1h' } })) },
+    ],
+  }),
+  'a system prompt of Messages': inMessages({ system: blocks }),
+  'a result of a tool of Messages': inMessages({
+    messages: [
+      ...hello,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: blocks }] },
+    ],
+  }),
+  'an output of a tool of Responses': (model: string) => [
+    '/v1/responses',
+    {
+      model,
+      input: [
+        ...hello,
+        { type: 'function_call', call_id: 't', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 't', output: texts.map((text) => ({ type: 'input_text', text })) },
+      ],
+    },
+  ],
+  'an instruction of Gemini': (model: string) => [
+    `/v1beta/models/${model}:generateContent`,
+    {
+      systemInstruction: { parts: texts.map((text) => ({ text })) },
+      contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+    },
+  ],
+});
+
 for (const [format, bodyOf] of Object.entries(inParts)) {
   test(`a value across two parts of a message leaves masked, or not at all: ${format}`, async () => {
     model.bodies.length = 0;

@@ -71,6 +71,12 @@ test('attributes of what a search found may have any name', () => {
   assert.deepEqual(values, ['Hello', 'Ann', 'Jo']);
 });
 
+test('so may members of a structured result of an MCP server', () => {
+  const { parts } = textsIn({ structuredContent: { status: 'Ann', rows: [{ name: 'Jo' }] } }, 'assistant');
+  const values = parts.filter(({ as, kind }) => as === undefined && kind === 'tool-result').map(({ text }) => text);
+  assert.deepEqual(values, ['Ann', 'Jo']);
+});
+
 test('documents to rank may have such members', () => {
   const { parts, unread } = textsIn({ documents: [{ text: 'Hello', signature: 'Ann' }] });
   assert.deepEqual([parts.map(({ text }) => text), unread], [['Hello', 'Ann'], []]);

@@ -47,6 +47,14 @@ export interface Texts {
   unread: { path: TextPath; kind: 'bytes' | 'provider-object' | 'elsewhere' }[];
 }
 
+/** Lists whose texts are read as one: those of a message, of a system prompt and of a result of a tool. */
+const listsOfPieces = new Set<string | number | undefined>(['content', 'parts', 'system', 'output']);
+
+/** Whether a text may go on in the next one of its list. */
+export function isPieceOfText({ path, kind, as }: Pick<TextPart, 'path' | 'kind' | 'as'>): boolean {
+  return path.at(-1) === 'text' && listsOfPieces.has(path.at(-3)) && as === undefined && kind !== 'tool-arguments';
+}
+
 /** Kinds by the names that have them. */
 function kindTable(names: Partial<Record<TextKind, string>>): ReadonlyMap<string, TextKind> {
   const pairs = Object.entries(names) as [TextKind, string][];
@@ -58,8 +66,7 @@ const kinds = kindTable({
   user: 'messages input contents prompt negative_prompt',
   reasoning: 'reasoning reasoning_content reasoning_details reasoningText thinking thinking_blocks summary',
   refusal: 'refusal',
-  'tool-definition':
-    'tools functions parameters input_schema inputSchema schema responseSchema responseJsonSchema response_format responseFormat jsonSchema response_schema response_json_schema',
+  'tool-definition': 'tools functions parameters inputSchema schema response_format responseFormat jsonSchema',
   'tool-result': 'output functionResponse toolResult',
   address: 'url urls image_url file_url fileUri file_uri uri',
   query: 'query q queries search',
@@ -77,11 +84,12 @@ const roles = kindTable({
 /** Members whose objects are the caller's or the model's altogether: their names are texts too. */
 const free = kindTable({
   'tool-arguments': 'arguments args env',
-  'tool-result': 'response',
+  'tool-result': 'response structuredContent',
   metadata: 'metadata attributes',
   document: 'payload',
   query: 'filter',
   user: 'variables',
+  'tool-definition': 'input_schema responseSchema responseJsonSchema response_schema response_json_schema',
 });
 /** Members that hold words of a format alone, at any depth. */
 const labelled = new Set(['category_applied_input_types', 'api_version', 'with_payload']);
@@ -137,7 +145,7 @@ function visit(value: JsonValue | undefined, path: TextPath, around: Around, fou
     for (const [name, one] of Object.entries(value)) {
       const at = [...path, name];
       if (around.free) found.parts.push({ path: at, as: 'name', kind: around.kind, text: name });
-      visit(one, at, around.free ? inside : aroundMember(name, one, inside), found);
+      visit(one, at, around.free ? inside : aroundMember(name, one, inside, path), found);
     }
   }
 }
@@ -150,9 +158,11 @@ function kindOfObject({ role, type }: JsonObject, { kind }: Around): TextKind {
   return type === 'thinking' || type === 'reasoning' ? 'reasoning' : kind;
 }
 
-function aroundMember(name: string, value: JsonValue | undefined, { kind, holder }: Around): Around {
+function aroundMember(name: string, value: JsonValue | undefined, { kind, holder }: Around, path: TextPath): Around {
   if (name === 'input' && isCall(holder)) return { kind: 'tool-arguments', free: true, holder };
-  const freeKind = free.get(name) ?? (isFreeObject(name, value, kind, holder) ? kind : undefined);
+  // A part of an agent's message that is an object.
+  const isOfAgent = name === 'data' && isObject(value) && path.at(-2) === 'parts';
+  const freeKind = free.get(name) ?? (isOfAgent || isFreeObject(name, value, kind, holder) ? kind : undefined);
   if (freeKind !== undefined) return { kind: freeKind, free: true, holder };
   // Most values are long, and none of these words is.
   const isWord = typeof value === 'string' && value.length <= 200 && formatWord.test(`${name}=${value}`);
@@ -169,12 +179,14 @@ function aroundMember(name: string, value: JsonValue | undefined, { kind, holder
   return isOfCall ? { ...around, names: 'tool-arguments' } : around;
 }
 
-/** Whether the name is a person's or a file's: of who speaks, of a document of Converse, or of a file in an annotation. */
+/** Whether the name is a person's or a file's: of who speaks, of a document of Converse, of a file in an annotation, or of an agent's. */
 function isPersonal(holder: JsonObject | null): boolean {
   if (holder === null) return false;
-  const { role, source, format, hash } = holder;
+  const { role, source, format, hash, mimeType, artifactId } = holder;
   const isTool = role === 'tool' || role === 'function';
-  return (typeof role === 'string' && !isTool) || (source !== undefined && format !== undefined) || hash !== undefined;
+  const isOfAgent = mimeType !== undefined || artifactId !== undefined;
+  const isDocument = (source !== undefined && format !== undefined) || hash !== undefined;
+  return (typeof role === 'string' && !isTool) || isDocument || isOfAgent;
 }
 
 /** Each format names the object of a call in its way. */
@@ -192,9 +204,11 @@ function isFreeObject(name: string, value: JsonValue | undefined, kind: TextKind
   return name === 'json' || (name === 'data' && isObject(value)) || (name === 'value' && endsIn(/json$/, holder?.type));
 }
 
-/** Members of a schema whose members the caller names. */
+/** Schemas of a tool, and members of one whose members the caller names. Words such as `format` are a caller's there. */
 const schemaNames = new Set(
-  'properties patternProperties $defs definitions dependentSchemas dependentRequired'.split(' '),
+  'parameters inputSchema parametersJsonSchema schema properties patternProperties $defs definitions dependentSchemas dependentRequired'.split(
+    ' ',
+  ),
 );
 /** Members of a tool or a schema with values, which may be objects. */
 const schemaValues = new Set('default const enum example examples input_examples inputExamples'.split(' '));

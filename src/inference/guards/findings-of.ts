@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { TextPart } from '../../formats/neutral/json-texts.ts';
+import { isPieceOfText, type TextPart } from '../../formats/neutral/json-texts.ts';
 import { type Check, type Finding, findingsIn, openAt } from '../../guards/check.ts';
 import { HeldText } from '../../guards/held-text.ts';
 
@@ -31,42 +31,42 @@ export async function findingsOf(check: Check, texts: readonly string[]): Promis
   return found;
 }
 
-type Part = Pick<TextPart, 'path' | 'kind' | 'text'>;
+type Part = Pick<TextPart, 'path' | 'kind' | 'text' | 'as'>;
 
 /** The findings of each part of a request, also of what goes across parts that a model reads as one text. */
 export async function findingsOfParts(check: Check, parts: readonly Part[]): Promise<Finding[][]> {
-  const texts = parts.map(({ text }) => text);
-  const found = await findingsOf(check, texts);
-  for (let at = 0, end = 0; at < parts.length; at = end) {
+  const found = await findingsOf(
+    check,
+    parts.map(({ text }) => text),
+  );
+  // Other members of the parts may be between their texts.
+  const pieces = [...parts.entries()].filter(([, part]) => isPieceOfText(part));
+  for (let at = 0, end = 0; at < pieces.length; at = end) {
     do end += 1;
-    while (goesOn(parts[end - 1], parts[end]));
-    const run = end === at + 1 ? [] : texts.slice(at, end);
-    const [across = []] = await findingsOf(check, run.length === 0 ? [] : [run.join('')]);
+    while (goesOn(pieces[end - 1]?.[1], pieces[end]?.[1]));
+    const run = end === at + 1 ? [] : pieces.slice(at, end);
+    const [across = []] = await findingsOf(check, run.length === 0 ? [] : [run.map(([, { text }]) => text).join('')]);
     let from = 0;
     let next = 0;
-    for (const [place, { length }] of run.entries()) {
-      const to = from + length;
+    for (const [place, { text }] of run) {
+      const to = from + text.length;
       // They come in their order: each is looked at in its parts alone.
       while ((across[next]?.end ?? to + 1) <= from) next += 1;
       let behind = next;
       while ((across[behind]?.start ?? to) < to) behind += 1;
-      addAcross(found[at + place] ?? [], across.slice(next, behind), from, to);
+      addAcross(found[place] ?? [], across.slice(next, behind), from, to);
       from = to;
     }
   }
   return found;
 }
 
-/** Texts of a message, part by part. */
-const piece = /^(?:contents,\d+,parts|(?:messages|input),\d+,content),\d+,text$/;
-
 /** Google's clients keep an answer in the pieces in which it was streamed, as parts or as turns; others as parts. */
 function goesOn(before: Part | undefined, part: Part | undefined): boolean {
-  if (part?.path.length !== 5 || part.kind !== before?.kind) return false;
-  if (!piece.test(part.path.join()) || !piece.test(before.path.join())) return false;
-  const [turns, places] = [1, 3].map((at) => Number(part.path[at]) - Number(before.path[at]));
-  if (turns === 1) return part.path[0] === 'contents' && part.path[3] === 0;
-  return turns === 0 && places === 1;
+  if (before === undefined || part === undefined || part.kind !== before.kind) return false;
+  const [list, other] = [part, before].map(({ path }) => path.slice(0, -2).join());
+  const isNextTurn = Number(part.path[1]) - Number(before.path[1]) === 1 && part.path[3] === 0;
+  return list === other || (part.path[0] === 'contents' && isNextTurn);
 }
 
 function addAcross(ofPart: Finding[], across: readonly Finding[], from: number, to: number): void {

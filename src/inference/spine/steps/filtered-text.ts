@@ -1,12 +1,14 @@
 import {
   exactly,
+  isPieceOfText,
   type TextChange,
   type TextKind,
+  type TextPart,
   type TextPath,
   textsIn,
   withTexts,
 } from '../../../formats/neutral/json-texts.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { AnswerTextPlace, AnswerTexts, TextFilter } from '../../models/steps.ts';
 import { given, JoinedParts, segmentsIn, throughFilter, throughFilterInParts, throughWhole } from './through-filter.ts';
 
@@ -18,9 +20,13 @@ export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue,
   // Members of the answer, and of its segments and choices.
   const isPiece = ({ path }: TextChange) => [1, 3].some((steps) => pieces.has(JSON.stringify(path.slice(0, steps))));
   const segments = root === 'assistant' ? segmentsIn(value, parts) : null;
-  const { parts: joined = [], joins } = segments ?? {};
-  const passed = segments === null ? [] : throughFilterInParts(texts, { kind: root, choice }, joined, joins);
-  const passedOf = new Map(segments?.of.map((part, at) => [part, passed[at]]));
+  const runs = segments === null ? piecesIn(parts) : [segments];
+  const passedOf = new Map(
+    runs.flatMap(({ of, parts: pieces, joins }) => {
+      const passed = throughFilterInParts(texts, { kind: of[0]?.kind ?? root, choice }, pieces, joins);
+      return of.map((part, at) => [part, passed[at]] as const);
+    }),
+  );
   const changes = parts.flatMap((part) => {
     if (isPiece(part)) return [];
     const segment = passedOf.get(part);
@@ -34,6 +40,13 @@ export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue,
     return [{ ...part, ...(isNumber && { as: 'number' as const }), text }];
   });
   return changes.length === 0 ? json : withoutPieces(withTexts(json, changes), pieced);
+}
+
+/** Texts that go on in the next one of their list. */
+function piecesIn(found: readonly TextPart[]) {
+  const lists = Map.groupBy(found.filter(isPieceOfText), ({ path }) => path.slice(0, -2).join());
+  const runs = [...lists.values()].filter(({ length }) => length > 1);
+  return runs.map((of) => ({ of, parts: of.map(({ text }) => text), joins: of.map(() => '') }));
 }
 
 /** Members that repeat the text next to them in pieces. No filter finds there what it finds in the text. */
@@ -97,6 +110,8 @@ export class FilteredStream<C> {
   readonly #emit: (json: string, carry: C) => void;
   readonly #queue: HeldEvent<C>[] = [];
   readonly #open = new Map<string, OpenText<C>>();
+  /** Filters of texts that have ended, which may go on. */
+  readonly #ended = new Map<string, TextFilter>();
   /** Segments of a transcript, and the events of those that have not come back. */
   #segments: JoinedParts | null = null;
   readonly #segmentEvents: HeldEvent<C>[] = [];
@@ -117,10 +132,13 @@ export class FilteredStream<C> {
     }
     const held: HeldEvent<C> = { json, carry, holds: 0 };
     const type = typeof event.type === 'string' ? event.type : '';
-    if (/\b(done|completed|failed|created)$/.test(type)) this.#close();
+    const artifact = artifactIn(event);
+    const isEnd = /\b(done|completed|failed|created)$/.test(type);
+    if (isEnd || (event.jsonrpc !== undefined && artifact?.isMore !== true)) this.#close();
     else if (this.#queue.length >= heldMax) this.#close(this.#queue[0]);
     const changes: TextChange[] = [];
     const isSegment = type === segmentType;
+    if (isEnd || artifact?.isMore === false) this.#ended.clear();
     for (const { kind, path, as, text } of textsIn(event, 'assistant').parts) {
       if (kind === 'label') continue;
       const choice = choiceOf(event, path);
@@ -129,8 +147,10 @@ export class FilteredStream<C> {
         continue;
       }
       const isOfChoice = path[0] === 'choices' && (path.at(-1) === 'text' || path.at(-2) === 'delta');
-      const isPiece = path.at(-1) === 'delta' || isOfChoice;
-      if (isPiece) this.#piece(held, [type, event.item_id, choice, path.at(-1)].join(), { kind, choice }, path, text);
+      const isOfArtifact = artifact !== null && path.at(-1) === 'text' && path.at(-3) === 'parts';
+      const isPiece = path.at(-1) === 'delta' || isOfChoice || isOfArtifact;
+      const key = [type, artifact?.id ?? event.item_id, choice, path.at(-1)].join();
+      if (isPiece) this.#piece(held, key, { kind, choice }, path, text);
       else {
         const about = {
           ...(as === 'name' && { isName: true as const }),
@@ -142,6 +162,7 @@ export class FilteredStream<C> {
     }
     if (changes.length > 0) held.json = withTexts(held.json, changes);
     this.#queue.push(held);
+    if (artifact?.isLast === true) this.#close();
     this.#flush();
   }
 
@@ -154,7 +175,7 @@ export class FilteredStream<C> {
   #piece(held: HeldEvent<C>, key: string, place: AnswerTextPlace, path: TextPath, text: string): void {
     const known = this.#open.get(key);
     if (known !== undefined) known.at.holds -= 1;
-    const filter = known?.filter ?? this.#texts(place);
+    const filter = known?.filter ?? this.#ended.get(key)?.resumed?.() ?? this.#texts(place);
     if (filter === null) return;
     const piece = given(filter.push(text));
     if (piece !== text) held.json = withTexts(held.json, [{ path, text: piece }]);
@@ -191,6 +212,7 @@ export class FilteredStream<C> {
     for (const [key, { filter, at, path, piece }] of this.#open) {
       if (last !== undefined && at !== last) continue;
       this.#open.delete(key);
+      this.#ended.set(key, filter);
       const rest = given(filter.end());
       if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
       at.holds -= 1;
@@ -211,4 +233,11 @@ function choiceOf(event: JsonObject, path: TextPath): number {
   if (path[0] !== 'choices' || !Array.isArray(event.choices)) return 0;
   const choice = event.choices[Number(path[1])] as JsonObject | undefined;
   return typeof choice?.index === 'number' ? choice.index : 0;
+}
+
+/** The artifact of an agent that an event begins or goes on with, in either version of A2A; null: none. */
+function artifactIn({ result }: JsonObject): { id: string; isMore: boolean; isLast: boolean } | null {
+  const { artifact, append, lastChunk } = objectIn(objectIn(result).artifactUpdate ?? result);
+  if (!isObject(artifact)) return null;
+  return { id: String(artifact.artifactId), isMore: append === true, isLast: lastChunk === true };
 }
