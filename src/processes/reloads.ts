@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { ConfigResult } from '../config/check.ts';
 import { whyNotReplaced } from '../config/declared.ts';
@@ -31,6 +32,7 @@ export interface NotedReload {
 
 /** By an operator, whom the admin API knows. */
 export const reloadByAdmin = 'the admin API';
+const bySignal = 'SIGHUP';
 
 /** The configuration in force, and the ways to another one without a restart: its file changes, a signal, the admin API. */
 export class Reloads {
@@ -61,7 +63,7 @@ export class Reloads {
       onChange: () => void this.reload('the file changed', 'careful'),
     });
     process.on('SIGHUP', () => {
-      if (!terminalClosed()) void this.reload('SIGHUP', 'careful');
+      if (!terminalClosed()) void this.reload(bySignal, 'careful');
     });
   }
 
@@ -79,6 +81,7 @@ export class Reloads {
     const next = mode === 'force' ? loaded : this.#replacing(loaded);
     this.#sources = next.sources;
     this.#watch?.update(next.sources);
+    const before = this.#current;
     const errors = next.ok ? await this.#taken(next.config) : next.errors;
     if (!next.ok || errors.length > 0) {
       log.error(
@@ -93,7 +96,9 @@ export class Reloads {
     for (const key of atNextStart) log.warn(`${key} changed: it takes effect at the next start`);
     log.info(`configuration reloaded (${why})`);
     flush();
-    if (why !== reloadByAdmin) {
+    // Anybody may touch a file, but a signal is an operator's act.
+    const isNoted = why === bySignal || !isDeepStrictEqual(before, config);
+    if (why !== reloadByAdmin && isNoted) {
       await this.#parts
         .note({ why, at_next_start: atNextStart })
         .catch((error: unknown) => log.warn({ error: String(error) }, 'the reload is not in the audit log'));

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 
 const key = 'sk-cv-reload-test-1';
 const admin = { key: 'sk-cv-admin-reload-test-0001' };
@@ -44,8 +45,13 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
   await gateway.said('configuration reloaded (the file changed)');
   assert.deepEqual(await models(), ['one', 'two']);
 
+  // A file that is only touched is read again, and the audit log does not say so.
+  writeFileSync(file, configOf('one', 'two'));
+  await until('the file is read again', () => gateway.stdout().match(/reloaded \(the file changed\)/g)?.length === 2);
+
   writeFileSync(file, configOf('three').replace('targets', 'tragets'));
   await gateway.said('not reloaded (the file changed)');
+  assert.equal((await reloadsOf(gateway.url)).length, 1);
   assert.match(gateway.stdout(), /culvert\.yaml:\d+:\d+ models\.three[^"]*did you mean 'targets'/);
   assert.deepEqual(await models(), ['one', 'two']);
 
