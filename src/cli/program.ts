@@ -34,7 +34,8 @@ export async function runProgram(given: readonly string[], parts: CliParts, serv
   try {
     const unknown = unknownCommand(program, argv) ?? limitAsOption(argv);
     if (unknown !== null) throw new CommandFailed(unknown, 2);
-    await program.parseAsync(argv, { from: 'user' });
+    // Many programs have it behind each command, too.
+    await program.parseAsync(argv[1] === '--version' ? ['--version'] : argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

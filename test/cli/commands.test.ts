@@ -102,6 +102,8 @@ describe('commands, run as programs', { concurrency: true }, () => {
     }
     const { code, stderr } = await runCommand(['help', 'nope'], { cwd });
     assert.deepEqual([code, /There is no command 'nope'/.test(stderr)], [2, true]);
+    const version = (await runCommand(['--version'], { cwd })).stdout;
+    assert.equal((await runCommand(['start', '--version'], { cwd })).stdout, version);
     for (const word of ['serve', 'run']) {
       const { code, stdout } = await runCommand([word, '--help'], { cwd });
       assert.equal(code, 0);
