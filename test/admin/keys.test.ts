@@ -43,6 +43,7 @@ test('a change says which of its settings do nothing: unknown models, and budget
     models: {
       smart: { targets: [{ provider: 'home', model: 'llama', price: { input: 0 } }] },
       local: { targets: ['home/llama2'] },
+      'qwen-*': { targets: ['home/qwen-*'] },
     },
   });
   const uncounted = /^budget: no price is known of home\/llama2: usage and budgets leave out their USD\. Give /;
@@ -58,6 +59,11 @@ test('a change says which of its settings do nothing: unknown models, and budget
   assert.equal(changed.warnings, undefined);
   const moved = await admin.ok('PATCH', `/keys/${made.id}`, { models: ['local'] });
   assert.match(moved.warnings[0], uncounted);
+  const ofPattern = await admin.ok('PATCH', `/keys/${made.id}`, {
+    models: ['qwen-3'],
+    limits: { budget: { month: 5 } },
+  });
+  assert.match(ofPattern.warnings[0], /^budget: no price is known of home\/qwen-3: /);
   await admin.ok('POST', '/accounts', { id: 'acme' });
   const account = await admin.ok('PATCH', '/accounts/acme', { budgets: [{ by: 'user', usd: 5, calendar: 'day' }] });
   assert.match(account.warnings[0], uncounted);

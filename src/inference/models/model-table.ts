@@ -22,6 +22,8 @@ import { targetOf } from './target-of.ts';
 export interface ModelTable {
   /** The alias, byte for byte; else what there is, with the nearest spelling. */
   resolve(model: string, principal: Principal): Alias | Failure;
+  /** The model that a pattern of the configuration makes of this name; null: none does. */
+  matchedBy(model: string): Alias | null;
   /** Whether this key may use what is called so, be there a model of the name or not. */
   allows(id: string, principal: Principal): boolean;
   /** Why this caller's data rules keep its requests from a service; null: they do not. `what` names it in words. */
@@ -149,8 +151,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     return made === null ? null : withStar(made.alias, model);
   }
 
+  const apart = [...aliases.values()].filter(({ id }) => !ofPatterns.has(id));
   return {
     resolve,
+    matchedBy,
     allows: allowed,
     barred(principal, facts, what) {
       const bar = dataBar(dataRulesOf(parts.plans().plan(principal.plan), principal), facts);
@@ -170,10 +174,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     unheard,
     embeddingSource: source,
     mediaSources: media,
-    labels: createMetricLabels(
-      parts.models,
-      [...aliases.values()].filter(({ id }) => !ofPatterns.has(id)),
-    ),
+    labels: createMetricLabels(parts.models, apart),
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
     targetAt: (provider, model) => targetAt(parts, named, { provider, model }),

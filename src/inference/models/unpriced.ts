@@ -1,5 +1,6 @@
 import { matchesGlob } from '../../books/auth/model-glob.ts';
 import { isObject } from '../../kernel/json.ts';
+import type { Alias } from './alias.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { targetsBehind } from './model-table.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -54,7 +55,12 @@ function hasBudget({ budget, calendar_budget }: PlanDefinition): boolean {
 
 /** Targets without a price behind the models of these globs, as `provider/model`: budgets do not count their requests. */
 export function uncountedTargets(snapshot: Snapshot, globs: ReadonlySet<string>): string[] {
-  return unpricedOf(snapshot, (alias) => [...globs].some((glob) => matchesGlob(glob, alias)));
+  const { models } = snapshot;
+  const allowed = [...globs];
+  const listed = models.all().filter(({ id }) => allowed.some((glob) => matchesGlob(glob, id)));
+  // A pattern of the configuration also makes models that no provider lists.
+  const made = allowed.flatMap((glob) => (glob.includes('*') ? [] : (models.matchedBy(glob) ?? [])));
+  return unpricedOf(snapshot, [...listed, ...made], () => true);
 }
 
 /**
@@ -62,20 +68,19 @@ export function uncountedTargets(snapshot: Snapshot, globs: ReadonlySet<string>)
  * machine that a budget should count.
  */
 export function unpricedTargets(snapshot: Snapshot, budgeted: ReadonlySet<string>): string[] {
-  const ofServices = unpricedOf(snapshot, (_alias, configured) => hasListPrices(configured));
+  const ofServices = unpricedOf(snapshot, snapshot.models.all(), hasListPrices);
   return [...new Set([...ofServices, ...uncountedTargets(snapshot, budgeted)])];
 }
 
 function unpricedOf(
-  { models, providers }: Snapshot,
-  counts: (alias: string, configured: ConfiguredProvider) => boolean,
+  { providers }: Snapshot,
+  aliases: readonly Alias[],
+  counts: (configured: ConfiguredProvider) => boolean,
 ): string[] {
-  const unpriced = models.all().flatMap((alias) =>
-    targetsBehind([alias]).filter(({ provider, price }) => {
-      const configured = price === null ? providers.get(provider) : undefined;
-      return configured !== undefined && !configured.simulated && counts(alias.id, configured);
-    }),
-  );
+  const unpriced = targetsBehind(aliases).filter(({ provider, price }) => {
+    const configured = price === null ? providers.get(provider) : undefined;
+    return configured !== undefined && !configured.simulated && counts(configured);
+  });
   return [...new Set(unpriced.map(({ id }) => id))];
 }
 
