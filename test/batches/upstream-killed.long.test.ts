@@ -17,7 +17,11 @@ interface World {
   restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
 }
 
-async function startWorld(t: TestContext, type: 'openai' | 'anthropic' | 'mistral' | 'gemini'): Promise<World> {
+async function startWorld(
+  t: TestContext,
+  type: 'openai' | 'anthropic' | 'mistral' | 'gemini',
+  more: Record<string, unknown> = {},
+): Promise<World> {
   const vendor = await startBatches(t);
   const at = {
     base_url: `${vendor.url}/${type === 'gemini' ? 'v1beta' : 'v1'}`,
@@ -29,6 +33,7 @@ async function startWorld(t: TestContext, type: 'openai' | 'anthropic' | 'mistra
     storage: { data_dir: temporaryFolder(t) },
     providers: { vendor: { type, ...at } },
     models: { chat: { targets: [{ provider: 'vendor', model: 'mock/ok', price }] } },
+    ...more,
   };
   let gateway: GatewayProcess = await startGatewayProcess(t, config);
   const { url } = gateway;
@@ -78,6 +83,27 @@ test('a batch outlives kills and restarts while the provider has it, and while i
   await assertAnsweredOnce(url, id);
   assert.equal(vendor.batches.length, 1);
   assert.equal(vendor.direct.requests().filter(({ method }) => method === 'POST').length, lines);
+});
+
+test('after a kill, no more lines of an end user go there than its budget has left for', async (t) => {
+  const accounts = { dev: { budgets: [{ by: 'user', usd: 1, window: 'month' }] } };
+  const { vendor, url, restart } = await startWorld(t, 'openai', { accounts });
+  vendor.hold();
+  const users = ['alice', 'alice', 'bob', 'alice', 'bob', 'alice'];
+  const { id } = await beginBatch(
+    openAi(url, testKey),
+    users.map((user, at) => chatLine(`${user}-${at}`, { user })),
+  );
+  await until(() => vendor.batches.length === 1);
+  assert.equal(vendor.batches[0]!.lines.length, 4);
+  await restart('SIGKILL');
+  // It looks after a batch once it has sent what may go.
+  const { length } = vendor.calls;
+  await until(() => vendor.calls.slice(length).some((call) => call.startsWith('GET /batches/')));
+  assert.equal(vendor.batches.length, 1);
+  await vendor.finish();
+  const { request_counts: counts } = await batchWhen(openAi(url, testKey), id, hasEnded);
+  assert.deepEqual(counts, { total: 6, completed: 6, failed: 0 });
 });
 
 /** Every line has its answer and one charged row, at half of the price; what was held for them is charged nothing. */

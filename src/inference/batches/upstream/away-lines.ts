@@ -62,7 +62,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
   const parts = new StoredParts(run);
   const look = createFollower(run, parts, over);
   const waiting = new Set<number>();
-  /** Lines of each part with budgets of end users or tags. A process after this one does not know them. */
+  /** Lines of each part with budgets of end users or tags. A process after this one reads them again. */
   const counted = new Map<number, readonly GatheredLine[]>();
   let waitingUntilMs = 0;
   let gatherMs = 0;
@@ -95,20 +95,19 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       await run.files.withdraw(content);
       return null;
     }
+    const counts = lines.filter(({ parts }) => parts.length > 0);
     const made = {
       place,
       lines: count,
       ...sumOf(lines),
+      ...(counts.length > 0 && { hasBudgets: true }),
       sinceMs: clock.wallMs(),
       upstream: null,
       succeeded: 0,
       content: { id: content.id, bytes: lines.at(-1)!.endBytes, fileBytes: content.bytes },
     };
     const part = await parts.add(made, held, lines);
-    counted.set(
-      part.id,
-      lines.filter(({ parts }) => parts.length > 0),
-    );
+    counted.set(part.id, counts);
     return part;
   }
 
@@ -134,9 +133,12 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       hasGathered = true;
       const beganMs = clock.monotonicMs();
       const ahead = new Map<string, number>();
-      for (const { id } of [...parts.open(), ...parts.returned()])
+      const unread = new Set<number>();
+      for (const { id, hasBudgets } of [...parts.open(), ...parts.returned()]) {
+        if (hasBudgets === true && !counted.has(id)) unread.add(id);
         for (const line of counted.get(id) ?? []) addAhead(ahead, line);
-      const all = await gatherLines(run, input, over, { ahead, wait: (seq) => void waiting.add(seq) });
+      }
+      const all = await gatherLines(run, input, over, { ahead, unread, wait: (seq) => void waiting.add(seq) });
       gatherMs = clock.monotonicMs() - beganMs;
       waitingUntilMs = clock.wallMs() + Math.max(gatherMs / gatherShare, limitWaitMsUsual);
       for (const gathered of all) {

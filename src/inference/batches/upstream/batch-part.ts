@@ -13,6 +13,8 @@ export interface BatchPart {
   lines: number;
   costMilli: number;
   expected: ExpectedUse;
+  /** Budgets of end users or tags count some of its lines. */
+  hasBudgets?: boolean;
   /** Its content is the first `bytes` of a file of ours, which nobody else sees. */
   content: { id: string; bytes: number; fileBytes: number };
   /** Wall-clock ms; it was not sent before. */

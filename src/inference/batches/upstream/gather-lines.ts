@@ -39,14 +39,14 @@ const placesMax = 16;
 /**
  * Sorts all lines that were never begun by where a provider's batch may have them, and writes the content of those
  * batches. Lines that nobody takes, and the second of two with one custom_id, are left out. `ahead`: nano-USD that lines at
- * providers are expected to use, by budgets of end users and tags; those that are gathered are added. Lines for which
- * these have nothing left are given to `wait`.
+ * providers are expected to use, by budgets of end users and tags; those that are gathered are added, and those of the
+ * parts `unread`, which an earlier process sent. Lines for which these have nothing left are given to `wait`.
  */
 export async function gatherLines(
   run: BatchRun,
   input: StoredFile,
   over: AbortSignal,
-  { ahead, wait }: { ahead: Map<string, number>; wait(seq: number): void },
+  { ahead, unread, wait }: { ahead: Map<string, number>; unread: ReadonlySet<number>; wait(seq: number): void },
 ): Promise<GatheredLines[]> {
   const { batch, calls, clock, signal } = run;
   const known = knownLines(run, () => true);
@@ -64,12 +64,17 @@ export async function gatherLines(
       const key = digestOf(line.customId);
       const isSecond = keys.has(key);
       keys.add(key);
-      if (isSecond || (await known(seq)) !== null) continue;
+      const begun = await known(seq);
+      if (isSecond || (begun !== null && (begun.part === null || !unread.has(begun.part)))) continue;
       await room.wait();
       const requestId = newRequestId(clock.wallMs());
       const { keyId, endpoint, headers } = batch;
       const prepared = await calls.prepare({ requestId, keyId, endpoint, body: line.body, headers });
       if (prepared === null) continue;
+      if (begun !== null) {
+        addAhead(ahead, prepared);
+        continue;
+      }
       if (prepared.parts.some(({ scope, usdNano }) => usdNano <= (ahead.get(scope) ?? 0))) {
         wait(seq);
         continue;
