@@ -19,7 +19,7 @@ const ofVendor = /^\/(?:openai|anthropic|gemini|vertex_ai|cursor|api|v1beta\/ope
 const ofBase = /^(?:\/+(?:openai|anthropic|gemini|cursor|api|v\d(?:beta1?)?))*\/+/;
 /** Endpoints that ask a model, with a slash behind them: LiteLLM and vLLM lead those who write one to the endpoint. */
 const endedBySlash =
-  /\/(?:completions|messages|responses|embeddings|rerank|moderations|speech|trans(?:crip|la)tions|generations|edits)(\/+)$/;
+  /\/(?:completions|messages|responses|embeddings|rerank|moderations|decisions|speech|trans(?:crip|la)tions|generations|edits)(\/+)$/;
 /** A base URL with a version, to which clients add theirs. */
 const versionAgain = /\/v\d(?:beta)?(?=\/v\d(?:beta1?)?\/)/g;
 /** They also write the whole address of a file in place of its name, unless it begins with https. */

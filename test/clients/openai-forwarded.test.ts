@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
-import { startGateway, testKey } from '../start-gateway.ts';
+import { listening } from '../listening.ts';
+import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 async function world(t: TestContext) {
@@ -91,6 +94,41 @@ test('openai: moderations.create, with and without a model', async (t) => {
   const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
   const mixed = await client.moderations.create({ model: 'text', input: [{ type: 'text', text: 'kind' }, picture] });
   assert.equal(mixed.results[0]!.flagged, false);
+});
+
+test('openai: decisions.create is answered by a provider of this format, and costs its tokens', async (t) => {
+  const usage = {
+    input_tokens: 40,
+    input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 45,
+  };
+  const decision = { answers: [{ type: 'predicate', name: 'angry', probability: 0.9 }], model: 'gpt-6-luna', usage };
+  const asked: unknown[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.url === '/v1/decisions') asked.push(await json(request));
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(decision));
+  });
+  const provider = { type: 'openai', base_url: `${await listening(t, server)}/v1`, api_key: 'upstream-secret' };
+  const target = { provider: 'up', model: 'gpt-6-luna', price: { input: 1, output: 2 } };
+  const claude = { type: 'anthropic', base_url: provider.base_url, api_key: 'k' };
+  const gateway = await startGateway(t, {
+    providers: { up: provider, claude },
+    models: { judge: { targets: [target] }, claude: { targets: ['claude/claude-x'] } },
+  });
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 });
+  const questions = [{ type: 'predicate', name: 'angry', instructions: 'The writer is angry.' }] as const;
+  const body = { input: 'Where is my parcel?!', questions: [...questions] };
+  const { data, response } = await client.decisions.create({ ...body, model: 'judge' }).withResponse();
+  assert.deepEqual(data, decision);
+  assert.deepEqual(asked, [{ ...body, model: 'gpt-6-luna' }]);
+  const id = response.headers.get('x-culvert-request-id');
+  const record = await gateway.fetch(`/admin/v1/requests/${id}`, { headers: { authorization: `Bearer ${adminKey}` } });
+  const { endpoint, cost_usd, usage: counted } = (await record.json()) as Record<string, unknown>;
+  const { input_tokens, output_tokens } = counted as Record<string, number>;
+  assert.deepEqual([endpoint, cost_usd, input_tokens, output_tokens], ['decisions', 0.00005, 40, 5]);
+  await assert.rejects(client.decisions.create({ ...body, model: 'claude' }), /'claude'.*\/v1\/decisions/);
 });
 
 test('openai: refusals of these endpoints are the classes that its users catch', async (t) => {

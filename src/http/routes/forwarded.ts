@@ -10,8 +10,8 @@ import { keyRoute } from './key-route.ts';
 import { readObject } from './read-object.ts';
 
 /**
- * `POST /v1/completions`, `/v1/fim/completions`, `/v1/moderations`, `/v1/ocr`, `/v1/rerank`: one format each, whatever
- * provider serves them. `/v1/reranking` is the last one in Mixedbread's words, and llama.cpp's second name for it.
+ * `POST /v1/completions`, `/v1/decisions`, `/v1/fim/completions`, `/v1/moderations`, `/v1/ocr`, `/v1/rerank`: one format
+ * each, whatever provider serves them. `/v1/reranking` is the last one in Mixedbread's words, and llama.cpp's second name for it.
  */
 export function forwardedRoutes(services: Services): Route[] {
   const routes = Object.values(forwardedEndpoints).map(({ id, path, summary, requestSchema }) => {

@@ -4,7 +4,14 @@ import type { JsonSchema } from '../../neutral/described-check.ts';
 import type { CallerRequest, DecodeOptions, PassingReader } from '../dialect.ts';
 
 /** Endpoints that have one format at every provider: bodies go on as they came, answers come back as they are. */
-export type ForwardedEndpointId = 'completions' | 'fim' | 'image-embeddings' | 'moderations' | 'ocr' | 'rerank';
+export type ForwardedEndpointId =
+  | 'completions'
+  | 'decisions'
+  | 'fim'
+  | 'image-embeddings'
+  | 'moderations'
+  | 'ocr'
+  | 'rerank';
 
 /** One of them. Pure: no I/O, no clock. Its errors are chat completions'. */
 export interface ForwardedEndpoint {

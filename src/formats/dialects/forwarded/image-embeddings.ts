@@ -1,4 +1,5 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import { arrayOf, integerIn, members, needed, oneOf, string } from '../../neutral/value-checks.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
@@ -14,7 +15,7 @@ export const imageEmbeddings: ForwardedEndpoint = {
   path: '/v1/images/embeddings',
   summary: 'Turn pictures into vectors',
   // Pictures are no text: they are megabytes of base64.
-  readRequest: readUnstreamed((_, body) => textChars(body.input)),
+  readRequest: readUnstreamed((_, body) => estimatedTokens(textChars(body.input))),
   requestSchema: () =>
     schemaBesideModel(
       {

@@ -1,5 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { described } from '../../neutral/described-check.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import { arrayOf, asFailure, complain, isGiven, textOr, within } from '../../neutral/value-checks.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
@@ -12,7 +13,10 @@ const part = described({ type: 'object' }, (value) =>
   isObject(value) ? null : complain('', value, 'a text or an object with a text or a picture'),
 );
 const checkInput = textOr(arrayOf(textOr(part), 1, Number.POSITIVE_INFINITY, 'texts or parts'));
-const read = readUnstreamed((raw, body) => Math.max(0, raw.length - pictureChars(body.input)), defaultModel);
+const read = readUnstreamed(
+  (raw, body) => estimatedTokens(Math.max(0, raw.length - pictureChars(body.input))),
+  defaultModel,
+);
 
 /** Judges whether texts or images are harmful, by categories. */
 export const moderations: ForwardedEndpoint = {

@@ -2,7 +2,6 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan } from '../../../kernel/json.ts';
 import { bodySchema, type JsonSchema } from '../../neutral/described-check.ts';
 import { noNeeds } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
 import { asFailure, type Check, cleanUser, complain, stringOf, within } from '../../neutral/value-checks.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
 import { remoteMediaIn } from '../openai-chat/remote-media.ts';
@@ -78,11 +77,11 @@ export function forwardedRequest(
 }
 
 /**
- * Reads the bodies of an endpoint that never streams. `textBytes`: how many bytes of a body are text that its model
- * reads; `defaultModel`: as in `ForwardedFacts`.
+ * Reads the bodies of an endpoint that never streams. `tokensOf`: an estimate of the tokens that its model reads;
+ * `defaultModel`: as in `ForwardedFacts`.
  */
 export function readUnstreamed(
-  textBytes: (raw: Buffer, body: JsonObject) => number,
+  tokensOf: (raw: Buffer, body: JsonObject) => number,
   defaultModel: string | null = null,
 ): ForwardedEndpoint['readRequest'] {
   return (raw, body, scan) => {
@@ -90,7 +89,7 @@ export function readUnstreamed(
     if (wrong !== null) return wrong;
     const value = forwardedRequest(raw, body, scan, {
       defaultModel,
-      inputTokensEstimate: estimatedTokens(textBytes(raw, body)),
+      inputTokensEstimate: tokensOf(raw, body),
       maxOutputTokens: null,
       stream: false,
       includeUsage: false,

@@ -2,7 +2,7 @@ import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { plainDocuments } from '../../neutral/plain-documents.ts';
-import { reportedCount, type Usage } from '../../neutral/usage.ts';
+import { estimatedTokens, reportedCount, type Usage } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { ForwardTarget } from '../forward-target.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
@@ -57,7 +57,7 @@ export const rerank: ForwardedEndpoint = {
   shape: rankingOf,
 };
 
-const readRanking = readUnstreamed((raw) => raw.length);
+const readRanking = readUnstreamed((raw) => estimatedTokens(raw.length));
 
 function withoutDocuments(target: ForwardTarget, others: readonly string[]): ForwardTarget {
   return { ...target, without: [...(target.without ?? []), 'return_documents', 'rank_fields', ...others] };

@@ -14,7 +14,13 @@ export const culvert = openAiLike({
   title: 'Culvert',
   baseUrl: null,
   speaksToo: ['openai-responses', 'anthropic-messages'],
-  forwards: { completions: '/completions', moderations: '/moderations', ocr: '/ocr', rerank: '/rerank' },
+  forwards: {
+    completions: '/completions',
+    decisions: '/decisions',
+    moderations: '/moderations',
+    ocr: '/ocr',
+    rerank: '/rerank',
+  },
   embeds: {
     ...openAiEmbeddings,
     batch: 256,

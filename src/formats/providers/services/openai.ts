@@ -41,7 +41,7 @@ export const openai = openAiLike({
     // The last: servers of open models that are configured as OpenAI's.
     models: [...modelsOfOpenAi, { pattern: /^(?!gpt-|o\d|chatgpt|codex|ft:)/, systemFirst: true }],
   },
-  forwards: { completions: '/completions', moderations: '/moderations' },
+  forwards: { completions: '/completions', decisions: '/decisions', moderations: '/moderations' },
   forwardsElsewhere: { rerank: '/rerank' },
   promptCaching: openAiCaching,
   embeds: {
