@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonScan, jsonText, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import { distinctTools } from '../../neutral/distinct-tools.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from '../../neutral/request.ts';
 import { breaksToolLoop } from '../../neutral/tool-loop.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
-import { conversationStart } from '../../neutral/value-checks.ts';
+import { conversationStart, isGiven } from '../../neutral/value-checks.ts';
 import type { AnswerHead, CallerRequest, CountedRequest } from '../dialect.ts';
 import { fallbackModelsOf } from '../fallback-models.ts';
 import { fieldNames, placeFields } from '../field-table.ts';
@@ -228,7 +228,7 @@ function toNeutral(body: CallerBody): NeutralRequest {
   const losses = new Losses();
   const messages = [
     ...systemMessages(body, losses),
-    ...sinceCompaction(body.messages).flatMap((message) => decodeMessage(message, losses)),
+    ...shown(sinceCompaction(body.messages)).flatMap((message) => decodeMessage(message, losses)),
   ];
   const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
   putTools(request, body, losses);
@@ -253,6 +253,12 @@ function sinceCompaction(messages: readonly CallerMessage[]): readonly CallerMes
 /** One without content has failed. */
 function isCompaction({ type, content }: CallerBlock): boolean {
   return type === 'compaction' && typeof content === 'string' && content !== '';
+}
+
+/** Without system messages for one turn alone that the user has ended. */
+function shown(messages: readonly CallerMessage[]): readonly CallerMessage[] {
+  const newest = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.filter(({ clear_at: at }, index) => at !== 'next_user_message' || index > newest);
 }
 
 /** One message of one text: servers that take only strings here are common, and blocks differ in nothing but cache. */
@@ -282,7 +288,7 @@ function systemText(
   return texts.join('\n\n');
 }
 
-const messageMembers: ReadonlySet<string> = new Set(['role', 'content']);
+const messageMembers: ReadonlySet<string> = new Set(['role', 'content', 'clear_at', 'output_config']);
 
 /** No text for an empty message. */
 function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[] {
@@ -310,9 +316,16 @@ function turnsWithSteps(content: readonly CallerBlock[], losses: Losses): Neutra
 /** Words that every dialect's models take. */
 const efforts: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 
-function decodeReasoning({ thinking, output_config: config }: CallerBody, losses: Losses): NeutralReasoning | null {
+/** That of the newest system message with one, or of the body. */
+function effortOf({ messages, output_config: config }: CallerBody): JsonValue | undefined {
+  const newest = messages.findLast(({ output_config: one }) => isGiven(objectIn(one).effort));
+  return objectIn(newest?.output_config ?? config).effort;
+}
+
+function decodeReasoning(body: CallerBody, losses: Losses): NeutralReasoning | null {
+  const { thinking } = body;
   const isRequested = thinking?.type === 'enabled' || thinking?.type === 'adaptive';
-  const word = config?.effort;
+  const word = effortOf(body);
   // Others cannot think between calls of tools alone, as `between_tools` wants.
   if (!isRequested && thinking && thinking.type !== 'disabled') losses.add('thinking.type', 'unsupported');
   if (typeof word !== 'string') {

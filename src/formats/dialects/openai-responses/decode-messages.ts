@@ -40,7 +40,7 @@ export function decodeInput(instructions: string | null, input: string | readonl
       proof = { signature: thought.proof, vendor: thought.vendor };
       return;
     }
-    if (item.type === 'additional_tools') return;
+    if (item.type === 'additional_tools' || item.type === 'configuration_update') return;
     const ran = isGatewayStep(item) ? (mcpMessages(item) ?? foundMessages(item)) : null;
     if (ran !== null) {
       messages.push(...ran);

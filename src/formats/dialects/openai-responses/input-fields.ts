@@ -27,6 +27,29 @@ function inputSchema(): JsonSchema {
 
 const callId = v.stringOf(1, 512);
 
+const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","name":…,"schema":{…}}`;
+const textFormat = v.byType(formatSend, "'text', 'json_object' or 'json_schema'", {
+  text: null,
+  json_object: null,
+  json_schema: v.members(formatSend, {
+    name: v.needed(v.functionName, 'a name for the format'),
+    schema: v.needed(v.object, 'a JSON Schema'),
+    strict: v.boolean,
+    description: v.string,
+  }),
+});
+
+export const text = v.members("an object with 'format' or 'verbosity'", {
+  format: textFormat,
+  verbosity: v.oneOf('low', 'medium', 'high'),
+});
+
+export const reasoning = v.members("an object with 'effort' or 'summary'", {
+  effort: v.oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
+  summary: v.oneOf('auto', 'concise', 'detailed', 'none'),
+  generate_summary: v.oneOf('auto', 'concise', 'detailed'),
+});
+
 function item(value: JsonValue): Complaint | null {
   if (!isObject(value)) return v.complain('', value, "an object with 'type', or 'role' and 'content'");
   const { type } = value;
@@ -59,6 +82,8 @@ function item(value: JsonValue): Complaint | null {
         v.optional(value, 'summary', textParts) ??
         v.optional(value, 'content', textParts)
       );
+    case 'configuration_update':
+      return v.optional(value, 'reasoning', reasoning) ?? v.optional(value, 'text', text);
     case 'item_reference':
       return v.required(value, 'id', v.stringOf(1, 512), 'the id of an item');
     default:

@@ -45,9 +45,10 @@ interface Reading {
 function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, reading: Reading): CallerRequest {
   const native = reading.vendors ?? nativeOnly(request) ?? choiceOfServers(request);
   const references = referencesIn(request);
+  const body = settled(request);
   let decoded: Decoded | null = null;
   const decode = (): Decoded => {
-    decoded ??= toNeutral(request);
+    decoded ??= toNeutral(body);
     return decoded;
   };
   return {
@@ -56,11 +57,11 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     includeUsage: true,
     n: 1,
     seed: null,
-    needs: needsOf(request, raw.length),
+    needs: needsOf(body, raw.length),
     user: cleanUser(request.user) ?? cleanUser(request.safety_identifier),
     tag: tagInMetadata(request.metadata),
     conversationStart: startOf(request),
-    echo: echoOf(request),
+    echo: echoOf(body),
     ...((request[stopMember] ?? request[seedMember]) !== undefined && { beyondFormat: 'fields' as const }),
     extras: someExtras({
       fallbackModels: fallbackModelsOf(request),
@@ -80,6 +81,14 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
     wordFor: (field) => callersWord(field, () => decode().origins),
     forward: (target) => forward(raw, request, scan, target, reading.input),
   };
+}
+
+/** The body with the settings that items of its input change, each until a later one does. */
+function settled(body: ResponsesRequest): ResponsesRequest {
+  const updates = Array.isArray(body.input) ? body.input.filter(({ type }) => type === 'configuration_update') : [];
+  if (updates.length === 0) return body;
+  const { reasoning, text }: Pick<ResponsesRequest, 'reasoning' | 'text'> = Object.assign({}, ...updates);
+  return { ...body, reasoning: { ...body.reasoning, ...reasoning }, text: { ...body.text, ...text } };
 }
 
 function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtras['nativeFor'] {

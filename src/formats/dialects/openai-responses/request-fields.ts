@@ -8,7 +8,7 @@ import { fallbackEntries, fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { from, tokenLimit } from '../taken-fields.ts';
 import { clientKind } from './client-tools.ts';
-import { input, orphanOutput } from './input-fields.ts';
+import { input, orphanOutput, reasoning, text } from './input-fields.ts';
 import { callersSearch, flatName, isCallersSearch, offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 
@@ -60,29 +60,6 @@ const toolChoice = v.wordOr(
     'pass',
   ),
 );
-
-const formatSend = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","name":…,"schema":{…}}`;
-const textFormat = v.byType(formatSend, "'text', 'json_object' or 'json_schema'", {
-  text: null,
-  json_object: null,
-  json_schema: v.members(formatSend, {
-    name: v.needed(v.functionName, 'a name for the format'),
-    schema: v.needed(v.object, 'a JSON Schema'),
-    strict: v.boolean,
-    description: v.string,
-  }),
-});
-
-const text = v.members("an object with 'format' or 'verbosity'", {
-  format: textFormat,
-  verbosity: v.oneOf('low', 'medium', 'high'),
-});
-
-const reasoning = v.members("an object with 'effort' or 'summary'", {
-  effort: v.oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'),
-  summary: v.oneOf('auto', 'concise', 'detailed', 'none'),
-  generate_summary: v.oneOf('auto', 'concise', 'detailed'),
-});
 
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
 export const outputLogprobs = 'message.output_text.logprobs';

@@ -48,7 +48,7 @@ interface AnyItem extends JsonObject {
 export type InputItem = AnyItem &
   (
     | { type?: 'message' | 'reasoning' | 'item_reference' | 'image_generation_call' | 'web_search_call' | null }
-    | { type: 'tool_search_call' | 'tool_search_output' | 'additional_tools' }
+    | { type: 'tool_search_call' | 'tool_search_output' | 'additional_tools' | 'configuration_update' }
     | {
         type: `mcp_${'call' | 'list_tools' | 'approval_request' | 'approval_response'}`;
         name?: string;
