@@ -12,6 +12,7 @@ const different: Record<string, readonly (readonly [string, string])[]> = {
     ['Is -5 colder?', 'Is 5 colder?'],
     ['I need two rooms', 'I need three rooms'],
     ['Is 1.5 enough?', 'Is 15 enough?'],
+    ['Is .5 enough?', 'Is 5 enough?'],
     ['Add twenty apples', 'Add thirty apples'],
     ['Take ٣ pills', 'Take ٤ pills'],
   ],
@@ -53,6 +54,9 @@ const different: Record<string, readonly (readonly [string, string])[]> = {
     ['Что такое Волга?', 'Что такое Лена?'],
     ['東京の天気は', '大阪の天気は'],
     ['Is hepatitis A curable?', 'Is hepatitis curable?'],
+    ['What is hepatitis a?', 'What is hepatitis?'],
+    ['who has plan a', 'who has plan'],
+    ['What is .NET?', 'What is NET?'],
     ['Where can I see The Who?', 'Where can I see Who?'],
     ['Is a DO a doctor?', 'Is a doctor?'],
     [

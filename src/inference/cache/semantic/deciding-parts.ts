@@ -42,15 +42,20 @@ interface Taken {
 
 /** `languages`: takes it where common words were left out; absent: none is. */
 function takeText(text: string, taken: Taken, languages?: AskingLanguage[][]): void {
-  for (const [piece] of text.matchAll(pieces)) {
+  for (const { 0: piece, index: place } of text.matchAll(pieces)) {
     if (piece === '\n') taken.isStart = true;
     else if (/^["`]./.test(piece) || /^'.*'$/.test(piece)) takeExact(`=${piece}`, taken);
     else if (/:\/\/|.@.|\\/.test(piece)) takeExact(`=${piece.replace(/(?<![.,;:!?)])[.,;:!?)]+$/, '')}`, taken);
     else
       for (const { 0: token, index } of piece.matchAll(tokens)) {
-        // "5!" is 120, and no cry.
-        const isEnd = /^[.:!?…。]/.test(token) && !(token === '!' && /[\d)]/.test(piece.charAt(index - 1)));
-        if (languages !== undefined && isCommon(token, taken)) {
+        // "5!" is 120, and no cry; ".5" is half of one.
+        const isSign =
+          (token === '!' && /[\d)]/.test(piece.charAt(index - 1))) ||
+          (token === '.' && /[\p{L}\d]/u.test(piece.charAt(index + 1)));
+        const isEnd = /^[.:!?…。]/.test(token) && !isSign;
+        // An article has a word behind it: "hepatitis a".
+        const isName = token === 'a' && !/^\s+\S/.test(text.slice(place + index + 1));
+        if (languages !== undefined && !isName && isCommon(token, taken)) {
           languages.push(['en']);
           // "Is it open" asks, and "it is open" says so.
           if (taken.isStart && /^(?:is|are)$/i.test(token)) taken.words.push('?');
