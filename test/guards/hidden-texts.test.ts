@@ -47,7 +47,8 @@ const playing = createServer(async (request, response) => {
       send('content_block_start', { index, content_block: block });
       send('content_block_stop', { index });
     }
-    send('message_delta', { delta: { stop_reason: 'end_turn' }, usage });
+    const { stop_sequence = null } = message;
+    send('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence }, usage });
     send('message_stop', {});
     return response.end();
   }
@@ -271,6 +272,13 @@ for (const stream of [false, true]) {
     assert.match(text, /"system_fingerprint":"<PATTERN_1>"/);
     assert.match(text, /"service_tier":"default"/);
     assert.ok(!text.includes('TICKET-'), text);
+  });
+
+  test(`the sequence that ended an answer is as its caller wrote it, ${form}`, async () => {
+    message = { content: [hi], stop_sequence: '<EMAIL_1>' };
+    const request = ['/v1/messages', { max_tokens: 9, messages: [ask], stop_sequences: [value] }] as const;
+    const { text } = await send(['plays-claude', request], 'mask', { stream });
+    assert.match(text, /"stop_sequence":"jo@example\.org"/);
   });
 
   test(`the name of a file in an answer is a text, ${form}`, async () => {

@@ -57,6 +57,14 @@ const formats = {
   messages: { system: `for ${mail}`, messages: [{ role: 'user', content: 'x' }] },
   responses: { input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: `{"to":"${mail}"}` }] },
   gemini: { contents: [{ role: 'user', parts: [{ text: mail }] }] },
+  'chat in parts': {
+    messages: [
+      {
+        role: 'user',
+        content: mail.split('@').map((text, at) => ({ type: 'text', text: at === 0 ? `${text}@` : text })),
+      },
+    ],
+  },
 };
 
 for (const [format, request] of Object.entries(formats)) {

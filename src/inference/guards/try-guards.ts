@@ -4,7 +4,7 @@ import type { Check, Finding } from '../../guards/check.ts';
 import { formChecks, type TriedVerdict, triedVerdicts } from '../../guards/kinds.ts';
 import { createSchemaCheck } from '../../guards/schema-check.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import { findingsOf } from './findings-of.ts';
+import { findingsOfParts } from './findings-of.ts';
 import { canMask } from './guard-share.ts';
 import { builtInCheck, partsReadBy } from './guard-steps.ts';
 import { MaskBook } from './mask-book.ts';
@@ -126,10 +126,7 @@ async function findingsIn(config: GuardConfig, check: Check, parts: readonly Tex
   const findings: Record<string, number> = {};
   const masks: Finding[] = [];
   let lasts = false;
-  const found = await findingsOf(
-    check,
-    parts.map(({ text }) => text),
-  );
+  const found = await findingsOfParts(check, parts);
   let bytes = 0;
   for (const [index, part] of parts.entries()) {
     for (const finding of found[index] ?? []) {

@@ -50,6 +50,7 @@ type TextOf = Pick<TextEvent, 'type' | 'choice'> & { ours?: true };
 
 type Boundary = Extract<NeutralEvent, { type: 'part-end' | 'message-start' }>;
 type ChoiceEvent = Extract<NeutralEvent, { choice: number }>;
+type FinishEvent = Extract<NeutralEvent, { type: 'finish' }>;
 type CitationEvent = Extract<NeutralEvent, { type: 'citation' }>;
 
 interface OpenText {
@@ -106,12 +107,13 @@ export class FilteredEvents extends LookingSink<TimedAnswer> {
     return this.#pass(passed);
   }
 
-  /** Words that only the format of an event has, which calls have with all else of theirs. */
+  /** Words that only the format of an event has, and the sequence that ended the answer. A call has them with all else of it. */
   #read(event: NeutralEvent): NeutralEvent {
-    const beside = 'beside' in event && event.type !== 'tool-call-start' ? event.beside : undefined;
-    if (beside === undefined) return event;
-    const members = filteredMembers(this.#texts, beside.members, 'choice' in event ? event.choice : 0);
-    return { ...event, beside: { ...beside, members } } as NeutralEvent;
+    const { beside, stopSequence = null } = event.type === 'tool-call-start' ? {} : (event as Partial<FinishEvent>);
+    if (beside === undefined && stopSequence === null) return event;
+    const words = { ...(stopSequence !== null && { stopSequence }), members: beside?.members ?? {} };
+    const { members, ...read } = filteredMembers(this.#texts, words, 'choice' in event ? event.choice : 0);
+    return { ...event, ...read, ...(beside !== undefined && { beside: { ...beside, members } }) } as NeutralEvent;
   }
 
   #pass(events: readonly NeutralEvent[]): Pace {
