@@ -112,6 +112,40 @@ suite('around every page', { skip }, () => {
     );
   });
 
+  test('a key of another service that is pasted into Ctrl K is sent nowhere, and leads nowhere', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/keys');
+    await settled(page);
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(request.url()));
+    await page.keyboard.press('Control+k');
+    for (const begins of ['AIza', 'gsk_', 'hf_', 'ghp_', 'xai-', 'sk-ant-api03-', 'eyJ', 'Authorization: Bearer hf_']) {
+      const pasted = begins + 'x9F2q7Lm'.repeat(5);
+      await page.getByRole('combobox').fill(pasted);
+      await page.getByText('Nothing matches.').waitFor();
+      await page.keyboard.press('Enter');
+    }
+    await page.getByRole('combobox').fill('hf-inference-providers');
+    await page.getByRole('option', { name: 'Requests of the end user hf-inference-providers' }).waitFor();
+    await page.waitForRequest((request) => request.url().includes('text=hf-inference-providers'));
+    assert.match(page.url(), /keys$/);
+    assert.deepEqual(
+      sent.filter((url) => url.includes('x9F2q7Lm')),
+      [],
+    );
+  });
+
+  test('Ctrl K finds a model by its name, however many have a target of that name', async (t) => {
+    const definition = { targets: ['openai/zebra-9'] };
+    for (let at = 1; at <= 8; at += 1)
+      await gateway.admin('/models', { method: 'POST', body: { id: `a-${at}`, ...definition } });
+    await gateway.admin('/models', { method: 'POST', body: { id: 'zebra', ...definition } });
+    const page = await openPage(t, gateway, '/dashboard');
+    await settled(page);
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('zebra');
+    await page.getByRole('option', { name: /^zebra Model/ }).waitFor();
+  });
+
   test('what the arrow keys point at is in sight', async (t) => {
     const page = await openPage(t, gateway, '/dashboard');
     await settled(page);

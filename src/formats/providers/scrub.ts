@@ -1,3 +1,5 @@
+import { markedSecrets } from '../../kernel/secret-spellings.ts';
+
 /** Longest message of an upstream that reaches a caller, a log or the ledger. */
 export const scrubbedCharsMax = 500;
 /** Part of the upstream's text that is read: patterns never run over more. */
@@ -103,14 +105,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
     /\b((?:access|auth|id|refresh|session)?[-_]?token)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{16,}/gi,
     '$1$2[redacted]',
   ],
-  // Prefixes by which services mark their keys; `*` and `…` because some print them half masked.
-  [
-    /\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|r8|tgp|jina|gh[oprsu]|github_pat|xox[abeprs]|ya29|glpat|dop_v1|csk)[-_.][\w*….-]{6,}/gi,
-    '[redacted]',
-  ],
-  [/\bAIza[\w-]{10,}/g, '[redacted]'],
-  [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[redacted]'],
-  [/\beyJ[\w-]{6,}(?:\.[\w-]*){0,2}/g, '[redacted]'],
+  ...markedSecrets.map((form) => [form, '[redacted]'] as const),
   [/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, '[address]'],
   // IPv6 has two colons or more; `messages[12]` and `[503]` have none.
   [/\[(?=[0-9a-f]{0,4}:[0-9a-f]{0,4}:)[0-9a-f:.%]{2,45}\](?::\d{1,5})?/gi, '[address]'],

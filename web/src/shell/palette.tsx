@@ -7,6 +7,7 @@ import { operatorPages } from '../pages/pages.ts';
 import { settingsTabs } from '../pages/settings/tabs.ts';
 import { useFocusBack } from '../parts/dialog.tsx';
 import { Finder } from '../parts/finder.tsx';
+import { prefixOf } from '../parts/key-prefix.ts';
 import { setTheme } from '../parts/theme.ts';
 import type { Place } from './navigation.ts';
 import { Kbd } from './shortcuts.tsx';
@@ -134,7 +135,7 @@ function requestOf(text: string, session: Session, go: (to: string) => void): Co
 
 /** Requests of the end user of this id, in the last row: there is no list of end users. No secret comes into an address. */
 function userOf(text: string, session: Session, go: (to: string) => void): Command[] {
-  const user = text.trim();
+  const user = prefixOf(text).trim();
   if (user === '' || /^(req_|sk-|bearer )/i.test(user) || whyNot(session, 'requests', 'read') !== null) return [];
   const to = `/dashboard/requests?${new URLSearchParams({ user })}`;
   return [{ title: `Requests of the end user ${user}`, icon: <UserRound />, run: () => go(to) }];

@@ -41,8 +41,10 @@ const kinds: readonly Kind[] = [
 
 type Row = Partial<Record<'id' | 'name' | 'account' | 'prefix', string | null>>;
 
-/** Entries found of each kind, at most. */
+/** Entries shown of each kind, at most. */
 const foundMax = 6;
+/** The server also finds those whose tag or target holds the text, and sorts by id. */
+const searchedMax = 100;
 const listMax = 1_000;
 /** How long typing rests before the server is asked. */
 const restMs = 120;
@@ -53,7 +55,7 @@ export function useEntries(text: string, session: Session): FoundEntry[] {
   const visible = session.kind === 'operator' && searchText !== '';
   const results = useQueries({
     queries: kinds.map(({ path, area, search }) => {
-      const query = search === true ? { text: searchText, limit: foundMax } : { limit: listMax };
+      const query = search === true ? { text: searchText, limit: searchedMax } : { limit: listMax };
       return {
         queryKey: [`/admin/v1/${path}`, 'find', query],
         queryFn: ({ signal }: { signal: AbortSignal }) => get<Listed<Row>>(`/admin/v1/${path}`, query, signal),
