@@ -146,6 +146,34 @@ suite('around every page', { skip }, () => {
     await page.getByRole('option', { name: /^zebra Model/ }).waitFor();
   });
 
+  test('a note goes by itself, later the more there is to read, and no more than three are shown', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/usage');
+    await settled(page);
+    await page.clock.install();
+    const notes = page.locator('output > div');
+    const refusal = 'The operator has a role that may not see this. '.repeat(3);
+    await page.route('**/usage.csv*', (route) => route.fulfill({ status: 403, json: { error: { message: refusal } } }));
+    await page.getByRole('button', { name: 'CSV', exact: true }).click();
+    await notes.getByText(refusal.trim()).waitFor();
+    for (let copies = 1; copies <= 4; copies += 1) {
+      await page.getByRole('button', { name: 'Table options' }).first().click();
+      await page.getByRole('menuitem', { name: 'Copy link to this view' }).click();
+      await notes
+        .getByText('The link is copied.')
+        .nth(Math.min(copies, 3) - 1)
+        .waitFor();
+    }
+    assert.equal(await notes.count(), 3);
+    await page.clock.runFor(5_000);
+    assert.equal(await notes.count(), 0);
+    await page.getByRole('button', { name: 'CSV', exact: true }).click();
+    await notes.getByText(refusal.trim()).waitFor();
+    await page.clock.runFor(9_000);
+    assert.equal(await notes.count(), 1, 'there was no time to read it');
+    await page.clock.runFor(5_000);
+    assert.equal(await notes.count(), 0);
+  });
+
   test('what the arrow keys point at is in sight', async (t) => {
     const page = await openPage(t, gateway, '/dashboard');
     await settled(page);

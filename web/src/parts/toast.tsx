@@ -5,8 +5,9 @@ interface Toast {
   text: string;
 }
 
-/** How long one is shown. */
+/** How long one is shown at least, and for each character: a refusal may have several sentences. */
 const shownMs = 4_000;
+const charMs = 80;
 /** Warnings take longer to read. */
 const warnedMs = 20_000;
 const most = 3;
@@ -25,7 +26,8 @@ export function toast(done: string, warnings: readonly string[] = []): void {
   const text = [done, ...warnings].join(' ');
   const id = ++lastId;
   change([...toasts.slice(1 - most), { id, text }]);
-  setTimeout(() => change(toasts.filter((one) => one.id !== id)), warnings.length === 0 ? shownMs : warnedMs);
+  const ms = Math.max(warnings.length === 0 ? shownMs : warnedMs, text.length * charMs);
+  setTimeout(() => change(toasts.filter((one) => one.id !== id)), ms);
 }
 
 export function Toasts() {
