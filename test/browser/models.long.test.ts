@@ -73,4 +73,13 @@ suite('the form of a model', { skip: chromiumMissing }, () => {
       { provider: 'up', model: 'small', weight: 2 },
     ]);
   });
+
+  test('a price is shown with all of its digits', async () => {
+    const targets = [{ provider: 'up', model: 'nano', price: { input: 0.0375, output: 0.125 } }];
+    await gateway.fetch('/admin/v1/models', { headers, json: { id: 'nano', targets } });
+    for (const path of ['/dashboard/models', '/dashboard/models/nano']) {
+      await page.goto(path);
+      await page.getByText('$0.0375 / $0.125').waitFor();
+    }
+  });
 });

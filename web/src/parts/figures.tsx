@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { ago, count, instant, moment, short, span, usd } from './format.ts';
+import { ago, count, exactUsd, instant, moment, short, span, usd } from './format.ts';
 
 /** Shown for unknown values. */
 export function None() {
@@ -14,7 +14,7 @@ export function Count({ value }: { value: number | null | undefined }) {
 }
 
 export function Money({ value }: { value: number | null | undefined }) {
-  return value == null ? <None /> : <span title={`$${value}`}>{usd(value)}</span>;
+  return value == null ? <None /> : <span title={exactUsd(value)}>{usd(value)}</span>;
 }
 
 /** A duration in ms. */

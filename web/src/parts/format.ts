@@ -41,6 +41,13 @@ export function usd(value: number): string {
   return `${sign}$${size.toLocaleString('en-US', { maximumSignificantDigits: 2 })}`;
 }
 
+/** USD as a price has them: `$3.00`, `$0.125`, `$0.0000001`. Twelve decimals leave out the error of a sum. */
+export function exactUsd(value: number): string {
+  if (value === 0) return '$0';
+  const size = Math.abs(value).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 12 });
+  return `${value < 0 ? '−' : ''}$${size}`;
+}
+
 /** `4.2%`, `0.31%`, `12%`; 0 to 1 in. */
 export function percent(share: number): string {
   const value = share * 100;

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Money } from './figures.tsx';
-import { plural, short, usd } from './format.ts';
+import { exactUsd, plural, short, usd } from './format.ts';
 
 export interface Spent {
   cost_usd: number;
@@ -10,8 +10,8 @@ export interface Spent {
 /** Says it of a sum, exactly. */
 export function spendText({ cost_usd, unpriced_requests }: Spent): string {
   return unpriced_requests === 0
-    ? `$${cost_usd}`
-    : `$${cost_usd} + ${plural(unpriced_requests, 'request')} without a price`;
+    ? exactUsd(cost_usd)
+    : `${exactUsd(cost_usd)} + ${plural(unpriced_requests, 'request')} without a price`;
 }
 
 /** A sum of USD for a narrow place: `no price` where nothing of it has one, `$1.23 +` where a part has none. */

@@ -6,7 +6,7 @@ import { useMay } from '../../api/rights.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { Id } from '../../parts/code.tsx';
 import { None } from '../../parts/figures.tsx';
-import { usd } from '../../parts/format.ts';
+import { exactUsd } from '../../parts/format.ts';
 import { Fact, Facts, Section } from '../../parts/page.tsx';
 import { healthTones, Status } from '../../parts/status.tsx';
 import { EntryFacts } from '../../parts/stored/stored-entry.tsx';
@@ -72,7 +72,7 @@ const columns: readonly Column<Target>[] = [
           no price
         </span>
       ) : (
-        `${usd(price.input)} / ${usd(price.output)}`
+        `${exactUsd(price.input)} / ${exactUsd(price.output)}`
       ),
   },
 ];

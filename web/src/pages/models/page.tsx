@@ -9,7 +9,7 @@ import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { usd } from '../../parts/format.ts';
+import { exactUsd } from '../../parts/format.ts';
 import { useAdding } from '../../parts/forms/add-dialog.tsx';
 import { FilterSelect } from '../../parts/forms/suggest-input.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -36,7 +36,7 @@ const columns: readonly Column<ModelReply>[] = [
     align: 'right',
     cell({ targets }) {
       const price = targets[0]?.price;
-      return price == null ? <None /> : `${usd(price.input)} / ${usd(price.output)}`;
+      return price == null ? <None /> : `${exactUsd(price.input)} / ${exactUsd(price.output)}`;
     },
   },
 ];

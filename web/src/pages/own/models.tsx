@@ -5,7 +5,7 @@ import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, None } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { usd } from '../../parts/format.ts';
+import { exactUsd } from '../../parts/format.ts';
 import { Page } from '../../parts/page.tsx';
 import { Badge, healthTones, Status } from '../../parts/status.tsx';
 import { type Column, Table } from '../../parts/tables/table.tsx';
@@ -34,7 +34,7 @@ const columns: Column<Model>[] = [
     value: ({ pricing }) => pricing?.input ?? null,
     align: 'right',
     from: 'sm',
-    cell: ({ pricing }) => (pricing === null ? <None /> : `${usd(pricing.input)} / ${usd(pricing.output)}`),
+    cell: ({ pricing }) => (pricing === null ? <None /> : `${exactUsd(pricing.input)} / ${exactUsd(pricing.output)}`),
   },
   { head: 'State', cell: ({ status }) => <Status tone={healthTones[status]}>{status}</Status> },
 ];

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useSession } from '../../api/session.ts';
-import { count, span, usd } from '../../parts/format.ts';
+import { count, exactUsd, span, usd } from '../../parts/format.ts';
 import type { Facts } from './conversation.ts';
 
 /** Time, tokens and cost of one answer. */
@@ -26,7 +26,7 @@ export function FactsLine({ facts, children }: { facts: Facts; children?: ReactN
           {perSecond !== null && <span className="text-faint"> · {count(Math.round(perSecond))}/s</span>}
         </span>
       )}
-      {costUsd !== null && <span title={`$${costUsd}`}>{usd(costUsd)}</span>}
+      {costUsd !== null && <span title={exactUsd(costUsd)}>{usd(costUsd)}</span>}
       {provider !== null &&
         (requestId !== null && operator ? (
           <Link to={`/dashboard/requests/${requestId}`} className="underline underline-offset-2 hover:text-ink">

@@ -1,5 +1,5 @@
 import type { Model } from '../../api/caller.ts';
-import { usd } from '../../parts/format.ts';
+import { exactUsd } from '../../parts/format.ts';
 import type { Choice } from '../../parts/forms/choose.tsx';
 
 /** Models to pick from; what they can and cost is next to the name. */
@@ -10,7 +10,7 @@ export function modelChoices(models: readonly Model[]): Choice[] {
       capabilities.tools && 'tools',
       capabilities.reasoning && 'reasoning',
     ].filter((word) => word !== false);
-    const price = pricing === null ? null : `${usd(pricing.input)} / ${usd(pricing.output)}`;
+    const price = pricing === null ? null : `${exactUsd(pricing.input)} / ${exactUsd(pricing.output)}`;
     const facts = [status !== 'healthy' && status, dimensions !== null && `${dimensions} dimensions`, price];
     return {
       value: id,

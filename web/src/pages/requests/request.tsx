@@ -9,7 +9,7 @@ import { Button } from '../../parts/button.tsx';
 import { Code, Id } from '../../parts/code.tsx';
 import { Ago, Count, Money, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
-import { instant, span } from '../../parts/format.ts';
+import { exactUsd, instant, span } from '../../parts/format.ts';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
@@ -359,7 +359,7 @@ function Used({ request }: { request: RequestReply }) {
             )}
           </span>
         ) : (
-          `$${Number(cost_usd.toPrecision(12))}`
+          exactUsd(cost_usd)
         )}
       </Fact>
       {saved_usd !== null && (

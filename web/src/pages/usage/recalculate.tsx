@@ -4,7 +4,7 @@ import { call } from '../../api/request.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
-import { plural } from '../../parts/format.ts';
+import { exactUsd, plural } from '../../parts/format.ts';
 import { useFields } from '../../parts/forms/fields.ts';
 import { Field } from '../../parts/forms/form.tsx';
 import type { SpanQuery } from '../../parts/ranges/range.ts';
@@ -71,7 +71,7 @@ function Seen({ seen }: { seen: Recalculation }) {
       <p>
         {requests === 0
           ? 'No cost would change.'
-          : `${plural(requests, 'request')}: $${old_usd} → $${new_usd}. ${unpriced_requests} of them had no price.`}
+          : `${plural(requests, 'request')}: ${exactUsd(old_usd)} → ${exactUsd(new_usd)}. ${unpriced_requests} of them had no price.`}
       </p>
       {still_unpriced > 0 && (
         <p className="text-muted">{plural(still_unpriced, 'request')} still without a price: set one at the model.</p>
