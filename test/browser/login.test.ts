@@ -41,6 +41,9 @@ suite('logging in', { skip }, () => {
     await page.keyboard.press('Enter');
     await page.getByText('This is neither the admin key of this server').waitFor();
     assert.equal(await page.locator('input[type=password]').inputValue(), 'sk-cv-admin-wrong');
+    await page.locator('input[type=password]').fill(gateway.keys['lumen/reader']);
+    await page.keyboard.press('Enter');
+    await page.getByText('This is an API key, not an admin key. Log in with it as an API key.').waitFor();
     await page.locator('input[type=password]').fill(adminKey);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Requests' }).waitFor();

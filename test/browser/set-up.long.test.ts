@@ -47,6 +47,25 @@ test('an empty installation: a key is pasted, tried, its models appear, and one 
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
+test('a provider that is added although its test failed is not called ready, and leads to its page', {
+  skip,
+}, async (t) => {
+  const upstream = await startUpstreams();
+  const gateway = await startGateway(t, {});
+  const page = await openPage(t, gateway, '/dashboard');
+  await page.getByLabel('Key').fill('sk-proj-a-wrong-key');
+  await page.getByLabel('Base URL').fill(`${upstream.url}/wrong/v1`);
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await page.getByRole('button', { name: 'Add anyway' }).click();
+  await page.getByText('openai was added. Its test failed.').waitFor();
+  await page.getByText('The test of openai failed').waitFor();
+  assert.equal(await page.getByText(/now answers requests|lists none|no chat model/).count(), 0);
+  await assertAccessible(page);
+  await page.getByRole('link', { name: 'on its page' }).click();
+  await page.getByRole('heading', { level: 1, name: 'openai' }).waitFor();
+  await page.getByRole('button', { name: 'Test now' }).waitFor();
+});
+
 test('who may not add providers is not led to their form', { skip }, async (t) => {
   const gateway = await startGateway(t, {});
   const made = await fetch(`${gateway.url}/admin/v1/operators`, {

@@ -62,6 +62,11 @@ const adminInPlaceOfKey: Failure = {
   message: 'This is an admin key, not an API key. Log in with it as an operator.',
 };
 
+const keyInPlaceOfAdmin: Failure = {
+  kind: 'forbidden',
+  message: 'This is an API key, not an admin key. Log in with it as an API key.',
+};
+
 export function createSignIn(parts: SignInParts) {
   const { sessions, clock, addressOf, server } = parts;
   const throttle = createLoginThrottle(clock, parts.tally, 'logins');
@@ -139,7 +144,7 @@ async function proofOf(
   // A key of a suspended account, or from a wrong address: its holder may know why.
   if (isFailure(opened)) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
   if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
-  if (opened.to !== 'admin') return refused.admin_key;
+  if (opened.to !== 'admin') return keyInPlaceOfAdmin;
   return { login: opened.operator === adminOperator ? 'admin_key' : 'operator_key', credential };
 }
 

@@ -15,7 +15,8 @@ import { type FoundServer, foundQuery, type ProviderType, typeOfKey, typesQuery 
 
 export interface Added {
   name: string;
-  models: DraftReply['models'];
+  /** Null: its test failed, and it was added all the same. */
+  models: DraftReply['models'] | null;
 }
 
 /** Provider that is being added, as its fields have it. */
@@ -55,8 +56,9 @@ export function AddProvider({
     mutationFn: () => call<ProviderReply>('POST', providers.path, { body }),
     async onSuccess({ name }) {
       await providers.refresh(client);
-      toast(`${name} now answers requests.`);
-      onAdded({ name, models: trial.data?.models ?? [] });
+      const models = trial.data?.ok === true ? trial.data.models : null;
+      toast(models === null ? `${name} was added. Its test failed.` : `${name} now answers requests.`);
+      onAdded({ name, models });
     },
   });
   const trial = useMutation({

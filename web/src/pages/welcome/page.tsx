@@ -40,11 +40,11 @@ export default function WelcomePage() {
             <p className="text-muted">{added.name} is connected.</p>
           )}
         </Step>
-        <Step number={2} title="Check its models" done={added !== null}>
-          {added !== null && <Models added={added} />}
+        <Step number={2} title="Check its models" done={added !== null && added.models !== null}>
+          {added !== null && <Models name={added.name} models={added.models} />}
         </Step>
         <Step number={3} title="Try a model">
-          {added !== null && <Talk added={added} />}
+          {added?.models != null && <Talk name={added.name} models={added.models} />}
         </Step>
       </ol>
     </Page>
@@ -78,9 +78,29 @@ function Step({ number, title, done = false, children }: StepProps) {
   );
 }
 
-function Models({ added: { name, models } }: { added: Added }) {
+function Models({ name, models }: Added) {
+  const link = 'underline underline-offset-2';
+  if (models === null) {
+    return (
+      <p className="text-muted">
+        The test of {name} failed, so its models are not known. Test it again, or give it another key,{' '}
+        <Link to={`/dashboard/providers/${encodeURIComponent(name)}`} className={link}>
+          on its page
+        </Link>
+        .
+      </p>
+    );
+  }
   if (models.length === 0) {
-    return <p className="text-muted">{name} lists none; name its models yourself, under Models.</p>;
+    return (
+      <p className="text-muted">
+        {name} lists none. Name its models yourself, under{' '}
+        <Link to="/dashboard/models" className={link}>
+          Models
+        </Link>
+        .
+      </p>
+    );
   }
   return (
     <>
@@ -98,7 +118,7 @@ function Models({ added: { name, models } }: { added: Added }) {
   );
 }
 
-function Talk({ added: { name, models } }: { added: Added }) {
+function Talk({ name, models }: { name: string; models: NonNullable<Added['models']> }) {
   const chat = models.filter(({ type }) => type === 'chat').map(({ id }) => `${name}/${id}`);
   const [model, setModel] = useState(chat[0] ?? '');
   if (chat.length === 0) return <p className="text-muted">It has no chat model.</p>;
