@@ -213,6 +213,18 @@ test('an account is suspended and active again', { skip }, async (t) => {
   assert.equal(await page.title(), `${attack} · Culvert`);
 });
 
+test('an account that another person has changed is suspended once that was seen', { skip }, async (t) => {
+  await made('/accounts', { id: 'moved', name: 'Moved', plan: 'team' });
+  const page = await openPage(t, gateway, '/dashboard/accounts/moved');
+  await page.getByRole('button', { name: 'Suspend' }).click();
+  await made('/accounts/moved', { name: 'Moved meanwhile' }, 'PATCH');
+  await page.getByRole('button', { name: 'Suspend account' }).click();
+  await page.getByText('Another person has changed this, and nothing was done.').waitFor();
+  await page.getByRole('dialog', { name: 'Suspend Moved meanwhile?' }).waitFor();
+  await page.getByRole('button', { name: 'Suspend account' }).click();
+  await page.getByRole('button', { name: 'Activate' }).waitFor();
+});
+
 test('a plan says whom it would stop before it is saved, and what is wrong at its field', { skip }, async (t) => {
   const page = await openPage(t, gateway, '/dashboard/plans/team');
   const hours = page.getByRole('textbox', { name: 'Units in 5 hours' });

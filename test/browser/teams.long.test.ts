@@ -76,6 +76,18 @@ test('the page of an account has its members: an admin of it invites and removes
   await page.getByRole('cell', { name: 'Ada' }).waitFor();
 });
 
+test('an invitation that another person has withdrawn leaves the list, and the page says why', { skip }, async (t) => {
+  const order = { role: 'viewer', accounts: ['atlas'], email: 'late@example.org' };
+  const { id } = (await (await admin.fetch('/admin/v1/invitations', { json: order })).json()) as { id: string };
+  const page = await openPage(t, gateway, '/dashboard/settings?tab=operators');
+  const line = page.getByRole('listitem').filter({ hasText: 'late@example.org' });
+  await line.waitFor();
+  await admin.fetch(`/admin/v1/invitations/${id}`, { method: 'DELETE' });
+  await line.getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByText(`There is no invitation '${id}'.`).waitFor();
+  await line.waitFor({ state: 'detached' });
+});
+
 test('a member makes a key of its account, and has no settings', { skip }, async (t) => {
   const order = { name: 'Max', role: 'member', accounts: ['atlas'] };
   const { key } = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };

@@ -13,6 +13,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { usd } from '../../parts/format.ts';
+import { unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
 import { EntryPage, Section } from '../../parts/page.tsx';
 import type { ReadState } from '../../parts/read.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
@@ -115,7 +116,10 @@ function Actions({ account }: { account: DetailedAccount }) {
   const active = account.status === 'active';
   const change = async () => {
     const body = { status: active ? 'suspended' : 'active', version: account.version };
-    await call('PATCH', accounts.addressOf(account.id), { body });
+    await unlessChanged(
+      () => call('PATCH', accounts.addressOf(account.id), { body }),
+      () => accounts.refresh(client),
+    );
     await client.invalidateQueries();
   };
   return (

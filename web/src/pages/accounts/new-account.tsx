@@ -3,7 +3,7 @@ import { useRef } from 'react';
 import type { AccountReply } from '../../../../src/admin/entries/accounts.ts';
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
 import { accounts, plans } from '../../api/entries.ts';
-import { call } from '../../api/request.ts';
+import { ApiError, call } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { Input } from '../../parts/controls.tsx';
 import { DataRuleFields, dataRuleTyped, noDataRule } from '../../parts/data-rule.tsx';
@@ -13,6 +13,7 @@ import { Field } from '../../parts/forms/form.tsx';
 import { FieldProblem, numberOrText } from '../../parts/forms/typed.ts';
 import { toast } from '../../parts/toast.tsx';
 import { FirstPlan } from '../plans/first-plan.tsx';
+import { planOrNone } from '../plans/read-plan.ts';
 import { PlanSelect } from './plan-select.tsx';
 
 /** An account that was made, with its first key where one was asked for. */
@@ -107,19 +108,28 @@ function useMaking({ name, id, plan, planName, usd, keyName, data }: typeof empt
     if (keyName.trim() === '') return { account, key: null };
     return {
       account,
-      key: await call('POST', '/admin/v1/keys', { body: { account: account.id, name: keyName.trim() } }),
+      key: await named(
+        'first key',
+        call('POST', '/admin/v1/keys', { body: { account: account.id, name: keyName.trim() } }),
+      ),
     };
   };
 }
 
 async function makePlan(name: string, usd: string): Promise<void> {
   if (name === '') throw new FieldProblem('new plan', 'A plan has a name.');
-  const path = plans.addressOf(name);
   // PUT would replace it.
-  const taken = await call('GET', path).then(
-    () => true,
-    () => false,
-  );
-  if (taken) throw new FieldProblem('new plan', `The plan '${name}' already exists. Choose it above.`);
-  await call('PUT', path, { body: usd.trim() === '' ? {} : { budget: { month: numberOrText(usd) } } });
+  if ((await named('new plan', planOrNone(name))) !== null)
+    throw new FieldProblem('new plan', `The plan '${name}' already exists. Choose it above.`);
+  const body = usd.trim() === '' ? {} : { budget: { month: numberOrText(usd) } };
+  await named('new plan', call('PUT', plans.addressOf(name), { body }));
+}
+
+/** Has a refusal of a name appear at the field of what it names: the account has a name, too. */
+function named<Reply>(field: string, made: Promise<Reply>): Promise<Reply> {
+  return made.catch((error: unknown) => {
+    throw error instanceof ApiError && error.param === 'name'
+      ? new FieldProblem(field, error.message.replace(/^name: /, ''))
+      : error;
+  });
 }

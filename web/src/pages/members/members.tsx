@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { InvitationReply } from '../../../../src/admin/entries/invitations.ts';
 import type { MemberReply } from '../../../../src/admin/entries/members.ts';
@@ -11,6 +11,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { Ago, Moment } from '../../parts/figures.tsx';
 import { Section } from '../../parts/page.tsx';
 import { type Column, PagedTable } from '../../parts/tables/table.tsx';
+import { toast } from '../../parts/toast.tsx';
 import { Invite } from './invite.tsx';
 
 /** Members of an account, and who is invited to it. */
@@ -70,11 +71,13 @@ export function Invitations({ account }: { account?: string }) {
   const client = useQueryClient();
   const { rows = [] } = usePages<InvitationReply>('/admin/v1/invitations', {}, { limit: 500 });
   const invitations = rows.filter(({ accounts }) => account === undefined || accounts?.includes(account));
+  const withdraw = useMutation({
+    mutationFn: (id: string) => call('DELETE', `/admin/v1/invitations/${id}`),
+    // It may have been used meanwhile, or withdrawn by another person.
+    onError: (error) => toast(error.message),
+    onSettled: () => client.invalidateQueries({ queryKey: ['/admin/v1/invitations'] }),
+  });
   if (invitations.length === 0) return null;
-  const withdraw = async (id: string) => {
-    await call('DELETE', `/admin/v1/invitations/${id}`);
-    await client.invalidateQueries({ queryKey: ['/admin/v1/invitations'] });
-  };
   return (
     <ul aria-label="Invitations" className="flex flex-col gap-2 py-3 text-sm">
       {invitations.map(({ id, role, accounts, name, email, created_by: by, expires }) => (
@@ -85,7 +88,7 @@ export function Invitations({ account }: { account?: string }) {
           <span className="text-muted">
             until <Moment at={expires} />
           </span>
-          <Button onClick={() => void withdraw(id)}>Withdraw</Button>
+          <Button onClick={() => withdraw.mutate(id)}>Withdraw</Button>
         </li>
       ))}
     </ul>
