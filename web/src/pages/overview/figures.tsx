@@ -78,7 +78,13 @@ function Change({ now, before, since }: { now: number; before: number; since: st
   const text = `${share > 0 ? '+' : '−'}${size}`;
   return (
     <span title={`${size} ${share > 0 ? 'more' : 'less'} ${since}`}>
-      {Math.abs(share) >= 10 ? `${size} as much` : text} <span className="max-xl:hidden">vs. before</span>
+      {Math.abs(share) >= 10 ? (
+        `${size} as much`
+      ) : (
+        <>
+          {text} <span className="max-xl:hidden">vs. before</span>
+        </>
+      )}
     </span>
   );
 }
