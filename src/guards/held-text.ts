@@ -7,7 +7,7 @@ export class HeldText {
   /** Where in `text` begins what is not decided. */
   from = 0;
   /** Where in `text` begins what has not gone on: behind `from` where a text that had ended goes on. */
-  gone = 0;
+  heldFrom = 0;
   /** Places in `text` where parts end that have not gone on, in their order. */
   partEnds: number[] = [];
   /** Half a character. */
@@ -54,7 +54,7 @@ export class HeldText {
     this.partEnds = this.partEnds.map((end) => end - released);
     this.text = this.text.slice(released);
     this.from -= released;
-    this.gone -= released;
+    this.heldFrom -= released;
   }
 
   /** A place of `text` in the whole text. */

@@ -57,7 +57,7 @@ export class GuardedText implements TextFilter {
   }
 
   isInWord(): boolean {
-    return this.#rule.book.endsInWord(this.#held.text, this.#held.gone);
+    return this.#rule.book.endsInWord(this.#held.text, this.#held.heldFrom);
   }
 
   unread(parts: number): Failure | null {
@@ -108,7 +108,7 @@ export class GuardedText implements TextFilter {
     const held = this.#held;
     const { text, from, seen } = held;
     let passed = '';
-    let at = held.gone;
+    let at = held.heldFrom;
     let decided = open;
     this.#partEnds = [];
     const pass = (to: number, as = (part: string) => book.restored(part)) => {
@@ -138,7 +138,7 @@ export class GuardedText implements TextFilter {
         this.#hides ||= taken !== value;
         decided = Math.max(decided, end);
         pass(start);
-        if (taken === value || end <= held.gone) pass(end, (part) => part);
+        if (taken === value || end <= held.heldFrom) pass(end, (part) => part);
         else {
           passed += quote + taken + quote;
           while (this.#isInEach && (held.partEnds[0] ?? end) < end) {
@@ -151,7 +151,7 @@ export class GuardedText implements TextFilter {
       }
     }
     pass(Math.max(at, before));
-    held.gone = at;
+    held.heldFrom = at;
     held.passTo(decided);
     return passed;
   }
