@@ -84,11 +84,15 @@ const gateway = await startGateway(t, {
     mask: { ...email, action: 'mask' },
     block: { ...email, action: 'block' },
     asks: { check: 'webhook', url: service.url, action: 'block', on: ['output'] },
+    keys: { check: 'secrets', action: 'mask' },
     tickets: { check: 'patterns', patterns: ['TICKET-\\d{4}'], action: 'mask', on: ['output'] },
   },
   models: Object.fromEntries(
     Object.entries(targets).flatMap(([name, target]) =>
-      ['mask', 'block', 'asks', 'tickets'].map((guard) => [`${name}-${guard}`, { targets: [target], guards: [guard] }]),
+      ['mask', 'block', 'asks', 'tickets', 'keys'].map((guard) => [
+        `${name}-${guard}`,
+        { targets: [target], guards: [guard] },
+      ]),
     ),
   ),
 });
@@ -279,6 +283,24 @@ for (const stream of [false, true]) {
     const request = ['/v1/messages', { max_tokens: 9, messages: [ask], stop_sequences: [value] }] as const;
     const { text } = await send(['plays-claude', request], 'mask', { stream });
     assert.match(text, /"stop_sequence":"jo@example\.org"/);
+  });
+
+  test(`an answer in JSON stays JSON where a value with several lines comes back, ${form}`, async () => {
+    const key = `-----BEGIN PRIVATE KEY-----\n${randomBytes(96).toString('base64')}\n-----END PRIVATE KEY-----`;
+    const call = { name: 'save', arguments: '{"key":"<PRIVATE_KEY_1>"}' };
+    message = {
+      content: '{"key":"<PRIVATE_KEY_1>","said":"<PRIVATE_KEY_1>"}',
+      tool_calls: [{ index: 0, id: 't', type: 'function', function: call }],
+    };
+    for (const content of [`Repeat ${key}`, JSON.stringify({ key })]) {
+      const { text } = await send(['plays-chat', chat([{ role: 'user', content }])], 'keys', { stream });
+      const written = (name: string) => {
+        const all = text.matchAll(new RegExp(`"${name}":("(?:[^"\\\\]|\\\\.)*")`, 'g'));
+        return JSON.parse(Array.from(all, ([, one = '']) => JSON.parse(one)).join(''));
+      };
+      assert.deepEqual(written('content'), { key, said: key }, text);
+      assert.deepEqual(written('arguments'), { key }, text);
+    }
   });
 
   test(`the name of a file in an answer is a text, ${form}`, async () => {

@@ -2,7 +2,7 @@ import type { TextPart, Texts } from '../../formats/neutral/json-texts.ts';
 import type { StepRequest, Verdict } from '../models/steps.ts';
 import { blocked } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
-import { mayBeJson, placeInJson } from './json-mask.ts';
+import { mayBeJson, placeInJson, valueIn } from './json-mask.ts';
 import { MaskBook, maskWord } from './mask-book.ts';
 
 export type { GuardReport };
@@ -56,7 +56,8 @@ export function masked(name: string, book: MaskBook, texts: Texts | null, found:
       const isJson = mayBeJson(part.text);
       for (const { kind, start, end } of findings) {
         const place = isJson ? placeInJson(part.text, { start, end }) : { end, quote: '' };
-        const word = book.wordFor(kind, part.text.slice(start, place.end));
+        const written = part.text.slice(start, place.end);
+        const word = book.wordFor(kind, isJson ? valueIn(written) : written);
         text += part.text.slice(from, start) + place.quote + word + place.quote;
         from = place.end;
       }

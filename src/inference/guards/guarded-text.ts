@@ -2,7 +2,7 @@ import { type Check, type Finding, findingsIn, openAt } from '../../guards/check
 import { HeldText } from '../../guards/held-text.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { TextFilter, TextParts } from '../models/steps.ts';
-import { mayBeJson, placeInJson } from './json-mask.ts';
+import { mayBeJson, placeInJson, valueIn } from './json-mask.ts';
 import { beforeWord, type MaskBook } from './mask-book.ts';
 
 /** One text of an answer through a guard. It holds back what more text could make a finding of, or a word. */
@@ -111,7 +111,8 @@ export class GuardedText implements TextFilter {
     let at = held.heldFrom;
     let decided = open;
     this.#partEnds = [];
-    const pass = (to: number, as = (part: string) => book.restored(part)) => {
+    const form = this.#isJson === true ? 'json' : 'text';
+    const pass = (to: number, as = (part: string) => book.restored(part, form)) => {
       for (let end = held.partEnds[0]; end !== undefined && end <= to; end = held.partEnds[0]) {
         held.partEnds.shift();
         // A value that is given back is in the first of the parts that its word is in.
@@ -132,7 +133,8 @@ export class GuardedText implements TextFilter {
           continue;
         }
         const { end, quote } = this.#isJson ? placeInJson(text, finding) : { end: finding.end, quote: '' };
-        const value = text.slice(start, end);
+        const written = text.slice(start, end);
+        const value = form === 'json' ? valueIn(written) : written;
         const taken = take(finding, value);
         if (typeof taken !== 'string') return taken;
         this.#hides ||= taken !== value;

@@ -4,8 +4,17 @@ const afterNumber = /^\s*(?:[,\]}]|$)/;
 /** Characters that are looked at on each side. */
 const besideChars = 32;
 
-/** Whether a text may be JSON, so that a word in the place of a number needs quotes. */
-export const mayBeJson = (text: string) => /^\s*[{[]/.test(text);
+/** Whether a text may be JSON, in which words for numbers need quotes, and values escapes. Remarks such as "[Note]" are none. */
+export const mayBeJson = (text: string) => /^\s*(?:\{|\[(?!\s*[A-Za-z]))/.test(text);
+
+/** The value that a string of JSON has for what is written in it. */
+export function valueIn(written: string): string {
+  try {
+    return JSON.parse(`"${written}"`) as string;
+  } catch {
+    return written;
+  }
+}
 
 /** Where a finding ends in a text that may be JSON, and the quotes that a word needs in its place. */
 export function placeInJson(

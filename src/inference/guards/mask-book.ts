@@ -84,10 +84,13 @@ export class MaskBook {
     return begun.startsWith('<') && [...this.#values.keys()].some((word) => word !== begun && word.startsWith(begun));
   }
 
-  /** The text with its words replaced by their values. */
-  restored(text: string): string {
+  /** The text with its words replaced by their values. `json`: it is JSON, and the words are in its strings. */
+  restored(text: string, as: 'text' | 'json' = 'text'): string {
     if (this.isEmpty || !text.includes('<')) return text;
-    return text.replace(maskWord, (word) => this.#values.get(word) ?? word);
+    return text.replace(maskWord, (word) => {
+      const value = this.#values.get(word) ?? word;
+      return as === 'json' ? JSON.stringify(value).slice(1, -1) : value;
+    });
   }
 }
 
