@@ -417,6 +417,7 @@ test('a secret with letters of any script, or behind a space of any width, is fo
   for (const text of [
     `password = "${value}" now`,
     `token:\u00a0${other}, then`,
+    JSON.stringify({ log: JSON.stringify({ password: value, n: 1 }) }),
     `ｐａｓｓｗｏｒｄ ＝ ＂${value}＂ now`,
   ]) {
     const whole = findingsIn(secrets(), text, 0, text.length);

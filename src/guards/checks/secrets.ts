@@ -149,8 +149,8 @@ const passwordsInUrls: Rule = {
 const secretName =
   /(?:passw(?:or)?d|passwort|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential)/gi;
 const assigned =
-  /[\w-]{0,24}["']?[^\S\r\n]{0,2}(?::=|=>|[:=])[^\S\r\n]{0,2}(?:Bearer )?(?:"([^"\s]{8,200})(?=")|'([^'\s]{8,200})(?=')|["'`]?([^\s"'`<>{}()[\],;$*]{8,200})(?![^\s"'`<>{}()[\],;$*]))/y;
-const unassigned = /^[\w-]{0,32}["']?[^\S\r\n]{0,2}(?:(?::=|=>|[:=])[^\S\r\n]{0,2}(?:Bearer )?["'`]?\S*)?$/;
+  /[\w-]{0,24}\\{0,4}["']?[^\S\r\n]{0,2}(?::=|=>|[:=])[^\S\r\n]{0,2}(?:Bearer )?\\{0,4}(?:"([^"\s]{8,200})(?=")|'([^'\s]{8,200})(?=')|["'`]?([^\s"'`<>{}()[\],;$*]{8,200})(?![^\s"'`<>{}()[\],;$*]))/y;
+const unassigned = /^[\w-]{0,32}\\{0,4}["']?[^\S\r\n]{0,2}(?:(?::=|=>|[:=])[^\S\r\n]{0,2}(?:Bearer )?["'`]?\S*)?$/;
 const assignedChars = 300;
 
 /** A value of high entropy behind a name that says that it is a secret. */

@@ -10,7 +10,7 @@ export class GuardedText implements TextFilter {
   readonly #rule: AnswerRule;
   readonly #isInEach: boolean;
   readonly #held = new HeldText();
-  /** Null: nothing but white space has come. */
+  /** Null: one sign has come, or none. */
   #isJson: boolean | null = null;
   #hides = false;
   /** Length of what is held at which it is looked at again. */
@@ -26,7 +26,7 @@ export class GuardedText implements TextFilter {
   push(text: string): string | Failure {
     const held = this.#held;
     held.push(text);
-    if (this.#isJson === null && text.trim() !== '') this.#isJson = mayBeJson(text);
+    if (this.#isJson === null && /\S\s*\S/.test(held.text)) this.#isJson = mayBeJson(held.text);
     const noted = held.partEnds.length;
     const decided = this.#decided();
     if (this.#rule.passes !== 'all' || typeof decided !== 'string') return decided;

@@ -4,8 +4,8 @@ const afterNumber = /^\s*(?:[,\]}]|$)/;
 /** Characters that are looked at on each side. */
 const besideChars = 32;
 
-/** Whether a text may be JSON, in which words for numbers need quotes, and values escapes. Remarks such as "[Note]" are none. */
-export const mayBeJson = (text: string) => /^\s*(?:\{|\[(?!\s*[A-Za-z]))/.test(text);
+/** Whether a text may be JSON, in which words for numbers need quotes, and values escapes. "[Note]" and "[1]" begin none. */
+export const mayBeJson = (text: string) => /^\s*(?:\{|\[\s*(?:[{["\]]|-?[\d.]+\s*(?:,|\]\s*$)))/.test(text);
 
 /** The value that a string of JSON has for what is written in it. */
 export function valueIn(written: string): string {
