@@ -88,12 +88,9 @@ export class GuardedText implements TextFilter {
   }
 
   end(): string | Failure {
-    const { check, passes } = this.#rule;
-    const held = this.#held;
-    held.end();
-    const { text, from, seen } = held;
-    const decided = this.#upTo(text.length, check === null ? text.length : openAt(check, text, from, seen));
-    return passes === 'all' && typeof decided === 'string' ? '' : decided;
+    this.#held.end();
+    const decided = this.#upTo(this.#held.text.length, this.#held.from);
+    return this.#rule.passes === 'all' && typeof decided === 'string' ? '' : decided;
   }
 
   resumed(): TextFilter {
