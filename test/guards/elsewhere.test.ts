@@ -67,6 +67,7 @@ test('addresses of other hosts are found, however they are written', () => {
   for (const [text, ...findings] of [
     ['![x](https://evil.com/?q=secret) [ok](https://docs.example.com/a)', 'picture https://evil.com/?q=secret'],
     ['<img alt="" src="//evil.io/p.png">', 'picture //evil.io/p.png'],
+    ['<img srcset="https://example.com/1 1x, //b.io/2 2x">, // a remark, //b.io', 'picture //b.io/2'],
     ['<img srcset="https://a.io/1 1x, https://b.io/2 2x">', 'picture https://a.io/1', 'picture https://b.io/2'],
     ['![a](https&#58;//evil.com/x)', 'picture https&#58;//evil.com/x'],
     ['![a](https\\://evil.com)', 'picture https\\://evil.com'],
@@ -86,6 +87,12 @@ test('addresses of other hosts are found, however they are written', () => {
     ['<a class="x" href="https://evil.com/a">', 'link https://evil.com/a'],
     ['[r]: <https://evil.net/a>', 'picture https://evil.net/a'],
     ['url(https://e.vil/x)', 'picture https://e.vil/x'],
+    [
+      "background:image-set('https://evil.com/a' 1x, '//evil.com/b' 2x)",
+      'picture https://evil.com/a',
+      'picture //evil.com/b',
+    ],
+    ["<p style='background:url(&quot;//evil.com/a&quot;)'>", 'picture &quot;//evil.com/a&quot'],
     ['[here](https://evil.com)', 'link https://evil.com'],
     ['see www.evil.com/x.', 'link www.evil.com/x'],
     ['https://example.com.evil.com', 'link https://example.com.evil.com'],

@@ -2,7 +2,8 @@ import type { Check, Finding, Rule } from '../check.ts';
 import type { LinkKind } from '../kinds.ts';
 
 /** Where an address can begin: one that says its scheme, and the places of Markdown, HTML and CSS that hold one. */
-const places = /:\/\/|\bwww\.|\]\(|\]:|(?:src|srcset|href|data|background|poster)[ \t]{0,3}=|url\(/gi;
+const places =
+  /:\/\/|\bwww\.|\]\(|\]:|(?:src|srcset|href|data|background|poster)[ \t]{0,3}=|(?:url|image-set)\(|,\s{0,3}["']?(?=[\\/]{2})/gi;
 const schemes = /^(?:https?|wss?|ftp):$/;
 /** Before `://`; what has another scheme, or none, is no address of a host. */
 const known = /^(?:https?|wss?|ftp|javascript)$/i;
@@ -36,7 +37,9 @@ export function links(kinds: readonly LinkKind[], hosts: readonly string[]): Che
         const start = startOf(text, place.index, place[0]);
         if (start < from || (place[0] === '://' && !known.test(text.slice(start, place.index)))) continue;
         const found = linkAt(text, start, allowed);
-        if (found !== null && kinds.includes(found.kind as LinkKind)) return found;
+        // Behind a comma, two slashes begin an address in a list of pictures, and a remark elsewhere.
+        const isRemark = place[0].startsWith(',') && found?.kind !== 'picture';
+        if (found !== null && !isRemark && kinds.includes(found.kind as LinkKind)) return found;
       }
       return null;
     },
@@ -87,7 +90,7 @@ function linkAt(text: string, start: number, allowed: ReadonlySet<string>): Find
   const head = text.slice(start, endWithin(headChars)).replace(/[\t\n\r]/g, '');
   hosted.lastIndex = 0;
   if (!hosted.test(head)) return null;
-  const address = withoutEntities(head.replace(sentenceEnd, ''));
+  const address = withoutEntities(head.replace(sentenceEnd, '')).replace(/^["'`]/, '');
   // Markdown takes a backslash before a sign away, and to a browser it is a slash.
   const hosts = new Set([hostOf(address.replace(/\\(?=[:/.?#&_-])/g, '')), hostOf(address)]);
   if (![...hosts].some((host) => host !== null && !isAllowed(host, allowed))) return null;
@@ -115,7 +118,7 @@ function hostOf(address: string): string | null {
 
 function withoutEntities(address: string): string {
   return address.replace(
-    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(colon|sol|bsol|period|amp));?/gi,
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(colon|sol|bsol|period|amp|quot|apos));?/gi,
     (whole, decimal, hex, name) => {
       if (name !== undefined) return named[String(name).toLowerCase()] ?? whole;
       const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
@@ -124,7 +127,7 @@ function withoutEntities(address: string): string {
   );
 }
 
-const named: Record<string, string> = { colon: ':', sol: '/', bsol: '\\', period: '.', amp: '&' };
+const named: Record<string, string> = { colon: ':', sol: '/', bsol: '\\', period: '.', amp: '&', quot: '"', apos: "'" };
 
 function isAllowed(host: string, allowed: ReadonlySet<string>): boolean {
   const labels = host.toLowerCase().replace(/\.$/, '').split('.');
@@ -134,7 +137,7 @@ function isAllowed(host: string, allowed: ReadonlySet<string>): boolean {
 /** Members and orders by which a page loads an address at once; `href` is one of some elements. */
 const pictureMember = new RegExp(
   `(?:(?:src|data|background|poster|;\\s{0,3}url|<(?:link|base|image|use|feimage)\\s[^<>]{0,50}href)\\s{0,3}=\\s{0,3}|url\\(\\s{0,3}|@import\\s{1,3})["'\`]?\\s{0,40}$` +
-    '|srcset\\s{0,3}=[^<>]{0,50}$|\\]:\\s{0,3}<?$',
+    '|(?:srcset\\s{0,3}=|image-set\\()[^<>]{0,50}$|\\]:\\s{0,3}<?$',
   'i',
 );
 
