@@ -6,8 +6,8 @@ export class HeldText {
   text = '';
   /** Where in `text` begins what is not decided. */
   from = 0;
-  /** Where in `text` begins what has not gone on: behind `from` where a text that had ended goes on. */
-  heldFrom = 0;
+  /** Where in `text` begins what has not been passed on: behind `from` where a text that had ended goes on. */
+  sentTo = 0;
   /** Places in `text` where parts end that have not gone on, in their order. */
   partEnds: number[] = [];
   /** Half a character. */
@@ -54,7 +54,7 @@ export class HeldText {
     this.partEnds = this.partEnds.map((end) => end - released);
     this.text = this.text.slice(released);
     this.from -= released;
-    this.heldFrom -= released;
+    this.sentTo -= released;
   }
 
   /** A place of `text` in the whole text. */

@@ -57,7 +57,7 @@ export class GuardedText implements TextFilter {
   }
 
   isInWord(): boolean {
-    return this.#rule.book.endsInWord(this.#held.text, this.#held.heldFrom);
+    return this.#rule.book.endsInWord(this.#held.text, this.#held.sentTo);
   }
 
   unread(parts: number): Failure | null {
@@ -105,7 +105,7 @@ export class GuardedText implements TextFilter {
     const held = this.#held;
     const { text, from, seen } = held;
     let passed = '';
-    let at = held.heldFrom;
+    let at = held.sentTo;
     let decided = open;
     this.#partEnds = [];
     const form = this.#isJson === true ? 'json' : 'text';
@@ -137,7 +137,7 @@ export class GuardedText implements TextFilter {
         this.#hides ||= taken !== value;
         decided = Math.max(decided, end);
         pass(start);
-        if (taken === value || end <= held.heldFrom) pass(end, (part) => part);
+        if (taken === value || end <= held.sentTo) pass(end, (part) => part);
         else {
           passed += quote + taken + quote;
           while (this.#isInEach && (held.partEnds[0] ?? end) < end) {
@@ -150,7 +150,7 @@ export class GuardedText implements TextFilter {
       }
     }
     pass(Math.max(at, before));
-    held.heldFrom = at;
+    held.sentTo = at;
     held.passTo(decided);
     return passed;
   }
