@@ -89,18 +89,23 @@ function paced(t: TestContext, limitBytes: number) {
   };
 }
 
-for (const { memory, roomMb } of [
-  { memory: Number.POSITIVE_INFINITY, roomMb: 512 },
-  { memory: 2 ** 64, roomMb: 512 },
-  { memory: 1_024 * mb, roomMb: 184 },
-  // Twice the largest body.
-  { memory: 256 * mb, roomMb: 64 },
+for (const { memory, processes, roomMb, accountMb } of [
+  { memory: Number.POSITIVE_INFINITY, processes: 1, roomMb: 512, accountMb: 256 },
+  { memory: 2 ** 64, processes: 1, roomMb: 512, accountMb: 256 },
+  { memory: 1_024 * mb, processes: 1, roomMb: 128, accountMb: 64 },
+  { memory: 1_024 * mb, processes: 2, roomMb: 64, accountMb: 32 },
+  { memory: 496 * mb, processes: 1, roomMb: 40, accountMb: 32 },
+  // The largest body.
+  { memory: 256 * mb, processes: 2, roomMb: 32, accountMb: 32 },
 ]) {
-  test(`bodies have ${roomMb} MB of a container of ${memory / mb} MB, and more are refused before it is full`, () => {
+  test(`bodies of ${processes} processes have ${roomMb} MB of a container of ${memory / mb} MB, and more are refused`, () => {
     const server = { body_memory: 512 * mb, body_limit: 32 * mb };
-    const room = createBodyRoom({ current: { config: { server } } }, null, memory);
-    for (const account of ['a', 'b']) assert.equal(room.hold(account).take((roomMb / 2) * mb), null);
-    assert.notEqual(room.hold('c').take(mb), null);
+    const room = createBodyRoom({ current: { config: { server } } }, null, processes, memory);
+    const one = room.hold('a');
+    assert.equal(one.take(accountMb * mb), null);
+    assert.notEqual(one.take(1), null);
+    assert.equal(room.hold('b').take((roomMb - accountMb) * mb), null);
+    assert.notEqual(room.hold('c').take(1), null);
   });
 }
 

@@ -17,8 +17,11 @@ export interface BodyPlace {
   memory(bytes: number): Buffer;
 }
 
-/** Memory that a container needs for all else, and bytes that one of a body takes on its way: 100 MB of them took 420 MB. */
-const [serverBytes, bytesOfBodyByte] = [192 * 1024 * 1024, 4.5];
+/**
+ * Memory that a container needs for all else, with what the largest body leaves to the collector, and for each further worker
+ * of `server.processes` with its part of primary and spare. A byte of a body is here and in its thread, as bytes and as text.
+ */
+const [serverBytes, workerBytes, bytesOfBodyByte] = [256 * 1024 * 1024, 384 * 1024 * 1024, 6];
 
 /**
  * Room for the bodies of all callers, as configured right now; of one account half of it. In a container of little
@@ -29,14 +32,15 @@ export function createBodyRoom(
     readonly current: { readonly config: { readonly server: Pick<Config['server'], 'body_memory' | 'body_limit'> } };
   },
   elsewhere: Elsewhere | null,
+  processes: number,
   // 0 where nobody says.
   memoryBytes = process.constrainedMemory() || Number.POSITIVE_INFINITY,
 ): Room {
   const bounds = () => {
     const { body_memory, body_limit } = snapshots.current.config.server;
-    const fitting = Math.floor((memoryBytes - serverBytes) / bytesOfBodyByte);
-    const bytesMax = Math.max(Math.min(body_memory, fitting), 2 * body_limit);
-    return { bytesMax, accountBytesMax: bytesMax / 2 };
+    const fitting = Math.floor((memoryBytes - serverBytes - (processes - 1) * workerBytes) / bytesOfBodyByte);
+    const bytesMax = Math.max(Math.min(body_memory, fitting), body_limit);
+    return { bytesMax, accountBytesMax: Math.max(Math.floor(bytesMax / 2), body_limit) };
   };
   return createRoom('request bodies', bounds, elsewhere);
 }

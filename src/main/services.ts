@@ -4,6 +4,7 @@ import { createGiveBack } from '../books/metering/give-back.ts';
 import type { Notices } from '../books/metering/notices/notices.ts';
 import { createLimitedAdmission } from '../books/metering/quota.ts';
 import { createSettledLimits, createSettlement } from '../books/metering/settlement.ts';
+import { processesOf } from '../config/declared.ts';
 import type { Engines } from '../engines/local-engines.ts';
 import { createSchemaCheck } from '../guards/schema-check.ts';
 import { createBodyRoom } from '../http/read-body.ts';
@@ -168,7 +169,10 @@ function openBaseServices(parts: ServicesParts & { uploads: Uploads }): BaseServ
     },
     finished,
     schemas: createSchemaCheck(),
-    uploads: { find: parts.uploads.find, room: createBodyRoom(snapshots, parts.options.seat?.elsewhere ?? null) },
+    uploads: {
+      find: parts.uploads.find,
+      room: createBodyRoom(snapshots, parts.options.seat?.elsewhere ?? null, processesOf(parts.options.config)),
+    },
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: engines.embedding,

@@ -74,7 +74,7 @@ export const serverSchema = z
     body_memory: size({ max: '64gb' })
       .prefault('512mb')
       .describe(
-        'Bytes of JSON bodies, and of answers of the vector store, in memory at once; half of it for one account. Beyond that a request returns 503. In a container of less than 2.5 GB it is less, and never less than twice `body_limit`.',
+        'Bytes of JSON bodies, and of answers of the vector store, in memory at once; half of it for one account. Beyond that a request returns 503. In a container of less than 3.3 GB it is less, and never less than `body_limit`.',
       ),
     upload_limit: size({ max: '4gb' })
       .prefault('100mb')

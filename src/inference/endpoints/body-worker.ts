@@ -1,4 +1,5 @@
 import { isFailure } from '../../kernel/failure.ts';
+import { freeMemory } from '../../kernel/free-memory.ts';
 import { threadPort } from '../../kernel/threads/thread-port.ts';
 import type { EncodeOrder } from '../families/chat/conversation-body.ts';
 import type { EmbeddingOrder } from '../families/embeddings/embedding-body.ts';
@@ -17,26 +18,34 @@ export type WorkerOrder =
   | { id: number; kind: 'encode'; body: number; order: AnyOrder }
   | { kind: 'release'; body: number };
 
-const bodies = new Map<number, AnyBody>();
+const bodies = new Map<number, { body: AnyBody; raw: Uint8Array<ArrayBuffer> }>();
+/** The one order that runs may still read a body that is released. */
+let isEncoding = false;
 
 threadPort().on('message', async (message: WorkerOrder) => {
   if (message.kind === 'release') {
+    const released = bodies.get(message.body);
     bodies.delete(message.body);
+    // Left to V8, the bytes of a few large bodies fill a small container.
+    if (released !== undefined && !isEncoding) freeMemory(released.raw.buffer);
     return;
   }
   const { id } = message;
   try {
     if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
     if (message.kind === 'look') return look(id, message.raw, message.bodyKind, message.look);
-    const body = bodies.get(message.body);
-    if (body === undefined) return threadPort().postMessage({ id, result: bodyLost });
-    const encoded = await encode(body, message.order);
+    const known = bodies.get(message.body);
+    if (known === undefined) return threadPort().postMessage({ id, result: bodyLost });
+    isEncoding = true;
+    const encoded = await encode(known.body, message.order);
     if (isFailure(encoded) || 'neededMedia' in encoded) return threadPort().postMessage({ id, result: encoded });
     const { bytes } = encoded;
     const copy = new Uint8Array(Buffer.from(bytes as string));
     threadPort().postMessage({ id, result: { ...encoded, bytes: copy } }, [copy.buffer]);
   } catch (error) {
     threadPort().postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  } finally {
+    isEncoding = false;
   }
 });
 
@@ -56,6 +65,6 @@ function look(id: number, raw: Uint8Array<ArrayBuffer>, kind: string, question: 
 function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {
   const result = readBody(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind);
   if (isFailure(result)) return threadPort().postMessage({ id, result });
-  bodies.set(id, result);
+  bodies.set(id, { body: result, raw });
   threadPort().postMessage({ id, result: result.facts });
 }
