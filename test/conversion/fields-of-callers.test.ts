@@ -210,6 +210,11 @@ const called = (more: JsonObject, answer: JsonObject = {}): JsonObject => ({
     { type: 'function_call_output', call_id: 'c1', output: 'Rain.', ...answer },
   ],
 });
+const chatting = (given: JsonObject): JsonObject => ({
+  model: 'alias',
+  messages: [{ role: 'user', content: 'Hi' }],
+  tools: [given],
+});
 const program = { type: 'program', caller_id: 'p1' };
 const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,aGk=' };
 type Inside = [CallerDialectId, lost: string, JsonObject, JsonObject];
@@ -224,6 +229,13 @@ const inside: Inside[] = [
       { ...asked(), tools: [{ ...tool, [name]: value }] },
     ],
   ),
+  ['openai-chat', 'tools.defer_loading', chatting(chatTool), chatting({ ...chatTool, defer_loading: true })],
+  [
+    'openai-chat',
+    'tools.input_examples',
+    chatting(chatTool),
+    chatting({ ...chatTool, function: { ...chatTool.function, input_examples: [{ city: 'Oslo' }] } }),
+  ],
   ['openai-responses', 'input.message.phase', spoken({}), spoken({ phase: 'commentary' })],
   ['openai-responses', 'input.function_call.caller', called({}), called({ caller: program })],
   ['openai-responses', 'input.function_call_output.caller', called({}), called({}, { caller: program })],

@@ -22,7 +22,7 @@ test('Claude Code with the variables of its page answers at a start without any 
   const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: testKey };
   const { code, stdout, said } = await assistant(t, 'claude').run(['-p', 'say hi'], env);
   assert.equal(code, 0, said);
-  assert.match(stdout, /\[simulated\] .*You said: “say hi”/);
+  assert.match(stdout, /\[simulated\] .*You said: “say hi/);
 });
 
 test('Claude Code with the settings of its page calls a tool, and goes on with its result', { skip }, async (t) => {

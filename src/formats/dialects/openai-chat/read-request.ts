@@ -8,7 +8,7 @@ import {
   listIn,
   objectsIn,
 } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
@@ -248,9 +248,14 @@ function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
   const beyond: [string, JsonValue][] = [];
   for (const tool of tools ?? []) {
     if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
+    else
+      for (const { field } of lossesOfRest({ ...tool.function, ...tool }, toolMembers))
+        beyond.push([`tools.${field}`, true]);
   }
   return beyond;
 }
+
+const toolMembers = new Set('type function custom name description parameters strict cache_control'.split(' '));
 
 /** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
 function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondFormat: 'functions' } | null {
