@@ -12,6 +12,7 @@ after(() => upstream.close());
 const attack =
   '<img src=x onerror="document.title=1"><script>document.title=2</script> [x](javascript:alert(1)) **bold**';
 upstream.script('/attack/v1/chat/completions', [`always text=${attack.replaceAll(';', '%3B')}`]);
+upstream.script('/down/v1/chat/completions', ['always status=503;message=down for maintenance']);
 upstream.script('/thinks/v1/messages', ['always slow-reasoning=50ms;text=A plain answer.']);
 
 const provider = (path: string, type = 'openai') => ({ type, base_url: upstream.url + path, api_key: 'x' });
@@ -20,6 +21,7 @@ const config = {
   providers: {
     plain: provider('/v1'),
     attack: provider('/attack/v1'),
+    down: provider('/down/v1'),
     thinks: provider('/thinks', 'anthropic'),
   },
   models: {
@@ -27,6 +29,7 @@ const config = {
     slow: target('plain', 'mock/interval=50ms;tokens=2000'),
     breaks: target('plain', 'mock/cut=20events;tokens=200'),
     attack: target('attack', 'mock-chat'),
+    down: target('down', 'mock-chat'),
     thinks: target('thinks', 'claude-sonnet-4-5', { price: { input: 3, output: 15 } }),
     'tts-1': { type: 'speech', ...target('plain', 'tts-1') },
     'stt-1': { type: 'transcription', ...target('plain', 'whisper-1') },
@@ -223,6 +226,42 @@ test('it can be used on every screen', { skip }, async (t) => {
   await page.getByRole('dialog').getByRole('textbox', { name: 'System prompt' }).fill('Be short.');
   await assertAccessible(page);
   await shoot(page, 'playground-settings-phone-light');
+});
+
+test('in a window of half the size, as zoom makes it, an error is in sight and no word covers another', {
+  skip,
+}, async (t) => {
+  const page = await openPage(t, gateway, path);
+  await page.setViewportSize({ width: 720, height: 450 });
+  await choose(page, 'fast');
+  for (let asked = 1; asked <= 3; asked += 1) {
+    await ask(page, 'Hello');
+    await page
+      .getByText('Mock answer to: Hello')
+      .nth(asked - 1)
+      .waitFor();
+  }
+  await choose(page, 'down');
+  await ask(page, 'Are you there?');
+  const error = page.getByRole('alert').filter({ hasText: 'down for maintenance' });
+  await error.waitFor();
+  await page.getByRole('button', { name: 'Regenerate' }).last().waitFor();
+  const message = page.getByRole('textbox', { name: 'Message' });
+  const [ended, begins] = [(await error.boundingBox())!, (await message.boundingBox())!];
+  assert.ok(ended.y + ended.height <= begins.y, `${ended.y + ended.height} is behind ${begins.y}`);
+  for (const width of [360, 640, 720, 768, 1024, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    const covered = await message.evaluate((field) => {
+      const places = [...field.nextElementSibling!.querySelectorAll('button, span')]
+        .filter((one) => !one.parentElement!.matches('button'))
+        .map((one) => one.getBoundingClientRect())
+        .filter((place) => place.width > 0);
+      return places.filter((one) =>
+        places.some((other) => one !== other && one.left < other.left && one.right > other.left),
+      ).length;
+    });
+    assert.equal(covered, 0, `${width} px`);
+  }
 });
 
 test('a link that names a model begins a conversation with it', { skip }, async (t) => {

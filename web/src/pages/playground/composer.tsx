@@ -37,7 +37,7 @@ export function Composer(props: ComposerProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: dropping is one way of three; a button does the same.
     <div
-      className={`rounded-lg border bg-panel ${over ? 'border-accent' : 'border-line-strong'} focus-within:border-accent`}
+      className={`@container rounded-lg border bg-panel ${over ? 'border-accent' : 'border-line-strong'} focus-within:border-accent`}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);
@@ -99,7 +99,7 @@ export function Composer(props: ComposerProps) {
         />
         <ComposerButton label="Add images" word="Images" icon={<ImagePlus />} onClick={() => file.current?.click()} />
         <div className="min-w-0 flex-1">{children}</div>
-        <span className="mr-2 hidden text-faint text-xs sm:inline">
+        <span className="mr-2 hidden text-faint text-xs @3xl:inline">
           {running ? 'Esc to stop' : `${commandKey} + Enter to send`}
         </span>
         {running ? (
@@ -126,7 +126,7 @@ interface ComposerButtonProps extends ComponentProps<'button'> {
   icon: ReactNode;
 }
 
-/** A button with its word, for which a phone has no room. */
+/** A button with its word, for which a narrow composer has no room. */
 export function ComposerButton({ label, word, icon, className, ...rest }: ComposerButtonProps) {
   return (
     <button
@@ -137,7 +137,7 @@ export function ComposerButton({ label, word, icon, className, ...rest }: Compos
       {...rest}
     >
       {icon}
-      <span className="hidden sm:inline">{word}</span>
+      <span className="hidden @xl:inline">{word}</span>
     </button>
   );
 }

@@ -183,11 +183,16 @@ function useLinkedModel({ restart }: Lanes, model: string | undefined, taken: ()
 const nearPx = 240;
 
 function useStayAtEnd(end: RefObject<HTMLDivElement | null>, lanes: Lanes['lanes'], running: boolean): void {
+  const wasRunning = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever a lane has grown.
   useEffect(() => {
     const page = document.getElementById('page');
-    if (!running || page === null) return;
+    const [before, now] = [wasRunning.current, running];
+    wasRunning.current = now;
+    // Its last piece says how an answer ended.
+    if ((!before && !now) || page === null) return;
     const away = page.scrollHeight - page.scrollTop - page.clientHeight;
-    if (away < nearPx) end.current?.scrollIntoView({ block: 'end' });
+    const isSent = now && !before;
+    if (isSent || away < nearPx) end.current?.scrollIntoView({ block: 'end' });
   }, [lanes, running]);
 }
