@@ -59,7 +59,7 @@ function Provider({ provider }: { provider: ProviderReply }) {
       <TestedDetails<TestReply>
         entries={providers}
         name={provider.name}
-        found={(result) => <TestResult result={result} />}
+        found={(result) => <TestResult result={result} isStored={isStored} />}
       >
         <Fact name="State">
           <Status tone={healthTones[provider.status]}>{provider.status}</Status>

@@ -21,8 +21,8 @@ const tones: Record<TestReply['data'][number]['verdict'], Tone> = {
   failed: 'bad',
 };
 
-/** A provider's answer just now, by credential. */
-export function TestResult({ result }: { result: TestReply }) {
+/** A provider's answer just now, by credential. `isStored`: its credentials are changed on its page. */
+export function TestResult({ result, isStored }: { result: TestReply; isStored: boolean }) {
   return (
     <ul aria-label="Test result" className="divide-y divide-line rounded-md border border-line">
       {result.data.map(({ credential, verdict, message, models, ms }) => (
@@ -34,6 +34,9 @@ export function TestResult({ result }: { result: TestReply }) {
             {span(ms)}
           </span>
           {message !== '' && <p className="w-full [overflow-wrap:anywhere]">{message}</p>}
+          {verdict === 'bad credential' && isStored && (
+            <p className="w-full text-muted">Add another credential below, and remove this one.</p>
+          )}
         </li>
       ))}
     </ul>

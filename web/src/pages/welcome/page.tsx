@@ -37,7 +37,9 @@ export default function WelcomePage() {
               <AddProvider action="Connect" onAdded={setAdded} />
             </>
           ) : (
-            <p className="text-muted">{added.name} is connected.</p>
+            <p className="text-muted">
+              {added.name} is {added.models === null ? 'added' : 'connected'}.
+            </p>
           )}
         </Step>
         <Step number={2} title="Check its models" done={added !== null && added.models !== null}>
