@@ -86,13 +86,13 @@ suite('tables', { skip: chromiumMissing }, () => {
   test('a list keeps its page in the address, and begins again where its filter changes', async () => {
     const { origin } = new URL(page.url());
     const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
-    const add = (id: string) =>
-      fetch(`${origin}/admin/v1/accounts`, { method: 'POST', headers, body: JSON.stringify({ id }) });
+    const add = (name: string) =>
+      fetch(`${origin}/admin/v1/keys`, { method: 'POST', headers, body: JSON.stringify({ account: 'atlas', name }) });
     const made = await Promise.all(Array.from({ length: 60 }, (_, at) => add(`many-${at + 10}`)));
     assert.deepEqual([...new Set(made.map(({ status }) => status))], [201]);
-    await page.goto('/dashboard/accounts?text=many-');
+    await page.goto('/dashboard/keys?text=many-');
     await settled(page);
-    const ids = () => page.locator('main tbody tr').allInnerTexts();
+    const ids = () => page.locator('main tbody tr .font-medium').allInnerTexts();
     const first = await ids();
     await page.getByRole('button', { name: 'Next page' }).click();
     await page.waitForURL(/[?&]pages=/);
@@ -103,7 +103,7 @@ suite('tables', { skip: chromiumMissing }, () => {
     await settled(page);
     assert.deepEqual(await ids(), second);
     await page.locator('main tbody tr a, main tbody tr').first().click();
-    await page.waitForURL(/accounts\/many-/);
+    await page.waitForURL(/keys\/\w/);
     await page.goBack();
     await settled(page);
     assert.deepEqual(await ids(), second, 'Back returns to it');
@@ -111,6 +111,15 @@ suite('tables', { skip: chromiumMissing }, () => {
     await page.waitForURL((url) => url.searchParams.get('text') === 'many-1' && !url.searchParams.has('pages'));
     await settled(page);
     assert.equal((await ids()).length, 10);
+  });
+
+  test('hundreds of accounts are one page, so that who spent most is first by a click', async () => {
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const make = (at: number) => page.request.post('/admin/v1/accounts', { headers, data: { id: `a-${at}` } });
+    await Promise.all(Array.from({ length: 210 }, (_, at) => make(at)));
+    await page.goto('/dashboard/accounts');
+    await page.getByRole('columnheader', { name: 'Spent, 30 d' }).getByRole('button').click();
+    await page.getByRole('row').nth(1).getByText('atlas').waitFor();
   });
 
   test('a view is saved by name, opened from any page, and taken away again', async () => {

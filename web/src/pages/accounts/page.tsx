@@ -25,7 +25,7 @@ import { type MadeAccount, NewAccount } from './new-account.tsx';
 /** Spend is read from the ledger for this many accounts, those that spent most. */
 const spendersMax = 1_000;
 /** A list of one page sorts, by spend for example. */
-const rowsMax = 200;
+const rowsMax = 500;
 const nothing = { requests: 0, cost_usd: 0, unpriced_requests: 0 };
 
 export default function AccountsPage() {
