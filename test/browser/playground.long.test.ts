@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { chromiumMissing } from '../chromium.ts';
-import { startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { assertAccessible, assertLooksRight, openPage, shoot } from './open-page.ts';
 
@@ -272,6 +272,18 @@ test('a link that names a model begins a conversation with it', { skip }, async 
   await page.goto(`${path}?model=slow`);
   await page.getByRole('button', { name: 'Model: slow' }).waitFor();
   assert.equal(await page.getByText('Mock answer to: Hello').count(), 0);
+});
+
+test('an operator whose key is revoked meanwhile is told so, and not asked for another login', { skip }, async (t) => {
+  const headers = { authorization: `Bearer ${adminKey}` };
+  const made = await gateway.fetch('/admin/v1/keys', { headers, json: { account: 'dev', name: 'brief' } });
+  const { id } = (await made.json()) as { id: string };
+  const page = await openPage(t, gateway, `${path}?key=${id}&model=fast`);
+  await page.getByRole('button', { name: 'Key to use: dev · brief' }).waitFor();
+  assert.equal((await gateway.fetch(`/admin/v1/keys/${id}/revoke`, { headers, method: 'POST' })).status, 200);
+  await ask(page, 'Hello');
+  await page.getByText('The API key no longer works: it was revoked or removed.').waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
 });
 
 test('the holder of a key talks with that key alone', { skip }, async (t) => {

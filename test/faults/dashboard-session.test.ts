@@ -179,7 +179,7 @@ test('an operator calls /v1 for the key that it names, which pays', async () => 
   assert.equal(response.status, 200);
   const id = response.headers.get('x-culvert-request-id')!;
   assert.equal((await gateway.fetch(`/v1/requests/${id}`)).status, 200, 'the key finds it as its own');
-  assert.equal((await browser.fetch('/v1/models', { headers: { 'x-culvert-key': 'nobody' } })).status, 401);
+  assert.equal((await browser.fetch('/v1/models', { headers: { 'x-culvert-key': 'nobody' } })).status, 403);
 });
 
 test('an operator speaks for a key from elsewhere than its secret may be used', async (t) => {
@@ -207,7 +207,7 @@ test('S45 an operator calls /v1 for keys of its accounts alone, in the role of a
     return called.status;
   };
   assert.equal(await speaksFor({ name: 'a', role: 'admin', accounts: ['dev'] }, 'dev/test'), 200);
-  assert.equal(await speaksFor({ name: 'b', role: 'admin', accounts: ['dev'] }, 'other/test'), 401);
+  assert.equal(await speaksFor({ name: 'b', role: 'admin', accounts: ['dev'] }, 'other/test'), 403);
   assert.equal(await speaksFor({ name: 'c', role: 'viewer' }, 'dev/test'), 403);
   assert.equal(await speaksFor({ name: 'd', role: 'billing' }, 'dev/test'), 403);
 });

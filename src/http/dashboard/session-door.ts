@@ -82,12 +82,14 @@ export function createSessionDoor(parts: DoorParts) {
 }
 
 function allowedFor({ accounts }: Operator, principal: Principal | Failure): Principal | Failure {
-  if (isFailure(principal)) return principal;
+  // The session is a good one: a 401 would ask for another login.
+  if (isFailure(principal))
+    return principal.kind === 'unauthenticated' ? { ...principal, kind: 'forbidden' } : principal;
   // The same answer as for a missing key: nothing tells that another account has it.
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
 }
 
 const noSuchKey: Failure = {
-  kind: 'unauthenticated',
+  kind: 'forbidden',
   message: 'The API key no longer works: it was revoked or removed.',
 };
