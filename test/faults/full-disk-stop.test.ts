@@ -42,6 +42,7 @@ test('F30 disk full: a stop is over soon, and what could not be written is charg
   assertWithin(performance.now() - startedMs, 25_000);
   await stalled.text().catch(() => undefined);
 
+  await assert.rejects(startGatewayProcess(t, config), /ledger\.db: .*\. Free some space, or name another data folder/);
   makeRoom();
   const { url } = await startGatewayProcess(t, config);
   const read = async (path: string) => (await (await fetch(url + path, { headers })).json()) as Record<string, unknown>;

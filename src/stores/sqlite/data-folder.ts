@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { makeFolder } from '../../kernel/make-folder.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import { NewerSchema } from '../migration.ts';
-import { sqliteCode } from './database.ts';
+import { sqliteCode, sqliteExtendedCode, sqliteFull } from './database.ts';
 
 /** The folder where one server keeps everything that must survive it. Paths are absolute. */
 export interface DataFolder {
@@ -171,8 +171,12 @@ export function whyUnusable(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof NewerSchema || error instanceof SecretCutShort) return `${error.message}.`;
   const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
-  const hint = 'Repair it, or name another data folder (storage.data_dir).';
   const code = sqliteCode(error);
+  const isFull =
+    code === sqliteFull ||
+    sqliteExtendedCode(error) === logIndexSize ||
+    ('code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code)));
+  const hint = `${isFull ? 'Free some space' : 'Repair it'}, or name another data folder (storage.data_dir).`;
   if (code !== null && ofTheFile.includes(code)) return `The data folder cannot be used: ${error.message}. ${hint}`;
   if (file === null || !('code' in error)) return null;
   return `The data folder cannot be used: ${file}: ${messageOfCode[String(error.code)] ?? String(error.code)}. ${hint}`;
@@ -180,6 +184,9 @@ export function whyUnusable(error: unknown): string | null {
 
 /** PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. SQL that does not fit its table is our mistake. */
 const ofTheFile: readonly number[] = [3, 5, 8, 10, 11, 13, 14, 26];
+
+/** IOERR_SHMSIZE: the disk has no room for the index of a log. */
+const logIndexSize = 4_874;
 
 const messageOfCode: Readonly<Record<string, string>> = {
   EACCES: 'this user has no right to it',
