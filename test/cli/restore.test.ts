@@ -123,6 +123,9 @@ test('a backup of a data folder takes responses, files and batches into PostgreS
   const second = await startProcess(t, { cwd, args: moved });
   for (const path of [`responses/${response.id}`, `files/${file.id}/content`, `batches/${batch.id}`])
     assert.equal((await fetch(`${second.url}/v1/${path}`, { headers })).status, 200, path);
+  const { code, stderr } = await runCommand(['backup', 'again.gz', ...moved], { cwd });
+  assert.equal(code, 0);
+  assert.match(stderr, /Responses, files, batches, vector stores, crawls and pages are not in it: .*pg_dump/);
 });
 
 test('what a secret before the last one sealed is opened after a restore', async (t) => {

@@ -31,8 +31,12 @@ export async function backup(file: string, flags: LocalFlags, parts: CliParts): 
   const bytes = statSync(file).size;
   if (flags.json) printJson({ file, ...size, bytes, database });
   else note(`Wrote ${file}: ${sizeInWords(size)}, ${bytes.toLocaleString('en')} bytes.`);
+  if (!flags.json && database === 'postgres') note(leftOut);
   return 0;
 }
+
+const leftOut =
+  "Responses, files, batches, vector stores, crawls and pages are not in it: PostgreSQL's own backup (pg_dump) has them.";
 
 /**
  * Rows of an earlier version would be brought up to date first, under its server, which could then not be gone back to.
