@@ -7,7 +7,7 @@ import { test } from 'node:test';
 const newest = 10;
 const subjectCharsMax = 71;
 /** Verbs that only look like another form. */
-const imperative = /^(embed|exceed|feed|need|seed|shed|speed|bring|ping|ring|string)$/;
+const imperative = /^(embed|exceed|feed|heed|need|seed|shed|speed|bring|ping|ring|string)$/;
 
 const skip = existsSync('.git') ? false : 'not a clone';
 
