@@ -4,10 +4,16 @@ import { loggedIn } from '../browser-login.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { assertFewClicks, countClicks } from './count-clicks.ts';
-import { assertAccessible, assertLooksRight, openPage, settled, shoot } from './open-page.ts';
+import { assertAccessible, assertLooksRight, followTo, openPage, settled, shoot } from './open-page.ts';
 
 const skip = chromiumMissing;
-const gateway = await startGateway({ after: after as never }, {});
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: { up: { type: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'x' } },
+    models: { smart: { targets: ['up/large'] } },
+  },
+);
 const admin = await loggedIn(gateway, { admin_key: adminKey });
 await admin.fetch('/admin/v1/accounts', { json: { id: 'atlas', name: 'Atlas' } });
 
@@ -123,6 +129,25 @@ test('an admin of some accounts is offered nothing that only operators of all ac
     }
   }
 });
+
+for (const role of ['admin', 'member', 'viewer', 'billing']) {
+  test(`no page that an operator of some accounts with the role ${role} is led to asks for what is refused`, {
+    skip,
+  }, async (t) => {
+    const order = { name: `Some ${role}`, role, accounts: ['atlas'] };
+    const { key } = (await (await admin.fetch('/admin/v1/operators', { json: order })).json()) as { key: string };
+    const page = await openPage(t, gateway, '/dashboard', { login: { admin_key: key }, refusals: 'faults' });
+    await settled(page);
+    const links = page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link');
+    const paths = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''));
+    assert.ok(paths.length > 8, paths.join());
+    for (const path of [...paths, '/dashboard/accounts/atlas', '/dashboard/models/smart']) {
+      await followTo(page, path);
+      await settled(page);
+      assert.equal(await page.getByRole('alert').count(), 0, path);
+    }
+  });
+}
 
 test('the first plan says, before it is saved, what it does to accounts without a plan', { skip }, async (t) => {
   const server = await startGateway(t, { plans: {} });

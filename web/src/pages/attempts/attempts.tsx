@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
+import { useMayAllAccounts } from '../../api/rights.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -37,7 +38,10 @@ export function Attempts({ where = {}, groups, range: ofPage }: AttemptsProps) {
   const range = ofPage ?? pageRange;
   const [filters, setFilters] = useFilters<'by'>();
   const by = groups.find((group) => group === filters.by) ?? groups[0] ?? 'provider';
-  const { data, error, refetch } = useAttempts({ ...where, group_by: by, ...range.query, points: true });
+  // Sums by model do not know whose a request was.
+  const may = useMayAllAccounts() || where.model === undefined;
+  const { data, error, refetch } = useAttempts({ ...where, group_by: by, ...range.query, points: true }, may);
+  if (!may) return null;
   return (
     <section aria-labelledby="attempts" className="flex flex-col gap-4">
       <header className="flex flex-wrap items-center gap-2">

@@ -14,13 +14,15 @@ import { type Column, PagedTable } from '../../parts/tables/table.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { Invite } from './invite.tsx';
 
-/** Members of an account, and who is invited to it. */
+/** Members of an account, and who is invited to it; nothing for those who may not see them. */
 export function Members({ account }: { account: string }) {
-  const may = useMay('members', 'write');
+  return useMay('members', 'write') ? <Listed account={account} /> : null;
+}
+
+function Listed({ account }: { account: string }) {
   const client = useQueryClient();
   const pages = usePages<MemberReply>('/admin/v1/members', { account });
   const [leaving, setLeaving] = useState<MemberReply | null>(null);
-  if (!may) return null;
   const columns: Column<MemberReply>[] = [
     { head: 'Name', cell: ({ name }) => <span className="[overflow-wrap:anywhere]">{name}</span> },
     { head: 'Role', cell: ({ role }) => role },

@@ -5,6 +5,7 @@ import type { ModelReply } from '../../../../src/admin/entries/models.ts';
 import { models } from '../../api/entries.ts';
 import { type Listed, usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
+import { useMay } from '../../api/rights.ts';
 import { SearchInput } from '../../parts/controls.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { None } from '../../parts/figures.tsx';
@@ -95,13 +96,16 @@ export default function ModelsPage() {
 }
 
 function ProviderFilter({ value, onValue }: { value: string | undefined; onValue: (value: string) => void }) {
+  const may = useMay('providers', 'read');
   const { data } = useQuery({
+    enabled: may,
     queryKey: ['/admin/v1/providers', 'names'],
     queryFn: ({ signal }) =>
       get<Listed<{ name: string; serves: string }>>('/admin/v1/providers', { limit: 500 }, signal),
     staleTime: 60_000,
   });
   const names = (data?.data ?? []).filter(({ serves }) => serves === 'models').map(({ name }) => name);
+  if (!may) return null;
   const options = [...new Set(value === undefined ? names : [...names, value])];
   return <FilterSelect label="Provider" value={value} onValue={onValue} options={options} />;
 }
