@@ -113,3 +113,18 @@ test('callers with unknown keys share a look, four times a second at most, and n
   assert.equal(looks, before);
   watch.stop();
 });
+
+test('a store that does not answer is looked at once for unknown keys, and their callers do not wait for it', {
+  timeout: 20_000,
+}, async () => {
+  const { store, watch } = watchedRing();
+  await watch.poll();
+  let looks = 0;
+  store.version = () => {
+    looks += 1;
+    return new Promise(() => undefined);
+  };
+  for (const _ of ['first', 'second']) await Promise.all(Array.from({ length: 3 }, () => watch.pollForUnknown()));
+  assert.equal(looks, 1);
+  watch.stop();
+});

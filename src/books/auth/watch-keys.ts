@@ -6,6 +6,8 @@ export const keyPollIntervalMs = 750;
 
 /** Between two looks for keys that are not known, so that wrong keys cost the store little. */
 const unknownPauseMs = 250;
+/** How long such a caller waits at most. The store of another machine may not answer at all. */
+const unknownWaitMs = 300;
 /** Callers that wait for one such look. Others are refused at once. */
 const unknownWaitingMax = 100;
 
@@ -63,7 +65,7 @@ export function watchKeys(store: AccountStore, take: (stored: Stored) => void, o
      */
     poll,
     /**
-     * Looks for a key that is not known, which another process may have made just now: in 250 ms at most, one look for all
+     * Looks for a key that is not known, which another process may have made just now: for 300 ms at most, one look for all
      * who wait. Looks at nothing where the store could not be read or too many wait. Never rejects.
      */
     async pollForUnknown(): Promise<void> {
@@ -78,22 +80,24 @@ export function watchKeys(store: AccountStore, take: (stored: Stored) => void, o
   };
 }
 
-/** One look for all who wait for one, at most four times a second. */
+/** One look for all who wait for one, at most four times a second, and each behind the end of the one before. */
 function sharedLook(look: () => Promise<unknown>): () => Promise<void> {
   let next: Promise<void> | null = null;
   let waiting = 0;
   let beganMs = Number.NEGATIVE_INFINITY;
+  let last: Promise<unknown> = Promise.resolve();
 
   async function inTurn(): Promise<void> {
-    await pause(Math.max(0, beganMs + unknownPauseMs - performance.now()));
+    await Promise.all([last, pause(Math.max(0, beganMs + unknownPauseMs - performance.now()))]);
     [next, waiting, beganMs] = [null, 0, performance.now()];
-    await look();
+    last = look();
+    await last;
   }
 
   return async () => {
     if (waiting >= unknownWaitingMax) return;
     waiting += 1;
     next ??= inTurn();
-    await next;
+    await Promise.race([next, pause(unknownWaitMs)]);
   };
 }
