@@ -46,7 +46,7 @@ export class HeldText {
   passTo(at: number): void {
     this.from = at;
     const { seen } = this;
-    const start = seen === null ? at - contextChars : seen.beginning(seen.placeOf(at) - contextChars);
+    const start = seen === null ? at - contextChars : seen.beginning(Math.max(0, seen.placeOf(at) - contextChars));
     if (start <= 0) return;
     const released = Math.min(start, at);
     this.#releasedUnits = this.placeOf(released);

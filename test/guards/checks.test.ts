@@ -412,6 +412,21 @@ test('invisible characters and other forms of digits and letters hide nothing', 
   assert.deepEqual(found(injection(injectionKinds), `${orders}!`), [orders]);
 });
 
+test('a value right behind an escaped sign is found in pieces, too', async () => {
+  const check = await personalData();
+  for (const value of ['%404111 1111 1111 1111, then', '&#64;+49 170 1234567&amp;', '\\u00404111 1111 1111 1111.']) {
+    const text = `Ask ${value} or nobody.`;
+    const whole = findingsIn(check, text, 0, text.length);
+    assert.equal(whole.length, 1, text);
+    for (let chars = 1; chars < text.length; chars += 1)
+      assert.deepEqual(
+        inPieces(check, text, () => chars),
+        whole,
+        `${text} in ${chars}`,
+      );
+  }
+});
+
 test('a secret with letters of any script, or behind a space of any width, is found in pieces, too', () => {
   const [value, other] = ['Größe9x!Kö7zQ', '密码9x!Kö7zQ'];
   for (const text of [
