@@ -29,6 +29,8 @@ const chunked = await startAgent(
           },
         });
       }
+      const two = [{ text: 'For bob' }, { text: 'Hello' }];
+      send({ artifactUpdate: { ...ids, artifact: { artifactId: 'b', parts: two }, append: false } });
       const parts = [{ data: { name: '<EMAIL_1>', status: 'di@example.org' } }];
       const message = { messageId: 'n', role: 'ROLE_AGENT', parts };
       send({ statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED', message } } });
@@ -37,13 +39,14 @@ const chunked = await startAgent(
     },
   },
 );
-/** An agent whose message has a value in two parts. */
+/** An agent whose message has a value in two parts, behind one that calls itself a thought. */
 const halves = await startAgent(
   { after },
   {
     before(request, response) {
       if (request.method !== 'POST') return false;
-      const parts = [{ text: 'Ask ann@exam' }, { text: 'ple.org.' }];
+      const thought = { type: 'reasoning', text: 'Hm.' };
+      const parts = [thought, { text: 'Ask ann@exam' }, { text: 'ple.org.' }];
       const result = { message: { messageId: 'm', role: 'ROLE_AGENT', parts } };
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
@@ -58,7 +61,7 @@ const gateway = await startGateway(
   {
     agents: { worker: { url: agent.url }, chunked: { url: chunked.url }, halves: { url: halves.url } },
     guards: {
-      masks: { check: 'personal-data', kinds: ['email'], action: 'mask' },
+      masks: { check: 'personal-data', kinds: ['email'], action: 'mask', parts: ['user', 'assistant', 'tool-result'] },
       // Ids are such, and stay.
       uuids: { check: 'patterns', patterns: ['[0-9a-f]{8}-[0-9a-f]{4}'], action: 'mask' },
       words: { check: 'words', words: ['forbidden'], action: 'block' },
@@ -76,6 +79,7 @@ const gateway = await startGateway(
 );
 
 const mail = 'ann@example.org';
+const textIn = ({ text }: { text?: string }) => text;
 
 test('a masked text of a message does not reach the agent, and comes back in its answer', async () => {
   const client = await agentClient(gateway, 'worker');
@@ -117,9 +121,9 @@ test('a value or a word that an agent streams in pieces of an artifact is read w
   const json = { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params };
   const raw = await (await gateway.fetch('/a2a/chunked', { json })).text();
   const events = Array.from(raw.matchAll(/^data: (.*)$/gm), ([, data = '']) => JSON.parse(data).result);
-  const texts = events.map(({ artifactUpdate }) => artifactUpdate?.artifact.parts[0].text ?? '-');
+  const texts = events.map(({ artifactUpdate }) => artifactUpdate?.artifact.parts.map(textIn).join('|') ?? '-');
   // A message of its state lets all before it go on.
-  assert.equal(texts.join(''), 'Ask <EMAIL_2>, or cy@example.org, or bob@exa-<EMAIL_3>.-');
+  assert.equal(texts.join(''), 'Ask <EMAIL_2>, or cy@example.org, or bob@exa-<EMAIL_3>.For bob|Hello-');
   assert.equal(events[0].artifactUpdate.artifact.name, 'To cy@example.org');
   const [{ data }] = events.at(-1).statusUpdate.status.message.parts;
   assert.deepEqual(data, { name: 'cy@example.org', status: '<EMAIL_4>' });
@@ -129,7 +133,7 @@ test('a value across two parts of a message is masked in both', async () => {
   const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hello' }] } };
   const { result } = await rpc(gateway, 'halves', { jsonrpc: '2.0', id: 1, method: 'SendMessage', params });
   const { parts } = result!.message as { parts: { text: string }[] };
-  assert.deepEqual(parts, [{ text: 'Ask <EMAIL_1>' }, { text: '<EMAIL_1>.' }]);
+  assert.deepEqual(parts.map(textIn), ['Hm.', 'Ask <EMAIL_1>', '<EMAIL_1>.']);
 });
 
 test('a message that a guard refuses is an error with its id, and the agent hears nothing', async () => {

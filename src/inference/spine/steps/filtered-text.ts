@@ -42,9 +42,9 @@ export function filteredJson(texts: AnswerTexts, json: string, value: JsonValue,
   return changes.length === 0 ? json : withoutPieces(withTexts(json, changes), pieced);
 }
 
-/** Texts that go on in the next one of their list. */
+/** Texts that go on in the next one of their list and kind. */
 function piecesIn(found: readonly TextPart[]) {
-  const lists = Map.groupBy(found.filter(isPieceOfText), ({ path }) => path.slice(0, -2).join());
+  const lists = Map.groupBy(found.filter(isPieceOfText), ({ kind, path }) => [kind, ...path.slice(0, -2)].join());
   const runs = [...lists.values()].filter(({ length }) => length > 1);
   return runs.map((of) => ({ of, parts: of.map(({ text }) => text), joins: of.map(() => '') }));
 }
@@ -173,6 +173,9 @@ export class FilteredStream<C> {
   }
 
   #piece(held: HeldEvent<C>, key: string, place: AnswerTextPlace, path: TextPath, text: string): void {
+    const before = this.#open.get(key);
+    // What another part of the event holds stays in it.
+    if (before?.at === held) this.#endText(key, before);
     const known = this.#open.get(key);
     if (known !== undefined) known.at.holds -= 1;
     const filter = known?.filter ?? this.#ended.get(key)?.resumed?.() ?? this.#texts(place);
@@ -209,17 +212,18 @@ export class FilteredStream<C> {
 
   /** Ends the texts whose last piece is in this event; absent: all. */
   #close(last?: HeldEvent<C>): void {
-    for (const [key, { filter, at, path, piece }] of this.#open) {
-      if (last !== undefined && at !== last) continue;
-      this.#open.delete(key);
-      this.#ended.set(key, filter);
-      const rest = given(filter.end());
-      if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
-      at.holds -= 1;
-    }
+    for (const [key, open] of this.#open) if (last === undefined || open.at === last) this.#endText(key, open);
     if (this.#segments === null || (last !== undefined && !this.#segmentEvents.includes(last))) return;
     this.#place(this.#segments.end());
     this.#segments = null;
+  }
+
+  #endText(key: string, { filter, at, path, piece }: OpenText<C>): void {
+    this.#open.delete(key);
+    this.#ended.set(key, filter);
+    const rest = given(filter.end());
+    if (rest !== '') at.json = withTexts(at.json, [{ path, text: piece + rest }]);
+    at.holds -= 1;
   }
 
   #flush(): void {
