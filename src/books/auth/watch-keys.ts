@@ -7,7 +7,7 @@ export const keyPollIntervalMs = 750;
 /** Between two looks for keys that are not known, so that wrong keys cost the store little. */
 const unknownPauseMs = 250;
 /** How long such a caller waits at most. The store of another machine may not answer at all. */
-const unknownWaitMs = 300;
+const unknownWaitMs = 1_000;
 /** Callers that wait for one such look. Others are refused at once. */
 const unknownWaitingMax = 100;
 
@@ -65,7 +65,7 @@ export function watchKeys(store: AccountStore, take: (stored: Stored) => void, o
      */
     poll,
     /**
-     * Looks for a key that is not known, which another process may have made just now: for 300 ms at most, one look for all
+     * Looks for a key that is not known, which another process may have made just now: for a second at most, one look for all
      * who wait. Looks at nothing where the store could not be read or too many wait. Never rejects.
      */
     async pollForUnknown(): Promise<void> {
