@@ -8,6 +8,7 @@ import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts'
 import { type Encoding, encodingOf, unpackerOf } from '../upstream/transport/decompress.ts';
 import { firstBodyTurn, nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
+import { readOnAfterAnswer } from './read-on.ts';
 
 /** Memory for a body that outlives its request's handler, or must be in other memory. */
 export interface BodyPlace {
@@ -185,6 +186,7 @@ function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace
 /** Lets the rest come, for nobody, so that the caller gets the answer. `left` is called when the connection ends. */
 function dropRest(exchange: Exchange, left: () => void): void {
   exchange.dropsBody = true;
+  readOnAfterAnswer(exchange.request);
   // Once its answer is out, Node tells the request no more of its connection.
   exchange.request.socket.once('close', left);
 }

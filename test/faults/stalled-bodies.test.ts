@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -166,3 +167,27 @@ function heldBytes(): number {
   const { external, arrayBuffers } = process.memoryUsage();
   return Math.max(external, arrayBuffers);
 }
+
+test('S27 a caller that closes its connection behind one request reads the refusal, though it still sends', async (t) => {
+  const gateway = await start(t, { body_memory: '2mb', body_limit: '1mb' });
+  await stallBody(t, gateway, { declaredBytes: 1_000 * kb, bytes: 900 * kb });
+  const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  let [received, broken] = ['', ''];
+  socket.on('error', (error) => {
+    broken = String(error);
+  });
+  socket.on('data', (bytes: Buffer) => {
+    received += bytes.toString('latin1');
+  });
+  const head = `POST ${chatPath} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\nconnection: close\r\n`;
+  socket.write(`${head}content-type: application/json\r\ncontent-length: ${1_000 * kb}\r\n\r\n{`);
+  socket.write(Buffer.alloc(300 * kb, ' '));
+  await until('it is refused', () => received.startsWith('HTTP/1.1 503 '));
+  for (let piece = 0; piece < 6; piece++) {
+    await new Promise((resolve) => socket.write(Buffer.alloc(100 * kb, ' '), resolve));
+    await loopTurns();
+  }
+  assert.equal(broken, '');
+  assert.match(received, /Your account has as many bytes/);
+});
