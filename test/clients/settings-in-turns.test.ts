@@ -71,3 +71,19 @@ test('a system message of Messages sets the effort, and one for a turn alone end
   assert.match(JSON.stringify(chat.messages), /Only here\./);
   assert.doesNotMatch(JSON.stringify(chat.messages), /Only now\./);
 });
+
+test('a Claude that takes no system messages among the turns gets none that says nothing, or is over', async () => {
+  const effort = { role: 'system', content: [], output_config: { effort: 'low' } };
+  const once = { role: 'system', content: 'Only now.', clear_at: 'next_user_message' };
+  const messages = [effort, user('a'), once, { role: 'assistant', content: 'b' }, effort, user('c'), once];
+  const json = { model: 'claude', max_tokens: 5_000, messages };
+  const answer = await gateway.fetch('/v1/messages', { json });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.match(answer.headers.get('x-culvert-dropped') ?? '', /messages\.output_config/);
+  const text = (words: string) => ({ type: 'text', text: words });
+  assert.deepEqual(lastBody().messages, [
+    user('a'),
+    { role: 'assistant', content: 'b' },
+    { role: 'user', content: [text('c'), text('Only now.')] },
+  ]);
+});

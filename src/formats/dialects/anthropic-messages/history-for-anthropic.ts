@@ -37,7 +37,7 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     if (message.role === 'system' && rulesOf(model).systemInMessages === 'refused') {
       mended = true;
       for (const name in message) if (name !== 'role' && name !== 'content') lose(losses, `messages.${name}`);
-      addToUser(message, result);
+      if (!isOver(message, at, messages)) addToUser(message, result);
       continue;
     }
     const mendedOne = mendedContent(message, history);
@@ -53,11 +53,19 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
   return mended ? result : null;
 }
 
+/** True for a system message for one turn alone, which the user has ended: no model sees it any more. */
+export function isOver({ clear_at: end }: CallerMessage, at: number, messages: readonly CallerMessage[]): boolean {
+  return end === 'next_user_message' && messages.findLastIndex(({ role }) => role === 'user') > at;
+}
+
 /** Adds the message to the user's turn before it, or makes a turn of it. */
 function addToUser({ content }: CallerMessage, result: Message[]): void {
   const last = result.at(-1);
+  const blocks = blocksOf(content);
+  // It only set the effort.
+  if (blocks.length === 0) return;
   if (last?.role !== 'user') result.push({ role: 'user', content });
-  else result[result.length - 1] = { ...last, content: [...blocksOf(last.content), ...blocksOf(content)] };
+  else result[result.length - 1] = { ...last, content: [...blocksOf(last.content), ...blocks] };
 }
 
 function blocksOf(content: Message['content']): JsonObject[] {

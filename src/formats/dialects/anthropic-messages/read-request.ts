@@ -22,7 +22,7 @@ import { someExtras } from '../request-extras.ts';
 import { asFunction } from './client-tools.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
-import { historyForAnthropic } from './history-for-anthropic.ts';
+import { historyForAnthropic, isOver } from './history-for-anthropic.ts';
 import { isClaude } from './model-rules.ts';
 import { checkRequest, endUserOf, isNames, putTools, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
@@ -228,7 +228,9 @@ function toNeutral(body: CallerBody): NeutralRequest {
   const losses = new Losses();
   const messages = [
     ...systemMessages(body, losses),
-    ...shown(sinceCompaction(body.messages)).flatMap((message) => decodeMessage(message, losses)),
+    ...sinceCompaction(body.messages).flatMap((message, at, all) =>
+      isOver(message, at, all) ? [] : decodeMessage(message, losses),
+    ),
   ];
   const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
   putTools(request, body, losses);
@@ -253,12 +255,6 @@ function sinceCompaction(messages: readonly CallerMessage[]): readonly CallerMes
 /** One without content has failed. */
 function isCompaction({ type, content }: CallerBlock): boolean {
   return type === 'compaction' && typeof content === 'string' && content !== '';
-}
-
-/** Without system messages for one turn alone that the user has ended. */
-function shown(messages: readonly CallerMessage[]): readonly CallerMessage[] {
-  const newest = messages.findLastIndex(({ role }) => role === 'user');
-  return messages.filter(({ clear_at: at }, index) => at !== 'next_user_message' || index > newest);
 }
 
 /** One message of one text: servers that take only strings here are common, and blocks differ in nothing but cache. */
