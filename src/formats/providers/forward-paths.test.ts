@@ -17,6 +17,7 @@ test('each service’s endpoints stand where its documentation says', () => {
   assert.deepEqual(pathsOf('openai', null), {
     completions: '/v1/completions',
     fim: '/v1/completions',
+    decisions: '/v1/decisions',
     moderations: '/v1/moderations',
   });
   assert.deepEqual(pathsOf('cohere', null), { rerank: '/v2/rerank' });
