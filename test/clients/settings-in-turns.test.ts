@@ -63,7 +63,7 @@ test('a system message of Messages sets the effort, and one for a turn alone end
     { role: 'assistant', content: 'b' },
     user('c'),
     { ...once, content: 'Only here.' },
-    { role: 'system', content: [], output_config: { effort: 'high' } },
+    { role: 'system', output_config: { effort: 'high' } },
   ];
   const body = { model: 'chat', max_tokens: 5_000, output_config: { effort: 'medium' }, messages };
   const chat = await sent('/v1/messages', body);
@@ -86,4 +86,17 @@ test('a Claude that takes no system messages among the turns gets none that says
     { role: 'assistant', content: 'b' },
     { role: 'user', content: [text('c'), text('Only now.')] },
   ]);
+});
+
+test('a system message of Messages with an unknown setting, or with nothing at all, is refused', async () => {
+  for (const [members, param] of [
+    [{ content: 'a', clear_at: 'tomorrow' }, 'clear_at'],
+    [{ content: 'a', output_config: { effort: 5 } }, 'output_config.effort'],
+    [{}, 'content'],
+  ] as const) {
+    const messages = [user('a'), { role: 'system', ...members }];
+    const answer = await gateway.fetch('/v1/messages', { json: { model: 'chat', max_tokens: 50, messages } });
+    const { error } = (await answer.json()) as { error: { param: string } };
+    assert.deepEqual([answer.status, error.param], [400, `messages[1].${param}`]);
+  }
 });

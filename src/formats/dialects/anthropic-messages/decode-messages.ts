@@ -33,12 +33,19 @@ function message(value: JsonValue): Complaint | null {
   switch (value.role) {
     case 'user':
     case 'assistant':
-    case 'system':
       return content(value, value.role);
+    case 'system':
+      return (
+        v.optional(value, 'clear_at', v.oneOf('next_user_message', 'never')) ??
+        v.optional(value, 'output_config', turnConfig) ??
+        (value.content === undefined && isObject(value.output_config) ? null : content(value, 'system'))
+      );
     default:
       return v.complain('role', value.role, rolesSend);
   }
 }
+
+const turnConfig = v.members('an object such as {"effort":"high"}', { effort: v.string });
 
 /** Blocks that only one side may say; a type of neither is carried whole. */
 const foreign: Readonly<Record<CallerMessage['role'], ReadonlySet<string>>> = {

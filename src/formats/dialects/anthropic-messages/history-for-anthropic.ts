@@ -54,8 +54,13 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
 }
 
 /** True for a system message for one turn alone, which the user has ended: no model sees it any more. */
-export function isOver({ clear_at: end }: CallerMessage, at: number, messages: readonly CallerMessage[]): boolean {
-  return end === 'next_user_message' && messages.findLastIndex(({ role }) => role === 'user') > at;
+export function isOver(
+  { role, clear_at: end }: CallerMessage,
+  at: number,
+  messages: readonly CallerMessage[],
+): boolean {
+  const mayEnd = role === 'system' && end === 'next_user_message';
+  return mayEnd && messages.findLastIndex((message) => message.role === 'user') > at;
 }
 
 /** Adds the message to the user's turn before it, or makes a turn of it. */

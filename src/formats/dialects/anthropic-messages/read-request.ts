@@ -289,7 +289,8 @@ const messageMembers: ReadonlySet<string> = new Set(['role', 'content', 'clear_a
 /** No text for an empty message. */
 function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[] {
   losses.addUnknown(message, messageMembers, 'messages');
-  const { content, role } = message;
+  // A system message may bring settings alone.
+  const { content = [], role } = message;
   if (Array.isArray(content) && content.some(isGatewayStep)) return turnsWithSteps(content, losses);
   const parts = decodeContent(content, losses);
   return parts.length === 0 ? [] : [{ role, parts }];
