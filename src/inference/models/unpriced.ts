@@ -56,10 +56,14 @@ function hasBudget({ budget, calendar_budget }: PlanDefinition): boolean {
 /** Targets without a price behind the models of these globs, as `provider/model`: budgets do not count their requests. */
 export function uncountedTargets(snapshot: Snapshot, globs: ReadonlySet<string>): string[] {
   const { models } = snapshot;
-  const allowed = [...globs];
-  const listed = models.all().filter(({ id }) => allowed.some((glob) => matchesGlob(glob, id)));
+  const names = new Set(globs);
+  const patterns = [...globs].filter((glob) => glob.includes('*'));
+  // Both may have thousands.
+  const listed = models
+    .all()
+    .filter(({ id }) => names.delete(id) || patterns.some((pattern) => matchesGlob(pattern, id)));
   // A pattern of the configuration also makes models that no provider lists.
-  const made = allowed.flatMap((glob) => (glob.includes('*') ? [] : (models.matchedBy(glob) ?? [])));
+  const made = [...names].flatMap((name) => (name.includes('*') ? [] : (models.matchedBy(name) ?? [])));
   return unpricedOf(snapshot, [...listed, ...made], () => true);
 }
 
