@@ -129,6 +129,17 @@ test('openai: decisions.create is answered by a provider of this format, and cos
   const { input_tokens, output_tokens } = counted as Record<string, number>;
   assert.deepEqual([endpoint, cost_usd, input_tokens, output_tokens], ['decisions', 0.00005, 40, 5]);
   await assert.rejects(client.decisions.create({ ...body, model: 'claude' }), /'claude'.*\/v1\/decisions/);
+  for (const [wrong, param] of [
+    [{ input: null }, 'input'],
+    [{ input: [5] }, 'input[0]'],
+    [{ questions: [] }, 'questions'],
+    [{ questions: ['angry?'] }, 'questions[0]'],
+  ] as const) {
+    const answer = await gateway.fetch('/v1/decisions', { json: { ...body, model: 'judge', ...wrong } });
+    const { error } = (await answer.json()) as { error: { param: string } };
+    assert.deepEqual([answer.status, error.param], [400, param]);
+  }
+  assert.equal(asked.length, 1);
 });
 
 test('openai: refusals of these endpoints are the classes that its users catch', async (t) => {
