@@ -209,6 +209,18 @@ for (const behind of ['thinking', 'tool_use', 'server_tool_use'] as const) {
   }
 }
 
+for (const stream of [false, true]) {
+  test(`the rest of what was a value already is masked behind a thought: ${stream ? 'streamed' : 'whole'}`, async () => {
+    parts = [
+      { text: 'Ask jo.doe@example.co', behind: 'thinking' },
+      { text: 'm or di@example.org', behind: 'thinking' },
+    ];
+    parts.push({ text: ' today.' });
+    const { text, raw } = await ask('anthropic-masks', 'messages', stream);
+    assert.match(text, /Ask <EMAIL_1>\W*<EMAIL_2> or <EMAIL_3>\W* today\./, raw);
+  });
+}
+
 test('the parts of an answer stay apart, each with its sources, and a value across them has its word in the first', async () => {
   parts = [
     { text: 'As they say, ' },

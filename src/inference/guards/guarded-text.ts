@@ -16,6 +16,8 @@ export class GuardedText implements TextFilter {
   /** Length of what is held at which it is looked at again. */
   #looksAt = 0;
   #partEnds: number[] = [];
+  /** Where, in the whole text, the last finding ends. */
+  #foundTo = 0;
 
   /** `words`: where the word of a value is that goes across parts. */
   constructor(rule: AnswerRule, words: 'in the first part' | 'in each part' = 'in the first part') {
@@ -130,12 +132,15 @@ export class GuardedText implements TextFilter {
           continue;
         }
         const { end, quote } = this.#isJson ? placeInJson(text, finding) : { end: finding.end, quote: '' };
+        // More may make it longer.
+        if ((finding.since ?? start) < open) decided = Math.max(decided, end);
+        if (end <= held.sentTo && held.placeOf(end) <= this.#foundTo) continue;
+        this.#foundTo = held.placeOf(end);
         const written = text.slice(start, end);
         const value = form === 'json' ? valueIn(written) : written;
         const taken = take(finding, value);
         if (typeof taken !== 'string') return taken;
         this.#hides ||= taken !== value;
-        decided = Math.max(decided, end);
         pass(start);
         if (taken === value || end <= held.sentTo) pass(end, (part) => part);
         else {
