@@ -32,7 +32,6 @@ export interface NotedReload {
 
 /** By an operator, whom the admin API knows. */
 export const reloadByAdmin = 'the admin API';
-const bySignal = 'SIGHUP';
 
 /** The configuration in force, and the ways to another one without a restart: its file changes, a signal, the admin API. */
 export class Reloads {
@@ -63,7 +62,7 @@ export class Reloads {
       onChange: () => void this.reload('the file changed', 'careful'),
     });
     process.on('SIGHUP', () => {
-      if (!terminalClosed()) void this.reload(bySignal, 'careful');
+      if (!terminalClosed()) void this.reload('SIGHUP', 'careful');
     });
   }
 
@@ -97,7 +96,7 @@ export class Reloads {
     log.info(`configuration reloaded (${why})`);
     flush();
     // Anybody may touch a file, but a signal is an operator's act.
-    const isNoted = why === bySignal || !isDeepStrictEqual(before, config);
+    const isNoted = why === 'SIGHUP' || !isDeepStrictEqual(before, config);
     if (why !== reloadByAdmin && isNoted) {
       await this.#parts
         .note({ why, at_next_start: atNextStart })

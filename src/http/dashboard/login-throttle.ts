@@ -105,15 +105,10 @@ export function createLoginThrottle(clock: Clock, tally: SharedTally | null, log
 }
 
 /** Counts an attempt that failed; resolves with `failure`, or with the refusal where they come too often. */
-export async function countFailed(
-  throttle: Pick<LoginThrottle, 'attempt'>,
-  address: string | null,
-  failure: Failure,
-): Promise<Failure> {
-  const attempt = await throttle.attempt(address);
-  if (isFailure(attempt)) return attempt;
-  attempt.failed();
-  return failure;
+export async function countFailed({ attempt }: LoginThrottle, address: string | null, failure: Failure) {
+  const begun = await attempt(address);
+  if (!isFailure(begun)) begun.failed();
+  return isFailure(begun) ? begun : failure;
 }
 
 function current(failures: Failures | undefined, nowMs: number): Failures {

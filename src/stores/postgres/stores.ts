@@ -1,5 +1,4 @@
 import type { AccountStore } from '../../books/auth/account-store.ts';
-import type { ProviderObjectStore } from '../../books/auth/provider-object-store.ts';
 import type { ResponseStore } from '../../books/metering/response-store.ts';
 import type { CrawlStore } from '../../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../../tools/crawl/shared-pace.ts';
@@ -88,7 +87,7 @@ async function reported<T>(result: Promise<T>): Promise<T> {
 /** One row: what does not come at once comes never, and the next look takes another connection. */
 const versionAnswerMaxMs = 1_000;
 /** A caller waits for it: as for a reservation. */
-const callerWaitsMs = 250;
+const callerWaitsMs: number = 250;
 /** A commit is there in milliseconds. */
 const lookAgainAfterMs = 150;
 
@@ -100,20 +99,14 @@ export function createPostgresAccountStore({ keys, rest }: Pick<Database, 'keys'
   });
 }
 
-/** `giveUpMs`: how long a caller waits for its key. */
-export function createPostgresReplyStore(
-  { opens, rest }: Pick<Database, 'opens' | 'rest'>,
-  giveUpMs: number = callerWaitsMs,
-) {
+type Quick = Pick<Database, 'opens' | 'rest'>;
+
+export function createPostgresReplyStore({ opens, rest }: Quick, giveUpMs = callerWaitsMs) {
   const quick = tablesIn({ rest: opens }, { giveUpMs });
   return createReplyStore({ ...tablesIn({ rest }), bootIsOver }, quick);
 }
 
-/** `giveUpMs`: how long a caller waits for the owner of an object. */
-export function createPostgresProviderObjectStore(
-  { opens, rest }: Pick<Database, 'opens' | 'rest'>,
-  giveUpMs: number = callerWaitsMs,
-): ProviderObjectStore {
+export function createPostgresProviderObjectStore({ opens, rest }: Quick, giveUpMs = callerWaitsMs) {
   const tables = tablesIn({ rest });
   const quick = tablesIn({ rest: opens }, { giveUpMs });
   return createProviderObjectStore({ ...tables, lookAgainAfterMs, upkeep: objectUpkeep(tables) }, quick);
