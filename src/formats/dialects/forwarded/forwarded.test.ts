@@ -31,14 +31,16 @@ function forwarded(id: ForwardedEndpointId, text: string, changes: Partial<Forwa
 }
 
 test('a body goes on byte for byte, but for its model', () => {
-  const odd = '{ "prompt" : "a\\u00e9",\n "model":"ours" , "x":1.0e2, "documents":[ ] }';
+  const odd = '{ "prompt" : "a\\u00e9",\n "model":"ours" , "x":1.0e2, "input":"b", "questions":[{ }] }';
   for (const id of ids) assert.equal(forwarded(id, odd).text, odd.replace('"ours"', '"theirs"'));
 });
 
 test('what the operator sets for a target stands over the body, whichever way it is written', () => {
   for (const id of ids) {
-    const { text } = forwarded(id, '{"model":"ours","truncate":false}', { body: { truncate: true, extra: [1] } });
-    assert.deepEqual(JSON.parse(text), { model: 'theirs', truncate: true, extra: [1] });
+    const sent = { input: 'a', questions: [{}] };
+    const body = JSON.stringify({ ...sent, model: 'ours', truncate: false });
+    const { text } = forwarded(id, body, { body: { truncate: true, extra: [1] } });
+    assert.deepEqual(JSON.parse(text), { ...sent, model: 'theirs', truncate: true, extra: [1] });
   }
 });
 
