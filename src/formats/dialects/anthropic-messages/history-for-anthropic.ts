@@ -24,12 +24,13 @@ type Message = JsonObject & { role: CallerMessage['role']; content: string | Jso
 export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): Message[] | null {
   let mended = false;
   const result: Message[] = [];
-  const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map() };
+  const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map(), joined: [] };
   const show = () => {
     if (history.pictures.length > 0) result.push({ role: 'user', content: history.pictures });
     history.pictures = [];
   };
   let before: CallerMessage['role'] | null = null;
+  const newest = newestTurn(messages);
   for (const [at, message] of messages.entries()) {
     if (message.role === 'assistant') show();
     if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
@@ -37,7 +38,7 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     if (message.role === 'system' && rulesOf(model).systemInMessages === 'refused') {
       mended = true;
       for (const name in message) if (name !== 'role' && name !== 'content') lose(losses, `messages.${name}`);
-      if (!isOver(message, at, messages)) addToUser(message, result);
+      if (!isOver(message, at, newest)) addToUser(message, result, history);
       continue;
     }
     const mendedOne = mendedContent(message, history);
@@ -53,24 +54,29 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
   return mended ? result : null;
 }
 
+/** Finds the place of the user's newest turn, which ends system messages for one turn alone; -1: there is none. */
+export function newestTurn(messages: readonly CallerMessage[]): number {
+  return messages.findLastIndex(({ role }) => role === 'user');
+}
+
 /** True for a system message for one turn alone, which the user has ended: no model sees it any more. */
-export function isOver(
-  { role, clear_at: end }: CallerMessage,
-  at: number,
-  messages: readonly CallerMessage[],
-): boolean {
-  const mayEnd = role === 'system' && end === 'next_user_message';
-  return mayEnd && messages.findLastIndex((message) => message.role === 'user') > at;
+export function isOver({ role, clear_at: end }: CallerMessage, at: number, newest: number): boolean {
+  return role === 'system' && end === 'next_user_message' && newest > at;
 }
 
 /** Adds the message to the user's turn before it, or makes a turn of it. */
-function addToUser({ content }: CallerMessage, result: Message[]): void {
+function addToUser({ content }: CallerMessage, result: Message[], history: History): void {
   const last = result.at(-1);
   const blocks = blocksOf(content);
   // It only set the effort.
   if (blocks.length === 0) return;
   if (last?.role !== 'user') result.push({ role: 'user', content });
-  else result[result.length - 1] = { ...last, content: [...blocksOf(last.content), ...blocks] };
+  // Copied once, however many follow.
+  else if (last.content === history.joined) for (const block of blocks) history.joined.push(block);
+  else {
+    history.joined = [...blocksOf(last.content), ...blocks];
+    result[result.length - 1] = { ...last, content: history.joined };
+  }
 }
 
 function blocksOf(content: Message['content']): JsonObject[] {
@@ -85,6 +91,8 @@ interface History {
   readonly ids: UniqueIds;
   /** Ids that calls of the assistant's last turn got, by their own, in order. */
   readonly called: Map<string, string[]>;
+  /** Content of the last user's turn that system messages were added to. */
+  joined: JsonObject[];
 }
 
 /** Null when it can stay. */

@@ -22,7 +22,7 @@ import { someExtras } from '../request-extras.ts';
 import { asFunction } from './client-tools.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
-import { historyForAnthropic, isOver } from './history-for-anthropic.ts';
+import { historyForAnthropic, isOver, newestTurn } from './history-for-anthropic.ts';
 import { isClaude } from './model-rules.ts';
 import { checkRequest, endUserOf, isNames, putTools, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
@@ -226,11 +226,11 @@ function clampLimit(
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
 function toNeutral(body: CallerBody): NeutralRequest {
   const losses = new Losses();
+  const turns = sinceCompaction(body.messages);
+  const newest = newestTurn(turns);
   const messages = [
     ...systemMessages(body, losses),
-    ...sinceCompaction(body.messages).flatMap((message, at, all) =>
-      isOver(message, at, all) ? [] : decodeMessage(message, losses),
-    ),
+    ...turns.flatMap((message, at) => (isOver(message, at, newest) ? [] : decodeMessage(message, losses))),
   ];
   const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
   putTools(request, body, losses);
@@ -315,7 +315,9 @@ const efforts: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 
 /** That of the newest system message with one, or of the body. */
 function effortOf({ messages, output_config: config }: CallerBody): JsonValue | undefined {
-  const newest = messages.findLast(({ output_config: one }) => isGiven(objectIn(one).effort));
+  const newest = messages.findLast(
+    ({ role, output_config: one }) => role === 'system' && isGiven(objectIn(one).effort),
+  );
   return objectIn(newest?.output_config ?? config).effort;
 }
 
