@@ -96,8 +96,7 @@ export class Reloads {
     log.info(`configuration reloaded (${why})`);
     flush();
     // Anybody may touch a file, but a signal is an operator's act.
-    const isNoted = why === 'SIGHUP' || !isDeepStrictEqual(before, config);
-    if (why !== reloadByAdmin && isNoted) {
+    if (why === 'SIGHUP' || (why !== reloadByAdmin && !isDeepStrictEqual(before, config))) {
       await this.#parts
         .note({ why, at_next_start: atNextStart })
         .catch((error: unknown) => log.warn({ error: String(error) }, 'the reload is not in the audit log'));

@@ -47,6 +47,12 @@ test('a configuration_update of Responses sets effort and format for all other f
   });
 });
 
+test('very many configuration updates are read as few are', async () => {
+  const many = Array.from({ length: 150_000 }, () => update({}));
+  const input = [...many, update({ reasoning: { effort: 'high' } }), user('a')];
+  assert.equal((await sent('/v1/responses', { model: 'chat', store: false, input })).reasoning_effort, 'high');
+});
+
 test('a configuration_update with an unknown value is refused as the setting itself is', async () => {
   const input = [user('a'), update({ reasoning: { effort: 'huge' } })];
   const answer = await gateway.fetch('/v1/responses', { json: { model: 'chat', store: false, input } });

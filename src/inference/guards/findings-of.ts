@@ -35,10 +35,8 @@ type Part = Pick<TextPart, 'path' | 'kind' | 'text' | 'as'>;
 
 /** The findings of each part of a request, also of what goes across parts that a model reads as one text. */
 export async function findingsOfParts(check: Check, parts: readonly Part[]): Promise<Finding[][]> {
-  const found = await findingsOf(
-    check,
-    parts.map(({ text }) => text),
-  );
+  const texts = parts.map(({ text }) => text);
+  const found = await findingsOf(check, texts);
   // Other members of the parts may be between their texts.
   const pieces = [...parts.entries()].filter(([, part]) => isPieceOfText(part));
   for (let at = 0, end = 0; at < pieces.length; at = end) {

@@ -98,12 +98,12 @@ export function withWordsOfOthers(found: readonly Found[], texts: Texts | null):
   return (texts?.parts ?? []).map((part) => {
     const findings = findingsOf.get(part) ?? [];
     const words = part.kind === 'tool-result' && canMask(part) ? part.text.matchAll(maskWord) : [];
-    const all = Array.from(words, ({ 0: word, index: start }) => ({
+    const placeOf = ({ 0: word, index: start }: RegExpExecArray) => ({
       kind: word.slice(1, word.lastIndexOf('_')),
       start,
       end: start + word.length,
-    }));
-    const sorted = [...findings, ...all].sort((one, other) => one.start - other.start);
+    });
+    const sorted = [...findings, ...Array.from(words, placeOf)].sort((one, other) => one.start - other.start);
     const apart: { kind: string; start: number; end: number }[] = [];
     for (const one of sorted) {
       const last = apart.at(-1);

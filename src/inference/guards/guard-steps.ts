@@ -271,10 +271,8 @@ class RunningRules extends RunningGuard<Guard> {
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };
-    const read = parts.map((part, index) => ({
-      part,
-      findings: (all[index] ?? []).filter(({ isUnread }) => isUnread === undefined),
-    }));
+    const findingsAt = (index: number) => (all[index] ?? []).filter(({ isUnread }) => isUnread === undefined);
+    const read = parts.map((part, index) => ({ part, findings: findingsAt(index) }));
     for (const { findings } of read) if (findings.length > 0) this.#count(findings.length, 'input');
     const isOfTool = this.#isFirst && this.subject !== 'the request';
     const found = (isOfTool ? withWordsOfOthers(read, texts) : read).filter(({ findings }) => findings.length > 0);

@@ -59,7 +59,6 @@ export function uncountedTargets(snapshot: Snapshot, globs: ReadonlySet<string>)
   const names = new Set(globs);
   const patterns = [...globs].filter((glob) => glob.includes('*'));
   const isIn = (id: string) => names.delete(id) || patterns.some((pattern) => matchesGlob(pattern, id));
-  // Both may have thousands.
   const listed = models.all().filter(({ id }) => isIn(id));
   // A pattern of the configuration also makes models that no provider lists.
   const made = [...names].flatMap((name) => (name.includes('*') ? [] : (models.matchedBy(name) ?? [])));

@@ -30,7 +30,7 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     history.pictures = [];
   };
   let before: CallerMessage['role'] | null = null;
-  const newest = newestTurn(messages);
+  const isOver = overIn(messages);
   for (const [at, message] of messages.entries()) {
     if (message.role === 'assistant') show();
     if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
@@ -38,7 +38,7 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     if (message.role === 'system' && rulesOf(model).systemInMessages === 'refused') {
       mended = true;
       for (const name in message) if (name !== 'role' && name !== 'content') lose(losses, `messages.${name}`);
-      if (!isOver(message, at, newest)) addToUser(message, result, history);
+      if (!isOver(message, at)) addToUser(message, result, history);
       continue;
     }
     const mendedOne = mendedContent(message, history);
@@ -54,14 +54,10 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
   return mended ? result : null;
 }
 
-/** Finds the place of the user's newest turn, which ends system messages for one turn alone; -1: there is none. */
-export function newestTurn(messages: readonly CallerMessage[]): number {
-  return messages.findLastIndex(({ role }) => role === 'user');
-}
-
-/** True for a system message for one turn alone, which the user has ended: no model sees it any more. */
-export function isOver({ role, clear_at: end }: CallerMessage, at: number, newest: number): boolean {
-  return role === 'system' && end === 'next_user_message' && newest > at;
+/** Finds system messages for one turn alone, which the user has ended: no model sees them any more. */
+export function overIn(messages: readonly CallerMessage[]): (message: CallerMessage, at: number) => boolean {
+  const newest = messages.findLastIndex(({ role }) => role === 'user');
+  return ({ role, clear_at: end }, at) => role === 'system' && end === 'next_user_message' && newest > at;
 }
 
 /** Adds the message to the user's turn before it, or makes a turn of it. */

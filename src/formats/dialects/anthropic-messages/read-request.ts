@@ -22,7 +22,7 @@ import { someExtras } from '../request-extras.ts';
 import { asFunction } from './client-tools.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
-import { historyForAnthropic, isOver, newestTurn } from './history-for-anthropic.ts';
+import { historyForAnthropic, overIn } from './history-for-anthropic.ts';
 import { isClaude } from './model-rules.ts';
 import { checkRequest, endUserOf, isNames, putTools, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
@@ -227,10 +227,10 @@ function clampLimit(
 function toNeutral(body: CallerBody): NeutralRequest {
   const losses = new Losses();
   const turns = sinceCompaction(body.messages);
-  const newest = newestTurn(turns);
+  const isOver = overIn(turns);
   const messages = [
     ...systemMessages(body, losses),
-    ...turns.flatMap((message, at) => (isOver(message, at, newest) ? [] : decodeMessage(message, losses))),
+    ...turns.flatMap((message, at) => (isOver(message, at) ? [] : decodeMessage(message, losses))),
   ];
   const request: NeutralRequest = { model: body.model, messages, stream: body.stream === true, includeUsage: true };
   putTools(request, body, losses);

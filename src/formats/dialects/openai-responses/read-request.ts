@@ -87,7 +87,7 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
 function settled(body: ResponsesRequest): ResponsesRequest {
   const updates = Array.isArray(body.input) ? body.input.filter(({ type }) => type === 'configuration_update') : [];
   if (updates.length === 0) return body;
-  const { reasoning, text }: Pick<ResponsesRequest, 'reasoning' | 'text'> = Object.assign({}, ...updates);
+  const { reasoning, text } = updates.reduce<Partial<ResponsesRequest>>((all, one) => Object.assign(all, one), {});
   return { ...body, reasoning: { ...body.reasoning, ...reasoning }, text: { ...body.text, ...text } };
 }
 
