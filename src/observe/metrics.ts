@@ -141,8 +141,15 @@ export function createMetrics(): Metrics {
   return {
     finished(request, model, target) {
       // Labels of the request before, which are mostly the same.
-      if (last === null || !areOf(last, request, model, target)) last = findChildren(request, model, target);
-      const child = last;
+      const isLike =
+        last?.model === model &&
+        last.target === target &&
+        last.status === request.status &&
+        last.class === request.class &&
+        last.usageSource === request.usageSource &&
+        last.endpoint === request.endpoint;
+      const child = last !== null && isLike ? last : findChildren(request, model, target);
+      last = child;
       child.requests.total += 1;
       child.duration.observe(request.ms / 1_000);
       if (request.inputTokens > 0) child.input.total += request.inputTokens;
@@ -216,17 +223,6 @@ const eventLoopLag = 'nodejs_eventloop_lag_';
 /** At the first scrape its histogram is empty, which reads as a lag of 292 years, or of NaN. */
 function withoutEventLoopLag(text: string): string {
   return text.replace(/^.*\bnodejs_eventloop_lag_.*\n/gm, '');
-}
-
-function areOf(children: Children, request: MeasuredRequest, model: string, target: string): boolean {
-  return (
-    children.model === model &&
-    children.target === target &&
-    children.status === request.status &&
-    children.class === request.class &&
-    children.usageSource === request.usageSource &&
-    children.endpoint === request.endpoint
-  );
 }
 
 /** The cells of one combination of labels. */
