@@ -83,7 +83,6 @@ export class Answer<C = Bytes> implements Watched {
     this.awaiting = false;
     this.noteFirst();
     const { progress, sink } = this.#contest.job;
-    progress.answeredBy = this.attempt;
     progress.losses = facts.losses;
     progress.passThrough = facts.answer === 'pass-through';
     if (form !== 'whole') progress.delivered = 'partial';

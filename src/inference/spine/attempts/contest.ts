@@ -60,6 +60,8 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
   claim(answer: Answer<C>): boolean {
     if (this.#winner !== null) return this.#winner === answer;
     this.#winner = answer;
+    // Before the others are stopped: what they cost is not the caller's.
+    this.job.progress.answeredBy = answer.attempt;
     if (this.#running.length > 1 || this.#running[0] !== answer) this.#dropOthers();
     return true;
   }
