@@ -325,6 +325,33 @@ test('a plan with notify tells its webhook as callers use up a window, across a 
   });
 });
 
+test('the answer that uses up the budget of an end user is reported, since nothing comes after it', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const price = { input: 1_000, output: 1_000 };
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    models: { chat: { targets: [{ provider: 'up1', model: 'mock/ok', price }] } },
+    plans: {
+      default: { rpm: 'off', windows: 'off', budget: { month: 1_000 }, notify: { at: [1], webhook: url, secret } },
+    },
+    accounts: { dev: { budgets: [{ by: 'user', usd: 0.001, window: 'month' }] } },
+  });
+  const ask = async (user: string) => {
+    const json = { model: 'chat', user, messages: [{ role: 'user', content: 'Hello' }] };
+    const answer = await gateway.fetch('/v1/chat/completions', { json });
+    await answer.text();
+    return answer.status;
+  };
+  const users = ['ada', 'bob'];
+  assert.deepEqual(await Promise.all(users.map(ask)), [200, 200]);
+  assert.deepEqual(await Promise.all(users.map(ask)), [429, 429]);
+  const reported = () => received.map(({ body }) => JSON.parse(body).data.user).toSorted();
+  await until('both are reported', () => received.length === users.length, 5_000);
+  assert.deepEqual(reported(), users);
+});
+
 test('the history says what became of a notice, to operators who may see its account', async (t) => {
   const { url } = await startReceiver(t, (response, number) => void response.writeHead(number === 0 ? 500 : 204).end());
   const upstream = await startUpstream();

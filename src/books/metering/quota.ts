@@ -93,10 +93,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       const { principal, requestId, costMilli } = claim;
       claim.admitted.requestedModel = claim.alias;
       // Most accounts have no budgets within, and enter nothing of them.
-      const set =
-        principal.budgets === undefined
-          ? plans().limits(principal, claim.tier)
-          : plans().limits(principal, claim.tier, partsOf(claim));
+      const set = plans().limits(principal, claim.tier, principal.budgets && partsOf(claim));
       if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
       const { isSparing, isOwed, expected } = claim.admitted;
       const isPlain = isSparing !== true && isOwed !== true && expected === undefined;
@@ -119,7 +116,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   };
 }
 
-function partsOf({ user = null, tag = null, alias, furtherModels = [] }: Claim): RequestParts {
+/** Parts of a request that the budgets of an account look at. */
+export function partsOf({ user = null, tag = null, alias, furtherModels = [] }: Claim): RequestParts {
   return { user, tag, models: [alias, ...furtherModels] };
 }
 

@@ -17,6 +17,7 @@ import type { Counters, Limit } from './counters.ts';
 import type { Ledger, ReservationRow, UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import type { PlanBook } from './plan-book.ts';
+import { partsOf } from './quota.ts';
 
 /** `settled` receives each before the ledger closes it; `plans` are those in force. */
 export function createSettlement(
@@ -64,39 +65,36 @@ export interface SettledLimitsParts {
   observe: ObserveLimits;
 }
 
-/** Accounts being looked at, at most; beyond it the next reservation's look has to do. */
+/** Limits of callers being looked at, at most; beyond it the next reservation's look has to do. */
 const looksMax = 1_000;
 
 /**
  * Settlement in the counters: it gives back the unused part and adds tokens and USD. If a plan has notices, the limits
- * that only settlement moves are checked afterwards, one check per account at a time. Otherwise no one would see the
+ * that only settlement moves are checked afterwards, one check of the same limits at a time. Otherwise no one would see the
  * last one reached, because nothing is admitted from then on.
  */
 export function createSettledLimits({ counters, plans, observe }: SettledLimitsParts): Settled {
   /** True: settled again while it was looked at. */
-  const looks = new Map<string, boolean>();
+  const looks = new Map<readonly Limit[], boolean>();
   async function look(claim: Claim, limits: readonly Limit[]): Promise<void> {
-    const { tenant, account } = claim.principal;
-    if (looks.has(tenant)) {
-      looks.set(tenant, true);
-      return;
-    }
+    if (looks.has(limits)) return void looks.set(limits, true);
     if (looks.size >= looksMax) return;
     try {
       do {
-        looks.set(tenant, false);
-        observe(claim, limits, await counters.read(account, limits));
-      } while (looks.get(tenant) === true);
+        looks.set(limits, false);
+        observe(claim, limits, await counters.read(claim.principal.account, limits));
+      } while (looks.get(limits) === true);
     } catch {
       // Notices are advisory: the next request looks again.
     } finally {
-      looks.delete(tenant);
+      looks.delete(limits);
     }
   }
 
   return (reservation, spent, claim) => {
     counters.settle(reservation.held, spent);
-    const { notify, postPaid } = plans().limits(claim.principal, claim.tier);
+    const { principal, tier } = claim;
+    const { notify, postPaid } = plans().limits(principal, tier, principal.budgets && partsOf(claim));
     if (notify && postPaid.length > 0) void look(claim, postPaid);
   };
 }
