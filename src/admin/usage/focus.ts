@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { UsageRow } from '../../books/metering/ledger.ts';
 import { providerTypes } from '../../formats/providers/catalog.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import { invalid } from '../../kernel/failure.ts';
 import { exportedRowsMax } from '../../kernel/limits.ts';
 import { requestedAccounts } from '../account-scope.ts';
@@ -12,8 +13,6 @@ import type { AdminParts } from '../parts.ts';
 import { periodOf } from '../requests.ts';
 
 /* Costs in the columns of FOCUS 1.2 (https://focus.finops.org), which tools of FinOps read next to the bills of clouds. */
-
-const hourMs = 3_600_000;
 
 const query = z.strictObject({
   account: filter('Only what this account used.'),
@@ -51,12 +50,12 @@ export function focusOperations(parts: AdminParts, records: Records): Operation[
         // Each question reads the hours of one period alone.
         const times = await parts.ledger.usage({ ...span, where, groupBy: period, splitBy: 'provider' });
         for (const { group: time, split } of times) {
-          const provider = split ?? '';
-          // No provider had it: refused here, or answered from the cache.
-          if (provider === '') continue;
           const within = { ...span, ...periodAt(time, span) };
-          const one = { ...where, provider };
-          const rows = await parts.ledger.usage({ ...within, where: one, groupBy: 'model', splitBy: 'key' });
+          const one = { ...where, provider: split ?? '' };
+          const sums = await parts.ledger.usage({ ...within, where: one, groupBy: 'model', splitBy: 'key' });
+          // Without a provider: refused here or kept, which costs nothing; or its caller left before anyone answered.
+          const rows = split ? sums : sums.filter(({ costUsd }) => costUsd !== 0);
+          const provider = split || 'unanswered';
           if (lines.length + rows.length > exportedRowsMax) {
             const most = `the range has more than ${exportedRowsMax} rows, the most of an export`;
             refuse(invalid('from', `from: ${most}. Export a shorter range, or period=day`));
