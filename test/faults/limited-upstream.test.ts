@@ -69,6 +69,17 @@ for (const [what, { path, json, form }] of Object.entries(requests)) {
   });
 }
 
+test('F10 a wait longer than the caller does is a 429 with that wait', async (t) => {
+  const short = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    models: { chat: { targets: ['up1/mock/status=429;retry-after=2'] } },
+  });
+  const headers = { 'x-culvert-timeout-ms': '1000' };
+  const response = await short.fetch('/v1/chat/completions', { json: { model: 'chat', messages }, headers });
+  assert.equal(response.status, 429, await response.text());
+  assert.match(response.headers.get('retry-after') ?? '', /^[12]$/);
+});
+
 test('F10 a limit of the plan is not marked as the provider’s', async (t) => {
   const limited = await startGateway(t, { ...overUpstreams(upstream.url), plans: { default: { rpm: 1 } } });
   for (const status of [200, 429]) {

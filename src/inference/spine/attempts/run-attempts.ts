@@ -54,6 +54,8 @@ export async function runAttempts<C>(
         return await lastWay(job, steps, refused ?? exhausted(step, job, route, refusal), refused !== null);
       }
       const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
+      // The route waits once: what it says next is why.
+      if (step.kind === 'wait' && delayMs >= job.deadlineMs - clock.monotonicMs()) continue;
       if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
         if (step.kind === 'attempt') giveBack(route, step.attempt, 'cancelled', clock);
         if (client.disconnected) return left(job);
