@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { alone, exceeded, metered, shownHeaders } from '../../../../test/fixtures/quota.ts';
 import type { Admitted } from '../admission.ts';
+import { limit } from '../plan-book.ts';
+import { limitHeaders } from './limit-headers.ts';
 
 test('headers after the entry tell the minute, those of the reservation everything once', async () => {
   const { admit, admission, claimOf, clock } = metered({ rpm: 60, windows: { '5h': 50, week: 300 }, tpm: 400 });
@@ -57,4 +59,23 @@ test('without any limit there are no headers', async () => {
   const reserved = await reserve();
   assert.ok(reserved.kind === 'reserved');
   assert.deepEqual(reserved.headers, []);
+});
+
+test('of limits of the plan and of the key, the dialect’s headers name the one with the least left', () => {
+  const [plan, key] = ['a:dev', 'k:dev/app'];
+  const calls = [limit('minute', 'calls', 'minute', 60_000, plan), limit('minute', 'calls', 'minute', 10_000, key)];
+  const tokens = [900, 5_000].map((allowed, at) =>
+    limit('tokens:minute', 'tokens', 'minute', allowed, [plan, key][at]!),
+  );
+  const headers = limitHeaders(calls, tokens)!;
+  const states = (used: readonly number[]) => used.map((each, at) => ({ used: each, leavesAtMs: 1_000 * (at + 1) }));
+  const named = (list: readonly string[], what: string) =>
+    ['limit', 'remaining', 'reset'].map((name) => list[list.indexOf(`x-ratelimit-${name}-${what}`) + 1]);
+  const early = headers.reserved(states([1_000, 1_000]), states([0, 4_500]), 0, 'openai');
+  assert.deepEqual(named(early, 'requests'), ['10', '9', '2s']);
+  assert.deepEqual(named(early, 'tokens'), ['5000', '500', '2s']);
+  const late = headers.reserved(states([55_000, 1_000]), states([899, 0]), 0, 'openai');
+  assert.deepEqual(named(late, 'requests'), ['60', '5', '1s']);
+  assert.deepEqual(named(late, 'tokens'), ['900', '1', '1s']);
+  assert.deepEqual(named(headers.entered(states([55_000, 10_000]), 0, 'openai'), 'requests'), ['10', '0', '2s']);
 });

@@ -39,8 +39,8 @@ export class LimitHeaders {
   readonly #callPolicy: string;
   readonly #policy: string;
   // OpenAI's and Anthropic's name one limit of requests and one of tokens: the minute's, as theirs are; else the first.
-  readonly #requestsAt: number;
-  readonly #tokensAt: number;
+  readonly #requests: readonly Column[];
+  readonly #tokens: readonly Column[];
 
   constructor(calls: readonly Limit[], windows: readonly Limit[]) {
     this.#calls = columnsOf(calls);
@@ -48,8 +48,9 @@ export class LimitHeaders {
     this.#soft = windows.flatMap((limit, at) => (limit.soft === undefined ? [] : [{ limit, at }]));
     this.#callPolicy = policyOf(this.#calls);
     this.#policy = policyOf([...this.#calls, ...this.#windows]);
-    this.#requestsAt = this.#windows.findIndex(({ limit }) => limit.measure === 'units');
-    this.#tokensAt = this.#windows.findIndex(({ limit }) => limit.id === 'tokens:minute');
+    const first = this.#windows.find(({ limit }) => limit.measure === 'units');
+    this.#requests = this.#windows.filter(({ limit }) => limit.id === first?.limit.id);
+    this.#tokens = this.#windows.filter(({ limit }) => limit.id === 'tokens:minute');
   }
 
   /** After the entry: calls a minute alone. */
@@ -58,7 +59,7 @@ export class LimitHeaders {
     // A plan that changed since then has other limits.
     if (calls.length === 0 || states.length !== calls.length) return [];
     const list = ['ratelimit-policy', this.#callPolicy, 'ratelimit', remainingOf(calls, states, nowMs, '')];
-    return pushLimit(list, headerNames[form].requests, calls[0], states[0], nowMs);
+    return pushLimit(list, headerNames[form].requests, calls, states, nowMs);
   }
 
   /** After the reservation: everything. */
@@ -75,9 +76,9 @@ export class LimitHeaders {
     const first = withCalls ? remainingOf(calls, callStates, nowMs, '') : '';
     const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(windows, states, nowMs, first)];
     const { requests, tokens } = headerNames[form];
-    if (withCalls) pushLimit(list, requests, calls[0], callStates[0], nowMs);
-    else pushAt(list, requests, windows[this.#requestsAt], states, nowMs);
-    pushAt(list, tokens, windows[this.#tokensAt], states, nowMs);
+    if (withCalls) pushLimit(list, requests, calls, callStates, nowMs);
+    else pushLimit(list, requests, this.#requests, states, nowMs);
+    pushLimit(list, tokens, this.#tokens, states, nowMs);
     return this.#soft.length === 0 ? list : this.#warned(list, states);
   }
 
@@ -100,18 +101,14 @@ export class LimitHeaders {
     const ofCalls = calls.find(isReached);
     const reached = ofCalls ?? this.#windows.find(isReached);
     if (reached === undefined) return this.entered(callStates, nowMs, form);
-    const state = { used: full.used, leavesAtMs: full.freeAtMs };
+    const columns = columnsOf([reached.limit]);
+    const states = [{ used: full.used, leavesAtMs: full.freeAtMs }];
     const besideCalls = ofCalls === undefined && callStates.length === calls.length;
     const before = besideCalls ? remainingOf(calls, callStates, nowMs, '') : '';
-    const list = [
-      'ratelimit-policy',
-      this.#policy,
-      'ratelimit',
-      remainingOf(columnsOf([reached.limit]), [state], nowMs, before),
-    ];
+    const list = ['ratelimit-policy', this.#policy, 'ratelimit', remainingOf(columns, states, nowMs, before)];
     const { measure } = reached.limit;
     if (measure === 'usd') return list;
-    return pushLimit(list, headerNames[form][measure === 'tokens' ? 'tokens' : 'requests'], reached, state, nowMs);
+    return pushLimit(list, headerNames[form][measure === 'tokens' ? 'tokens' : 'requests'], columns, states, nowMs);
   }
 }
 
@@ -175,31 +172,28 @@ interface HeaderNames {
 }
 
 /**
- * `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …; adds to `list` and gives it. No such
- * limit: nothing.
+ * `x-ratelimit-limit-requests: 60` … or `anthropic-ratelimit-requests-limit: 60` …, of the limit with the least left;
+ * adds to `list` and gives it. No such limit: nothing.
  */
 function pushLimit(
   list: string[],
   names: HeaderNames,
-  column: Column | undefined,
-  state: LimitState | undefined,
-  nowMs: number,
-): string[] {
-  if (column === undefined || state === undefined) return list;
-  const left = Math.max(0, Math.floor((column.limit.allowed - state.used) / column.one));
-  list.push(names.limit, column.allowed, names.remaining, String(left));
-  if (state.leavesAtMs !== null) list.push(names.reset, names.resetText(state.leavesAtMs, nowMs));
-  return list;
-}
-
-function pushAt(
-  list: string[],
-  names: HeaderNames,
-  column: Column | undefined,
+  columns: readonly Column[],
   states: readonly LimitState[],
   nowMs: number,
-): void {
-  if (column !== undefined) pushLimit(list, names, column, states[column.at], nowMs);
+): string[] {
+  let least: Column | undefined;
+  let left = Number.POSITIVE_INFINITY;
+  for (const column of columns) {
+    const { limit, at, one } = column;
+    const rest = Math.max(0, Math.floor((limit.allowed - (states[at]?.used ?? Number.NEGATIVE_INFINITY)) / one));
+    if (rest < left) [least, left] = [column, rest];
+  }
+  if (least === undefined) return list;
+  list.push(names.limit, least.allowed, names.remaining, String(left));
+  const leavesAtMs = states[least.at]?.leavesAtMs ?? null;
+  if (leavesAtMs !== null) list.push(names.reset, names.resetText(leavesAtMs, nowMs));
+  return list;
 }
 
 /** Duration as OpenAI writes it: `20s`, `6m0s`, `1h0m30s`. */
