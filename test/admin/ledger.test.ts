@@ -512,7 +512,7 @@ test('costs are exported as FOCUS 1.2: a charge for each day, provider, model an
     { target: 'acme/m', ...tokens, costUsd: 0.000_000_1 },
     { target: 'acme/m', ...tokens, costUsd: 2 },
     { target: 'acme/m', ...tokens, alias: 'small', costUsd: 0.5, account: 'other', keyId: 'OtherKey0001' },
-    { target: null, class: 'quota-exceeded', status: 429, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    { target: null, class: 'quota-exceeded', status: 429, alias: 'small', costUsd: 0 },
     { target: null, class: 'aborted', status: 499, inputTokens: 100, outputTokens: 0, costUsd: 0.25 },
   ]);
   const day = new Date(admin.clock.wallMs()).toISOString().slice(0, 10);
