@@ -36,7 +36,7 @@ const config = {
       type: 'image',
       targets: [
         { provider: 'one', model: 'pic-1', price: { image: 0.04 } },
-        { provider: 'two', model: 'pic-2', priority: 2 },
+        { provider: 'two', model: 'pic-2', priority: 2, price: { image: 0.1 } },
       ],
     },
     banana: { type: 'image', targets: ['google/gemini-2.5-flash-image', { provider: 'two', model: 'x', priority: 2 }] },
@@ -313,7 +313,7 @@ test('design §6: when a provider fails midway, the next one draws what is missi
     second.calls.map(({ body }) => body.n),
     [3],
   );
-  const { route, usage, units } = await record(response);
+  const { route, usage, units, cost_usd } = await record(response);
   assert.deepEqual(
     route.attempts.map(({ class: ended, usage: used }) => [ended, used?.images]),
     [
@@ -321,7 +321,8 @@ test('design §6: when a provider fails midway, the next one draws what is missi
       ['ok', 3],
     ],
   );
-  assert.deepEqual([usage.images, units], [5, 5]);
+  assert.deepEqual([usage.images, units, cost_usd], [5, 5, 0.38]);
+  assert.equal(response.headers.get('x-culvert-cost-usd'), '0.38');
 });
 
 test('design §6: all or nothing: pictures that could not all be had are a 502 that costs nothing', async (t) => {

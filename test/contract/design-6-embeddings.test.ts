@@ -75,6 +75,21 @@ test('§6 embeddings: where a call fails, it and those without an answer go to t
   assert.equal(usage.input_tokens, failed!.usage!.inputTokens + served!.usage!.inputTokens);
 });
 
+test('§6 embeddings: vectors of two targets cost what each of them costs', async (t) => {
+  const priced = (provider: string, input: number) => ({ provider, model: 'mock/ok', batch: 2, price: { input } });
+  const targets = [priced('one', 1_000), { ...priced('two', 50_000), priority: 2 }];
+  const { ask, first, record } = await embedWorld(t, { models: { e: { type: 'embedding', space: 'mock', targets } } });
+  first.script(embeddingsPath, ['4x ok', 'status=503']);
+  const response = await ask({ model: 'e', input: [...letters, 'h', 'i', 'j'] });
+  assert.equal(response.status, 200);
+  await response.text();
+  const { cost_usd, route } = await record(response);
+  const costs = route.attempts.map(({ costUsd }) => costUsd ?? 0);
+  assert.ok(costs.length === 2 && costs.every((usd) => usd > 0), JSON.stringify(costs));
+  assert.equal(cost_usd, Math.round(costs.reduce((sum, usd) => sum + usd) * 1e9) / 1e9);
+  assert.equal(Number(response.headers.get('x-culvert-cost-usd')), cost_usd);
+});
+
 for (const [what, spec] of [
   ['fewer vectors than inputs', 'vectors=1'],
   ['more vectors than inputs', 'vectors=3'],

@@ -27,12 +27,19 @@ export interface RequestRecord {
   status: number;
   class: string;
   units: number;
+  cost_usd: number | null;
   usage: { input_tokens: number; source: string };
   user: string | null;
   route: {
     verdicts: { target: string; verdict: string }[];
     losses: { field: string }[];
-    attempts: { target: string; class: string; usage: { inputTokens: number } | null; message: string | null }[];
+    attempts: {
+      target: string;
+      class: string;
+      usage: { inputTokens: number } | null;
+      costUsd: number | null;
+      message: string | null;
+    }[];
   };
 }
 

@@ -8,7 +8,6 @@ import type {
 import { type Loss, lossComment, lossesOf, lossHeader, lossHeaderName } from '../../formats/neutral/loss.ts';
 import { type Fault, fault } from '../../formats/neutral/outcome.ts';
 import { usdOf } from '../../formats/neutral/price.ts';
-import { sumOf } from '../../formats/neutral/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type JsonObject, withOne } from '../../kernel/json.ts';
 import { largeEventBytesMax } from '../../kernel/limits.ts';
@@ -94,8 +93,7 @@ export class Answer<C = Bytes> implements Watched {
   /** Cost of a whole answer; null if its target has no price, or its use is found out later. */
   #costUsd(): number | null {
     const { endpoint, progress, atMs } = this.#contest.job;
-    const trialUsage = this.trial?.seen(true, null).usage ?? null;
-    const usage = trialUsage === null ? progress.usage : sumOf(progress.usage, trialUsage);
+    const usage = this.trial === null ? progress.usage : this.trial.seen(true, null).usage;
     if (usage === null || (measuredLater.has(endpoint) && usage.audioMs === undefined)) return null;
     const trialUsd = usdOf(usage, this.attempt.target.price, atMs);
     return trialUsd === null ? null : trialUsd + progress.besideUsd;

@@ -16,6 +16,7 @@ import type {
 } from '../../../routing/route.ts';
 import type { Overdue, SilenceWatch } from '../../../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from '../answer.ts';
+import { besideUsd } from '../beside-usd.ts';
 import type { ContestParts, Job } from '../job.ts';
 import type { Bytes } from '../sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
@@ -268,8 +269,17 @@ export function recordAttempt<C>(
   const isRanOut = outcome?.class === 'deadline' && job.isCallersDeadline && usage !== null;
   if (isRanOut) progress.ranOut = true;
   const isLeft = isRanOut || outcome?.class === 'cancelled';
-  if (progress.answeredBy === attempt || (seen.isRetained === true && usage !== null)) {
-    progress.usage = usage === null || progress.usage === null ? usage : sumOf(progress.usage, usage);
+  const { target, credential, startedMs } = attempt;
+  const costUsd = usage && usdOf(usage, target.price, job.atMs);
+  const isAnswer = progress.answeredBy === attempt;
+  const isRetained = seen.isRetained === true && usage !== null;
+  if (isAnswer || isRetained) {
+    const before = progress.usage;
+    progress.usage = usage === null ? before : sumOf(before, usage);
+    // Each part costs what its own target does.
+    if (isAnswer && before !== null) {
+      progress.besideUsd += besideUsd([{ usage, answeredBy: attempt, besideUsd: 0 }], progress, job.atMs);
+    }
     if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
     progress.firstTokenMs ??= firstTokenMs;
     progress.malformedLines += seen.malformedLines ?? 0;
@@ -278,10 +288,8 @@ export function recordAttempt<C>(
     progress.usage = usage;
     progress.usageSource = 'upstream';
   }
-  const { target, credential, startedMs } = attempt;
-  const costUsd = usage === null || target.price === null ? null : usdOf(usage, target.price, job.atMs);
   // Nobody has answered, so the request has no price: what was done for a client who left has its target's.
-  if (isLeft && progress.answeredBy === null) progress.besideUsd += costUsd ?? 0;
+  if (!isAnswer && (isRetained || (isLeft && progress.answeredBy === null))) progress.besideUsd += costUsd ?? 0;
   const record: AttemptRecord = {
     target: target.id,
     provider: target.provider,
