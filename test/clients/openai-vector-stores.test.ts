@@ -277,6 +277,22 @@ test('texts in the charset of Windows, in UTF-16, and about other charsets are r
   }
 });
 
+test('code is read, whatever type a client takes its name for', async () => {
+  const store = await newStore();
+  const text = "const mark = '%PDF-1.7';";
+  for (const [name, type] of [
+    ['mark.ts', 'video/mp2t'],
+    ['mark.js', 'application/javascript'],
+    ['mark.yaml', 'application/yaml'],
+  ] as const) {
+    const file = await toFile(Buffer.from(text), name, { type });
+    const { id, status } = await vectorStores.files.uploadAndPoll(store, file, { pollIntervalMs });
+    assert.equal(status, 'completed', name);
+    const { data } = await vectorStores.files.content(id, { vector_store_id: store });
+    assert.equal(data[0]?.text, text);
+  }
+});
+
 test('files of a store are listed by pages and by state; those without text fail with a reason', async () => {
   const store = await newStore();
   const zip = await client.files.create({

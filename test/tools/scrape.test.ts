@@ -28,6 +28,10 @@ const site = await startAwkwardSite(
     ),
     // Where the UTF-8 of its path leads that is read as Latin-1.
     '/caf%C3%A9': (response) => response.writeHead(200, html).end('<h1>Here</h1>'),
+    '/settings': (response) => response.writeHead(200, { 'content-type': 'application/yaml' }).end('a: [1]\n'),
+    '/of-pdf': (response) => response.writeHead(200, html).end('<title>%PDF-1.7</title><p>So a PDF begins.</p>'),
+    '/drawing': (response) =>
+      response.writeHead(200, { 'content-type': 'image/svg+xml' }).end('<svg><text>a</text></svg>'),
     '/visited': (response) => {
       if (response.req.headers.cookie === 'seen=1') return response.writeHead(200, html).end('<h1>Welcome</h1>');
       return response
@@ -167,6 +171,9 @@ test('what is no HTML is given as what it is', async () => {
   const picture = await scrape('/picture');
   assert.equal(picture.status, 200);
   assert.match(picture.body.warning, /image\/png/);
+  assert.equal((await scrape('/settings')).body.data.markdown, 'a: [1]\n');
+  assert.equal((await scrape('/of-pdf')).body.data.markdown, 'So a PDF begins.');
+  assert.match((await scrape('/drawing')).body.warning, /image\/svg\+xml/);
 });
 
 test('a page is told who asks, and of the caller’s headers those alone that it may be told', async () => {

@@ -6,7 +6,7 @@ const prescanBytes = 4_096;
  * become U+FFFD.
  */
 export function decodePage(body: Uint8Array, contentType: string): string {
-  const label = bomOf(body) ?? labelIn(contentType) ?? declaredIn(body) ?? guessed(body);
+  const label = bomOf(body) ?? labelIn(contentType) ?? declaredIn(body) ?? guessedCharset(body);
   return new TextDecoder(label).decode(body);
 }
 
@@ -35,7 +35,7 @@ function declaredIn(body: Uint8Array): string | null {
 }
 
 /** Old pages that say nothing are of Windows' charset, unless they are UTF-8 through and through. */
-function guessed(body: Uint8Array): string {
+export function guessedCharset(body: Uint8Array): string {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: true });
     return 'utf-8';

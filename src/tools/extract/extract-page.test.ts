@@ -62,6 +62,14 @@ const written: readonly [string, string, string][] = [
   ['nested lists', '<ul><li>a<ul><li>b<li>c</ul><li>d</ul>', '- a\n  - b\n  - c\n- d'],
   ['a numbered list from zero', '<ol start=0><li>a<li>b</ol>', '0. a\n1. b'],
   ['a numbered list from three', '<ol start=3><li>a<li><p>b</p><p>c</p></ol>', '3. a\n4. b\n\n   c'],
+  ['text of a list that is in no item', '<ul>a<li>b</li> c<li>d</ul>', 'a\n- b\n  c\n- d'],
+  ['breaks for paragraphs', '<p>a<br><br>b<br>c<br> <br><br>d</p>', 'a\n\nb  \nc\n\nd'],
+  ['soft hyphens', '<p>su&shy;per&#173;cali&#xAD;fragi\u00adlistic</p>', 'supercalifragilistic'],
+  [
+    'headings with links to themselves',
+    '<h2><a href="#a">#</a> A <a class="headerlink" href="/a/b#a" title="Permalink">¶</a></h2><h3><a href="/b">B</a></h3>',
+    '## A\n\n### [B](https://example.org/b)',
+  ],
   ['tasks', '<ul><li><input type=checkbox checked> a<li><input type=checkbox> b</ul>', '- [x] a\n- [ ] b'],
   ['a quotation', '<blockquote><p>a</p><p>b</p></blockquote>', '> a\n>\n> b'],
   ['code', '<pre><code class="language-js">a = `b`;\n\n  c()</code></pre>', '```js\na = `b`;\n\n  c()\n```'],
@@ -77,6 +85,26 @@ const written: readonly [string, string, string][] = [
   ['scripts and styles', '<script>a()</script><style>b{}</style><p>c</p><noscript>d</noscript>', 'c'],
   ['unclosed elements', '<p>a<p>b<div>c<span>d', 'a\n\nb\n\ncd'],
   ['text without any element', 'just text &amp; more', 'just text & more'],
+  [
+    'what looks like form, further on',
+    '<p>1) a &amp;amp; &amp;#60; R&amp;D</p><p>b<br>---<br>c<br>===</p>',
+    '1\\) a \\&amp; \\&#60; R&D\n\nb  \n\\---  \nc  \n\\===',
+  ],
+  [
+    'links around blocks',
+    '<a href="/a"><img src="p.png" alt="p"><h3>Head</h3><p>Words</p></a><a href="/b"><div>5. of it</div><div>all</div></a><a href="/c"><div><img src="q.png"></div></a><ul><li><a href="/d"><div>item</div></a></ul>',
+    '![p](https://example.org/a/p.png)\n\n### [Head](https://example.org/a)\n\nWords\n\n[5\\. of it](https://example.org/b)\n\nall\n\n[![](https://example.org/a/q.png)](https://example.org/c)\n\n- [item](https://example.org/d)',
+  ],
+  [
+    'a link around blocks that has a link, or leads nowhere',
+    '<a href="/a"><div>a <a href="/b">b</a></div></a><a><p>c</p></a><a href="/d"><ul><li>e</ul></a>',
+    'a [b](https://example.org/b)\n\nc\n\n- e',
+  ],
+  [
+    'exponents',
+    '<p>10<sup>6</sup> and 2<sup>−10</sup>, not 1<sup>st</sup>, m<sup>2</sup>, nor 5<sup><a href="/n">1</a></sup></p>',
+    '10⁶ and 2⁻¹⁰, not 1st, m2, nor 5[1](https://example.org/n)',
+  ],
   ['words in a definition list', '<dl><dt>a<dd>b</dl>', '**a**\n\nb'],
 ];
 
@@ -168,9 +196,9 @@ test('F59 what no library of documents survives is found before one is asked, an
 });
 
 test('the plain way gives text, title and links without scripts', async () => {
-  const html = '<title>T</title><script>no</script><p>a</p><p>b <a href="/c">d</a></p>';
+  const html = '<title>T</title><script>no</script><p>a</p><p>b <a href="/c">d</a></p><table><tr><th>e<td>1</table>';
   const { text, links, facts } = await read(html, { way: 'plain' });
-  assert.equal(text, 'a\n\nb d');
+  assert.equal(text, 'a\n\nb d\n\ne 1');
   assert.deepEqual(links, ['https://example.org/c']);
   assert.equal(facts.title, 'T');
 });
@@ -182,8 +210,10 @@ test('a feed is a list of its entries, text and JSON stay what they are', async 
   assert.deepEqual(feed.links, ['https://e.example/1']);
   assert.equal((await read('a\r\nb <p>', { kind: 'text' })).text, 'a\nb <p>');
   assert.equal((await read(' {"a":1}\n', { kind: 'json' })).markdown, '```json\n{"a":1}\n```');
-  const xml = await read('<?xml version="1.0"?><a><b>c</b></a>', { kind: 'xml' });
-  assert.equal(xml.text, 'c');
+  const xml = await read('<?xml version="1.0"?><a><title/><b>c</b><b><![CDATA[d & e]]></b><head>f</head></a>', {
+    kind: 'xml',
+  });
+  assert.equal(xml.text, 'c\n\nd & e\n\nf');
 });
 
 test('the text of a PDF is given', async () => {
@@ -209,5 +239,25 @@ test('what a page is, is seen by its type and else by its bytes', () => {
   assert.equal(kindOf('text/plain', '<html>'), 'text');
   assert.equal(kindOf('image/png', 'x'), null);
   assert.equal(kindOf('application/octet-stream', Buffer.from([0, 1, 2])), null);
-  assert.equal(kindOf('application/zip', 'PK'), null);
+  assert.equal(kindOf('application/zip', 'PK\x03\x04\x14\0'), null);
+  assert.equal(kindOf('application/msword', Buffer.from([0xd0, 0xcf, 0x11, 0xe0])), null);
+  assert.equal(kindOf('image/svg+xml', '<svg>'), null);
+  const xhtml = '<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x">\n<html xmlns="http://www.w3.org/1999/xhtml">';
+  for (const type of ['text/xml', 'application/xml', '']) assert.equal(kindOf(type, xhtml), 'html');
+});
+
+test('code and data are text, whatever their type', () => {
+  // The first bytes that are looked at end within a character.
+  const long = Buffer.from(`# ${'ж'.repeat(5_000)}`);
+  for (const type of ['application/yaml', 'application/x-sh', 'application/javascript', 'video/mp2t'])
+    for (const body of [Buffer.from('a: 1'), long]) assert.equal(pageKindOf(type, body), 'text', type);
+});
+
+test('a page that tells of the mark of a PDF is a page', () => {
+  const tells = '<!doctype html><title>The header %PDF-1.7</title>';
+  assert.equal(pageKindOf('text/html', Buffer.from(tells)), 'html');
+  assert.equal(pageKindOf('', Buffer.from(tells)), 'html');
+  assert.equal(pageKindOf('', Buffer.from("magic = b'%PDF-1.7'")), 'text');
+  assert.equal(pageKindOf('application/pdf', Buffer.from('junk\n%PDF-1.7')), 'pdf');
+  assert.equal(pageKindOf('text/html', Buffer.from('\n%PDF-1.7')), 'pdf');
 });

@@ -113,6 +113,13 @@ const forms: readonly [string, string, string][] = [
      <ol><li id="fn:ä">The first.</li></ol>`,
     'A note[^1] here, and nothing[2](https://example.org/a#50%).\n\n[^1]: The first.',
   ],
+  [
+    'code of Hexo, Forem and MediaWiki, with numbers and buttons among its lines',
+    `<figure class="highlight js"><table><tr><td class="gutter"><pre><span class="line">1</span><br><span class="line">2</span></pre></td><td class="code"><pre><span class="line">a();</span><br><span class="line">b();</span></pre></td></tr></table></figure>
+     <div class="highlight js-code-highlight"><pre class="highlight python"><code>x = 1</code></pre></div><div class="highlight js-code-highlight"><pre class="highlight plaintext"><code>none</code></pre></div>
+     <div class="mw-highlight mw-highlight-lang-rust mw-content-ltr"><pre><button>Copy</button><span class="linenos"> 1</span>let x;\n<span class="ln">2</span><span class="ln">of_it</span></pre></div>`,
+    '```js\na();\nb();\n```\n\n```python\nx = 1\n```\n\n```\nnone\n```\n\n```rust\nlet x;\nof_it\n```',
+  ],
 ];
 
 for (const [name, html, markdown] of forms) {

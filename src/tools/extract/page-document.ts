@@ -11,6 +11,7 @@ export interface PageElement extends PageNode {
   readonly localName: string;
   innerHTML: string;
   readonly parentNode: PageNode | null;
+  readonly previousSibling: PageNode | null;
   readonly attributes: Iterable<{ name: string; value: string }>;
   getAttribute(name: string): string | null;
   setAttribute(name: string, value: string): void;

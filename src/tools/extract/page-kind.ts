@@ -1,3 +1,4 @@
+import { guessedCharset } from './decode-page.ts';
 import type { PageKind } from './extract-order.ts';
 
 /**
@@ -6,24 +7,30 @@ import type { PageKind } from './extract-order.ts';
  */
 export function pageKindOf(contentType: string, body: Uint8Array): PageKind | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, sniffedBytes));
-  if (head.subarray(0, 1024).includes('%PDF-')) return 'pdf';
-  const declared = contentType.replace(/;.*/s, '').trim().toLowerCase();
-  if (declared === 'text/html' || declared === 'application/xhtml+xml') return 'html';
-  if (declared === 'application/json' || declared.endsWith('+json')) return 'json';
-  if (declared.endsWith('/xml') || declared.endsWith('+xml')) return 'xml';
-  if (declared.startsWith('text/') && declared !== 'text/plain') return 'text';
-  if (/^(?:image|audio|video|font)\//.test(declared)) return null;
-  const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  if (!isUtf16 && head.includes(0)) return null;
-  if (declared === 'text/plain') return 'text';
   const text = head
     .toString('latin1')
     .replace(/^\xef\xbb\xbf/, '')
     .trimStart();
+  const declared = contentType.replace(/;.*/s, '').trim().toLowerCase();
+  // A PDF may have other bytes before its mark, and a page may tell of the mark.
+  if (text.startsWith('%PDF-') || (declared.endsWith('/pdf') && text.slice(0, 1024).includes('%PDF-'))) return 'pdf';
+  if (declared === 'text/html' || declared === 'application/xhtml+xml') return 'html';
+  if (declared === 'application/json' || declared.endsWith('+json')) return 'json';
+  if (/^(?:image|font)\/|\/rtf$/.test(declared)) return null;
+  if (declared.endsWith('/xml') || declared.endsWith('+xml')) return xhtml.test(text) ? 'html' : 'xml';
+  if (declared.startsWith('text/') && declared !== 'text/plain') return 'text';
+  const isUtf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
+  if (!isUtf16 && head.includes(0)) return null;
+  if (declared === 'text/plain') return 'text';
   if (/^<(?:!doctype\s+html|html|head|body|!--)/i.test(text)) return 'html';
-  if (text.startsWith('<?xml')) return 'xml';
+  if (text.startsWith('<?xml')) return xhtml.test(text) ? 'html' : 'xml';
   if (/^[{[]/.test(text)) return 'json';
-  return declared === '' || declared.startsWith('application/octet') ? 'text' : null;
+  // Code and data have many types: `application/yaml`, and `video/mp2t` for TypeScript.
+  return declared === '' || declared.startsWith('application/octet') || guessedCharset(head) === 'utf-8'
+    ? 'text'
+    : null;
 }
 
 const sniffedBytes = 4_096;
+/** The first element, behind a declaration and a document type. */
+const xhtml = /^(?:<[?!][^>]{0,300}>\s*){0,3}<html[\s>]/i;

@@ -37,6 +37,8 @@ export function plainHtml(html: string, url: string, onlyMain = false): Omit<Ext
       if (hidden.has(name)) hiddenDepth += 1;
       if (onlyMain && frames.has(name)) frameStarts.push(parts.length);
       if (blocks.has(name)) parts.push('\n');
+      // Cells of a row are next to each other.
+      if (name === 'td' || name === 'th') parts.push(' ');
       if (name === 'a' && attributes.href !== undefined && links.size <= linksMax) {
         const link = absoluteLink(attributes.href, url);
         if (link !== null) links.add(link);

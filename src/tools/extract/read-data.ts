@@ -1,6 +1,7 @@
+import { Parser } from 'htmlparser2';
 import { type Extracted, noFacts } from './extract-order.ts';
 import { documentOf, type PageElement } from './page-document.ts';
-import { absoluteLink, onlyFirst, plainHtml, textCharsMax, tidyLine } from './plain-text.ts';
+import { absoluteLink, onlyFirst, plainHtml, textCharsMax, tidyLine, tidyText } from './plain-text.ts';
 
 type Read = Omit<Extracted, 'rawHtml'>;
 
@@ -26,7 +27,14 @@ function firstOf(text: string, charsMax: number): { body: string; warnings: stri
 export function readXml(xml: string, url: string): Read {
   const feed = feedOf(xml, url);
   if (feed !== null) return feed;
-  return { ...plainHtml(xml, url), html: '' };
+  const parts: string[] = [];
+  const apart = () => void parts.push('\n');
+  const parser = new Parser(
+    { ontext: (text) => void parts.push(text), onopentagname: apart, onclosetag: apart },
+    { xmlMode: true },
+  );
+  parser.end(xml);
+  return readText(tidyText(parts.join('')));
 }
 
 const entriesMax = 1_000;

@@ -42,6 +42,8 @@ export function readHtml(html: string, url: string, options: ExtractOptions): Om
   const formulas = holdFormulas(document, html);
   tidyCode(document);
   tidyTables(document);
+  raiseDigits(document);
+  removeAnchors(document);
   const root = contentOf(document, html.length, url, options, warnings);
   bringFormulas(root, formulas);
   // An entity ends a text: a formula may be in several.
@@ -181,6 +183,30 @@ function tidyTables(document: PageDocument): void {
       /text-align:\s*(left|center|right)/i.exec(cell.getAttribute('style') ?? '')?.[1] ?? cell.getAttribute('align');
     const align = declared?.toLowerCase() ?? '';
     if (/^(?:left|center|right)$/.test(align)) cell.setAttribute('data-align', align);
+  }
+}
+
+/** Removes the signs next to headings that lead to these themselves. */
+function removeAnchors(document: PageDocument): void {
+  for (const anchor of document.querySelectorAll('h1 a, h2 a, h3 a, h4 a, h5 a, h6 a')) {
+    const isSign = !/[\p{L}\p{N}]/u.test(anchor.textContent ?? '') && anchor.querySelector('img') === null;
+    if (isSign && (anchor.getAttribute('href') ?? '').includes('#')) anchor.remove();
+  }
+}
+
+const raisedDigits: ReadonlyMap<string, string> = new Map(
+  [...'0123456789+-−'].map((sign, at) => [sign, '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻'.charAt(at)]),
+);
+
+/** Writes the exponent of a number as one: 10⁶ is not 106. */
+function raiseDigits(document: PageDocument): void {
+  for (const raised of document.querySelectorAll('sup')) {
+    const exponent = raised.textContent ?? '';
+    // Those that lead somewhere are notes.
+    const isLink = raised.querySelector('a') !== null || raised.closest('a, pre') !== null;
+    if (isLink || !/^[+−-]?\d{1,4}$/.test(exponent) || !/\d$/.test(raised.previousSibling?.textContent ?? '')) continue;
+    const signs = [...exponent].map((sign) => knownEntry(raisedDigits, sign));
+    raised.replaceWith(document.createTextNode(signs.join('')));
   }
 }
 

@@ -9,8 +9,9 @@ export type Marked =
   | { kind: 'formula'; tex: string; display: boolean }
   | { kind: 'note'; number: string };
 
+/** Without soft hyphens, too: they would part the words. */
 export function withoutMarks(html: string): string {
-  return html.replace(/[\ue001-\ue005]|&#(?:x0*e00[1-5]|0*5734[5-9]);?/gi, '');
+  return html.replace(/[\u00ad\ue001-\ue005]|&shy;|&#(?:x0*(?:e00[1-5]|ad)|0*(?:5734[5-9]|173));?/gi, '');
 }
 
 export function formulaMark(tex: string, display: boolean): string {

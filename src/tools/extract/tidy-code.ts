@@ -5,6 +5,9 @@ export function tidyCode(document: PageDocument): void {
   const tables = new Set([...document.querySelectorAll('td pre')].map((pre) => pre.closest('table')));
   for (const table of tables) if (table !== null) unwrapNumbered(table);
   for (const pre of document.querySelectorAll('pre')) {
+    for (const aside of [...pre.querySelectorAll(asides)]) {
+      if (aside.localName === 'button' || /^\s*\d+\s*$/.test(aside.textContent ?? '')) aside.remove();
+    }
     const language = languageOf(pre);
     if (language !== null) pre.setAttribute('data-lang', language);
     if (pre.querySelector('br, div, p, li, tr') !== null) {
@@ -13,6 +16,9 @@ export function tidyCode(document: PageDocument): void {
     }
   }
 }
+
+/** Numbers of lines, and a button that copies. */
+const asides = '.lineno, .linenos, .line-number, .linenumber, .ln, .lnt, button';
 
 /** A table of two cells, one of them line numbers. */
 function unwrapNumbered(table: PageElement): void {
@@ -42,23 +48,25 @@ function languageOf(pre: PageElement): string | null {
   return null;
 }
 
+/** Classes that name a language. */
+const named = [
+  /(?:^|\s)(?:language-|lang-|(?:mw-)?highlight(?:-source|-text|-lang)?-|sourceCode\s+)([\w+#.-]{1,30})(?=\s|$)/,
+  /brush:\s*([\w+#.-]{1,30})/,
+  /(?:^|\s)hljs\s+([\w+#-]{1,30})/,
+  /^highlight\s+([\w+#-]{1,30})$/,
+];
+const noLanguages =
+  /^(?:source|highlight|none|plain|plaintext|default|highlighter-rouge|js-code-highlight|line-numbers|hljs|code)$/;
+
 function declaredBy(element: PageElement): string | null {
   const attribute =
     element.getAttribute('data-lang') ??
     element.getAttribute('data-language') ??
     (element.localName === 'pre' ? element.getAttribute('lang') : null);
   const classes = element.getAttribute('class') ?? '';
-  const declared =
-    attribute ??
-    /(?:^|\s)(?:language-|lang-|highlight(?:-source|-text)?-|sourceCode\s+)([\w+#.-]{1,30})(?=\s|$)/.exec(
-      classes,
-    )?.[1] ??
-    /brush:\s*([\w+#.-]{1,30})/.exec(classes)?.[1] ??
-    /(?:^|\s)hljs\s+([\w+#-]{1,30})/.exec(classes)?.[1];
-  if (declared == null || !/^[\w+#.-]{1,30}$/.test(declared)) return null;
-  return /^(?:source|highlight|none|plain|plaintext|default|highlighter-rouge|line-numbers|hljs|code)$/.test(declared)
-    ? null
-    : declared;
+  const declared = attribute ?? named.map((form) => form.exec(classes)?.[1]).find((found) => found !== undefined);
+  if (declared === undefined || !/^[\w+#.-]{1,30}$/.test(declared) || noLanguages.test(declared)) return null;
+  return declared;
 }
 
 function linesOf(parent: PageNode): string {

@@ -9,7 +9,8 @@ export function writeInline(nodes: Iterable<PageNode>): string {
   const tidy = inline(nodes)
     .replace(/[ \t\r\n\f\u00a0]+/g, ' ')
     .replace(/ ?\ue000 ?/g, lineBreak);
-  return split(tidy).words.split(lineBreak).map(escapeLineStart).join('  \n');
+  const paragraphs = split(tidy).words.split(/\ue000{2,}/);
+  return paragraphs.map((words) => words.split(lineBreak).map(escapeLineStart).join('  \n')).join('\n\n');
 }
 
 function inline(nodes: Iterable<PageNode>): string {
@@ -92,7 +93,8 @@ function codeSpan(text: string): string {
   return `${fence}${pad}${tidy}${pad}${fence}`;
 }
 
-function linkOf(text: string, href: string | null, title: string | null): string {
+/** Markdown of a link around `text`; the text alone where it leads nowhere. */
+export function linkOf(text: string, href: string | null, title: string | null): string {
   const { before, words, after } = split(text);
   if (words === '' || href === null || href === '') return text;
   const label = words.replaceAll(lineBreak, ' ');
@@ -121,7 +123,7 @@ function escapeWords(text: string): string {
   return (
     text
       .replaceAll(lineBreak, '')
-      .replace(/[\\`*[\]]/g, '\\$&')
+      .replace(/[\\`*[\]]|&(?=#?\w{1,31};)/g, '\\$&')
       .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
       // An entity ends a text: the next text is not visible from here.
       .replace(/<(?=[A-Za-z/!]|$)/g, '\\<')
@@ -129,5 +131,5 @@ function escapeWords(text: string): string {
 }
 
 function escapeLineStart(line: string): string {
-  return line.replace(/^(?=#{1,6} |[-+] |>|~~~)/, '\\').replace(/^(\d{1,9})\. /, '$1\\. ');
+  return line.replace(/^(?=#{1,6} |[-+] |-{3,}$|={2,}$|>|~~~)/, '\\').replace(/^(\d{1,9})(?=[.)] )/, '$1\\');
 }

@@ -2,7 +2,7 @@ import { noteNumber } from './hold-notes.ts';
 import { isBlock } from './page-blocks.ts';
 import { isElement, isText, type PageElement, type PageNode } from './page-document.ts';
 import { textOfMarks } from './text-marks.ts';
-import { writeInline } from './write-inline.ts';
+import { linkOf, writeInline } from './write-inline.ts';
 
 /** Markdown (CommonMark and GitHub's tables) of `root`; addresses are written unchanged. */
 export function writeMarkdown(root: PageElement): string {
@@ -32,7 +32,7 @@ function blocksIn(parent: PageNode): string[] {
   return blocks;
 }
 
-/** Such as a link around a whole card: its text is blocks, and the link is lost. */
+/** Such as a link around a whole card: its text is blocks. */
 function hasBlock(element: PageElement): boolean {
   for (const child of element.childNodes) {
     if (isElement(child) && (isBlock(child.localName) || hasBlock(child))) return true;
@@ -65,6 +65,8 @@ function blockOf(element: PageElement): string[] {
       return ['---'];
     case 'table':
       return writeTable(element, blocksIn);
+    case 'a':
+      return cardOf(element);
     case 'dt': {
       const text = writeInline(element.childNodes);
       return text === '' ? [] : [`**${text.replace(/^\*\*(.*)\*\*$/s, '$1')}**`];
@@ -72,6 +74,21 @@ function blockOf(element: PageElement): string[] {
     default:
       return blocksIn(element);
   }
+}
+
+/** A link around blocks: its heading, or else its first words or picture, leads where all of it does. */
+function cardOf(card: PageElement): string[] {
+  const blocks = blocksIn(card);
+  // A link in a link would be none.
+  if (card.querySelector('a') !== null) return blocks;
+  const firsts = [/^#{1,6} /, /^(?![-|>`!]|\d+\. )/, /^!\[/].map((first) => blocks.findIndex((one) => first.test(one)));
+  const at = firsts.find((found) => found >= 0);
+  return blocks.map((block, i) => {
+    if (i !== at) return block;
+    const words = block.replace(/^#{1,6} /, '');
+    const marks = block.slice(0, block.length - words.length);
+    return marks + linkOf(words, card.getAttribute('href'), card.getAttribute('title'));
+  });
 }
 
 function quoteOf(blocks: readonly string[]): string[] {
@@ -86,7 +103,12 @@ function listOf(list: PageElement): string[] {
   const first = Number(list.getAttribute('start') ?? 1);
   let number = Number.isInteger(first) && first >= 0 ? first : 1;
   for (const item of list.childNodes) {
-    if (!isElement(item)) continue;
+    if (!isElement(item)) {
+      // Not in an item, such as all of a list that is there to indent.
+      const loose = writeInline([item]);
+      if (loose !== '') lines.push(lines.length === 0 ? loose : `  ${loose}`);
+      continue;
+    }
     // A list directly in a list, without an item around it, belongs to the item before.
     const nested = item.localName !== 'li' && lines.length > 0;
     const blocks = item.localName === 'li' ? blocksIn(item) : blockOf(item);
