@@ -399,6 +399,21 @@ test('a tenant has as many running crawls as it may, others are not in its way',
   await crawls.stop();
 });
 
+test('a page of more pieces than a collection gets says so', async (t) => {
+  let put = 0;
+  const sink: CrawlsParts['sink'] = {
+    check: async () => null,
+    async put({ points }) {
+      put = points.length;
+      return null;
+    },
+  };
+  const text = Array.from({ length: 230 }, (_, at) => `# Part ${at}\n\nOf the book.`).join('\n\n');
+  const { results } = await crawled(t, { '/': { text } }, { collection: { name: 'docs', model: 'embed' } }, { sink });
+  assert.equal(put, 200);
+  assert.deepEqual(results[0]?.page.warnings, ['Only the first 200 of its 230 pieces are in the collection.']);
+});
+
 test('every page becomes pieces for the collection, under names that stay the same', async (t) => {
   const put: { ids: string[]; texts: string[]; collection: string; model: string | null }[] = [];
   const sink: CrawlsParts['sink'] = {

@@ -4,8 +4,8 @@ import type { CrawlPoint } from './crawl-ports.ts';
 
 /** About 400 tokens: what embedding models take whole, and what answers a question in a prompt. */
 const chunkChars = 1_600;
-/** Most chunks of one page: a book is cut off. */
-const chunksMax = 200;
+/** Most chunks of one page that are put into a collection: a book is cut off. */
+export const chunksMax = 200;
 
 /**
  * A page in pieces for a vector collection: cut at headings, then between paragraphs, each with the headings above it.
@@ -14,7 +14,7 @@ const chunksMax = 200;
 export function chunksOf(url: string, { markdown, metadata }: ScrapedPage): CrawlPoint[] {
   const sections = sectionsOf(markdown ?? '');
   const pieces = sections.flatMap(({ heading, text }) => piecesOf(text).map((piece) => ({ heading, text: piece })));
-  return pieces.slice(0, chunksMax).map(({ heading, text }, at) => ({
+  return pieces.map(({ heading, text }, at) => ({
     id: uuidOf('culvert crawl', `${url}\n${at}`),
     text: heading === '' ? text : `${heading}\n\n${text}`,
     payload: { url, title: metadata.title, heading, chunk: at, text },

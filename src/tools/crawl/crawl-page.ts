@@ -8,7 +8,7 @@ import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl, isOfDomain } from '../canonical-url.ts';
 import { isPaid } from '../page-reader.ts';
 import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
-import { chunksOf } from './chunk-page.ts';
+import { chunksMax, chunksOf } from './chunk-page.ts';
 import { hooksOf } from './crawl-message.ts';
 import { kindOf } from './crawl-options.ts';
 import { isPassing, type PageEnd } from './crawl-ports.ts';
@@ -198,7 +198,7 @@ async function keepPage(
   }
   const warnings = [...read.warnings];
   if (there && options.collection !== null) {
-    const refused = await putInCollection(run, page, read);
+    const refused = await putInCollection(run, page, read, warnings);
     if (refused?.kind === 'quota-exceeded') {
       await giveBack(run, page);
       return { got: false, next: { next: 'stop', error: `Stopped: ${refused.message}` } };
@@ -239,7 +239,12 @@ async function keepPage(
 const tooSlowMessage =
   'Stopped: includePaths or excludePaths take too long to match URLs. Write shorter patterns, with + and * rather than counts.';
 
-async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read: ScrapedPage): Promise<Failure | null> {
+async function putInCollection(
+  { sink, crawl }: CrawlRun,
+  page: TakenPage,
+  read: ScrapedPage,
+  warnings: string[],
+): Promise<Failure | null> {
   const { collection } = crawl.options;
   if (collection === null) return null;
   if (sink === null) return { kind: 'unsupported', message: 'This server has no vector store.' };
@@ -247,17 +252,12 @@ async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read:
   const points = chunksOf(url, read);
   if (points.length === 0) return null;
   const { tenant, account, keyId, user } = crawl;
-  return sink.put({
-    tenant,
-    account,
-    keyId,
-    user,
-    collection: collection.name,
-    model: collection.model,
-    url,
-    points,
-    again,
-  });
+  const { name, model } = collection;
+  const some = points.slice(0, chunksMax);
+  const refused = await sink.put({ tenant, account, keyId, user, collection: name, model, url, points: some, again });
+  if (refused === null && points.length > chunksMax)
+    warnings.push(`Only the first ${chunksMax} of its ${points.length} pieces are in the collection.`);
+  return refused;
 }
 
 function requestedFormats(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {

@@ -51,3 +51,33 @@ test('a sitemap of lines gives its addresses, compressed or not, and none of its
     assert.deepEqual(readSitemap(body, 1_000, 2).pages, addresses.slice(0, 2));
   }
 });
+
+const urlset = (count: number) => {
+  const urls = Array.from(
+    { length: count },
+    (_, at) => `<url><loc>https://e.test/${at}</loc><priority>0.5</priority></url>`,
+  );
+  return Buffer.from(`<?xml version="1.0"?><urlset>${urls.join('')}</urlset>`);
+};
+
+test('a packed sitemap gives its first part where it is larger than is read, and where it is cut off', () => {
+  const whole = urlset(1_000);
+  assert.equal(readSitemap(gzipSync(whole), whole.length, 5_000).pages.length, 1_000);
+  const half = readSitemap(gzipSync(whole), whole.length / 2, 5_000).pages;
+  assert.ok(half.length > 400 && half.length < 600, `${half.length}`);
+  const packed = gzipSync(whole);
+  const cut = readSitemap(packed.subarray(0, packed.length / 2), whole.length, 5_000).pages;
+  assert.deepEqual(
+    cut,
+    Array.from(cut, (_, at) => `https://e.test/${at}`),
+  );
+  assert.ok(cut.length > 100, `${cut.length}`);
+  assert.deepEqual(readSitemap(gzipSync(Buffer.alloc(60_000_000)), 1_000, 10), { pages: [], sitemaps: [] });
+});
+
+test('a sitemap whose names have a prefix gives its addresses, and not those of its pictures', () => {
+  const of = (prefix: string, picture: string) =>
+    `<${prefix}urlset><${prefix}url><${picture}loc>https://e.test/p.png</${picture}loc><${prefix}loc>https://e.test/a</${prefix}loc></${prefix}url></${prefix}urlset>`;
+  for (const text of [of('', 'image:'), of('ns0:', 'image:'), of('ns0:', '')])
+    assert.deepEqual(readSitemap(Buffer.from(text), 1_000, 10).pages, ['https://e.test/a'], text);
+});

@@ -1,4 +1,4 @@
-import { gunzipSync } from 'node:zlib';
+import { constants, gunzipSync } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 
 /** Addresses in a sitemap, unchanged: pages, and further sitemaps. */
@@ -16,17 +16,20 @@ const nothing: SitemapText = { pages: [], sitemaps: [] };
  * thread.
  */
 export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number): SitemapText {
-  const bytes = unpacked(body, bytesMax);
+  const bytes = unpacked(body);
   if (bytes === null) return nothing;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bytesMax)).toString('utf8');
   return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
 }
 
-/** Null for a bomb, and for other bytes that begin like gzip. */
-function unpacked(body: Uint8Array, bytesMax: number): Uint8Array | null {
+/** As large as a sitemap may be, by sitemaps.org. */
+const unpackedBytesMax = 50 * 1024 * 1024;
+
+/** The part of a cut file that is there. Null for a bomb, and for other bytes that begin like gzip. */
+function unpacked(body: Uint8Array): Uint8Array | null {
   if (body[0] !== 0x1f || body[1] !== 0x8b) return body;
   try {
-    return gunzipSync(body, { maxOutputLength: bytesMax });
+    return gunzipSync(body, { maxOutputLength: unpackedBytesMax, finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
     return null;
   }
@@ -37,20 +40,22 @@ function inXml(text: string, urlsMax: number): SitemapText {
   const sitemaps: string[] = [];
   let within: string[] | null = null;
   let loc: string | null = null;
+  let locName = '';
   const parser = new Parser(
     {
       onopentag(name) {
         const plain = withoutPrefix(name);
-        if (plain === 'url') within = pages;
-        else if (plain === 'sitemap') within = sitemaps;
-        // `image:loc` is not a page.
-        else if (name === 'loc' && within !== null) loc = '';
+        if (plain === 'url' || plain === 'sitemap') {
+          within = plain === 'url' ? pages : sitemaps;
+          // Of the same prefix: `image:loc` is not a page.
+          locName = `${name.slice(0, -plain.length)}loc`;
+        } else if (name === locName && within !== null) loc = '';
       },
       ontext(chunk) {
         if (loc !== null && loc.length <= locCharsMax) loc += chunk;
       },
       onclosetag(name) {
-        if (name === 'loc' && loc !== null) {
+        if (name === locName && loc !== null) {
           const url = loc.trim();
           if (url !== '' && url.length <= locCharsMax) within?.push(url);
           loc = null;
