@@ -71,7 +71,8 @@ export type Fetched =
 export type FetchRefusal = 'blocked' | 'unreachable' | 'timeout' | 'too-large' | 'redirects' | 'broken' | 'aborted';
 
 const redirectsMax = 5;
-const headerBytesMax = 16 * 1024;
+/** Some sites send 20 KB of policies for their scripts. */
+export const headerBytesMax = 64 * 1024;
 const urlCharsMax = 8_192;
 /** Never sent to the target of a redirect. */
 const credentialHeaders = new Set(['authorization', 'cookie', 'referer']);

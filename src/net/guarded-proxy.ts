@@ -6,6 +6,7 @@ import { type Duplex, Transform } from 'node:stream';
 import { createServer, request as httpRequest } from '../kernel/web/node-http.ts';
 import { checkedLookup } from './checked-lookup.ts';
 import { type FetchGuard, type GuardVerdict, portOf } from './fetch-guard.ts';
+import { headerBytesMax } from './guarded-fetch.ts';
 import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.ts';
 
 /**
@@ -16,7 +17,6 @@ import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.
 export type GuardedProxy = Awaited<ReturnType<typeof startGuardedProxy>>;
 
 const connectionsMax = 256;
-const headerBytesMax = 64 * 1024;
 const connectTimeoutMs = 10_000;
 const urlCharsMax = 8_192;
 /** A TLS handshake record (RFC 8446 §5.1): nothing else goes through a tunnel, so that `ws:` does not. */

@@ -127,10 +127,10 @@ const robotsOrder = {
   delayMs: null,
 } as const;
 
-const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
-const left = { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' } as const;
+export const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
+export const left = { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' } as const;
 const busyAll = { ok: false, reason: 'busy', message: 'Culvert is fetching too many pages already' } as const;
-const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
+export const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
 
 const robotsName = 'Culvert';
 const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Mobile';

@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { HostBusy, type HostTurns } from '../../net/host-turns.ts';
+import { busy, left, tooSlow } from '../../net/page-fetch.ts';
 import type { PageOrder } from '../page-reader.ts';
 import type { PageRenderer, Rendered } from '../page-renderer.ts';
 import type { ScrapeOptions } from './scraped-page.ts';
@@ -73,6 +74,3 @@ function needOf({ formats, waitForMs, render }: ScrapeOptions): string | null {
 }
 
 const usualScreenshot = { fullPage: false, viewport: null };
-const busy = { ok: false, reason: 'busy', message: 'too many requests wait for this host already' } as const;
-const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
-const left = { ok: false, reason: 'aborted', message: 'the caller no longer waits for it' } as const;

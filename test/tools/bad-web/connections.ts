@@ -96,6 +96,12 @@ export const connections: Behaviours = {
     answer: rawText(`${head}x-a: ${'b'.repeat(65_536)}\r\n\r\n${page}`),
     expect: unreachable,
   },
+  'has headers of 40 KB': {
+    answer: rawText(
+      `${head}content-security-policy: ${'b'.repeat(40_000)}\r\ncontent-length: ${page.length}\r\n\r\n${page}`,
+    ),
+    expect: { page: good },
+  },
   'has a header with a zero byte': { answer: rawText(`${head}x-a: b\0c\r\n\r\n${page}`), expect: unreachable },
   'folds a header': { answer: rawText(`${head}x-a: b\r\n c\r\n\r\n${page}`), expect: unreachable },
   'says 100 and 103 for ever': {
