@@ -181,6 +181,29 @@ test('news and web come apart, each asked for in its own place', async (t) => {
   assert.equal(body.results.length, 2);
 });
 
+test('words of Tavily’s API mean the same', async (t) => {
+  const engine = await startEngine(t, () =>
+    searxngSays('https://a.example/', 'https://b.example/', 'https://c.example/'),
+  );
+  const gateway = await startGateway(t, {
+    tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
+  });
+  const asked = { query: 'otters', max_results: 1, topic: 'news', search_depth: 'basic' };
+  const { body } = await search(gateway, {
+    ...asked,
+    include_domains: ['b.example', 'c.example'],
+    exclude_domains: [],
+  });
+  assert.deepEqual(
+    body.results.map((hit: { url: string; content: string }) => [hit.url, hit.content]),
+    [['https://b.example/', 'Words of https://b.example/']],
+  );
+  assert.equal(engine.asked[0]!.url.searchParams.get('categories'), 'news');
+  assert.equal(body.warning, 'These fields are unknown and were ignored: search_depth.');
+  const refused = await search(gateway, { query: 'otters', exclude_domains: ['no host'] });
+  assert.equal(refused.body.error.param, 'exclude_domains[0]');
+});
+
 test('wrong fields are 400 by their name, and cost nothing', async (t) => {
   const gateway = await startGateway(t, { plans: { default: { windows: { '5h': 1, week: 1, month: 1 } } } });
   for (const [param, body] of [

@@ -23,12 +23,7 @@ function shown({ og, ...metadata }: PageMetadata): JsonObject {
   const known = Object.entries(metadata).filter(([, value]) => value !== null);
   const graph = Object.entries(og).flatMap(([name, value]) => {
     const firecrawlName = firecrawlNames.get(name);
-    return firecrawlName === undefined
-      ? [[name, value]]
-      : [
-          [name, value],
-          [firecrawlName, value],
-        ];
+    return [name, ...(firecrawlName === undefined ? [] : [firecrawlName])].map((one) => [one, value]);
   });
   return Object.fromEntries([...known, ...graph]) as JsonObject;
 }

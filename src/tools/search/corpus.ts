@@ -1,5 +1,5 @@
 import type { FoundPage } from '../page-store.ts';
-import type { RawHit, SearchQuery, TimeRange } from './search-engine.ts';
+import { type RawHit, type SearchQuery, sinceMs } from './search-engine.ts';
 
 /** The part of the page store that `search` needs: pages that a tenant scraped or crawled. */
 export interface Corpus {
@@ -15,17 +15,14 @@ export const corpusWarning = 'These results come from pages that this key scrape
 /** Pages looked at, at most, before domains and times leave some out. */
 const examinedMax = 200;
 
-const dayMs = 86_400_000;
-const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
-
 /** The tenant's own pages that hold the words; null when there is none at all, whatever the words. */
 export async function askCorpus(corpus: Corpus, tenant: string, query: SearchQuery): Promise<RawHit[] | null> {
   const filtered = query.timeRange !== null || query.includeDomains.length + query.excludeDomains.length > 0;
   const lastRank = query.offset + query.limit;
   const pages = await corpus.search(tenant, query.query, filtered ? examinedMax : lastRank, 0);
   if (pages.length === 0 && !(await corpus.holdsPages(tenant))) return null;
-  const sinceMs = query.timeRange === null ? 0 : query.nowMs - days[query.timeRange] * dayMs;
+  const fromMs = query.timeRange === null ? 0 : sinceMs(query.timeRange, query.nowMs);
   return pages
-    .filter(({ fetchedMs }) => fetchedMs >= sinceMs)
+    .filter(({ fetchedMs }) => fetchedMs >= fromMs)
     .map(({ url, title, snippet, score }) => ({ url, title, description: snippet, score }));
 }

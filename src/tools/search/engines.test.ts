@@ -251,7 +251,7 @@ test('texts come without markup and bounded, and no words become a date', () => 
   const [hit] = mergeHits(
     [
       raw('https://a.example/', {
-        title: `<strong>A</strong> &amp; B <b>`,
+        title: `<strong>A</strong> &amp; B&#8217;s &#x201C;C&#x201d;&#0;&#55296; <b>`,
         description: 'x'.repeat(99_999),
         publishedDate: '2 days ago',
         score: Number.NaN,
@@ -260,7 +260,7 @@ test('texts come without markup and bounded, and no words become a date', () => 
     plain,
     0,
   );
-  assert.equal(hit!.title, 'A & B');
+  assert.equal(hit!.title, 'A & B’s “C” \ufffd');
   assert.equal(hit!.description!.length, 2_000);
   assert.ok(!('publishedDate' in hit!) && !('score' in hit!));
 });

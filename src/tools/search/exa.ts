@@ -1,10 +1,7 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { below, jsonPost, type SearchEngine, type TimeRange } from './search-engine.ts';
+import { below, jsonPost, type SearchEngine, sinceMs } from './search-engine.ts';
 
 const resultsMax = 100;
-
-const dayMs = 86_400_000;
-const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
 
 /** Exa: search by meaning. It has no pages: earlier results are requested, too, and left out. */
 export const exa: SearchEngine = {
@@ -20,7 +17,7 @@ export const exa: SearchEngine = {
       contents: { highlights: true },
       ...(source === 'news' ? { category: 'news' } : {}),
       ...(country === null ? {} : { userLocation: country }),
-      ...(timeRange === null ? {} : { startPublishedDate: new Date(nowMs - days[timeRange] * dayMs).toISOString() }),
+      ...(timeRange === null ? {} : { startPublishedDate: new Date(sinceMs(timeRange, nowMs)).toISOString() }),
       ...(includeDomains.length === 0 ? {} : { includeDomains }),
       ...(excludeDomains.length === 0 ? {} : { excludeDomains }),
     };

@@ -101,10 +101,15 @@ function plainText(value: unknown, charsMax: number): string {
   const text = value
     .slice(0, charsMax * 4)
     .replace(/<\/?(?:strong|b|em|i|mark|br|span|p)(?:\s[^<>]{0,200})?\/?>/gi, '')
-    .replace(/&(?:amp|lt|gt|quot|nbsp|#39|#x27|#x2f|apos);/gi, (entity) => entities[entity.toLowerCase()] ?? entity)
+    .replace(/&(?:amp|lt|gt|quot|nbsp|apos|#\d{1,6}|#x[\da-f]{1,5});/gi, characterOf)
     .replace(/\s+/g, ' ')
     .trim();
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`.toWellFormed();
+  return (text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`).toWellFormed();
+}
+
+function characterOf(entity: string): string {
+  const code = Number(entity.slice(2, -1).replace(/^x/i, '0x'));
+  return entities[entity.toLowerCase()] ?? (code < 32 ? ' ' : String.fromCodePoint(code));
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -113,9 +118,6 @@ const entities: Readonly<Record<string, string>> = {
   '&gt;': '>',
   '&quot;': '"',
   '&nbsp;': ' ',
-  '&#39;': "'",
-  '&#x27;': "'",
-  '&#x2f;': '/',
   '&apos;': "'",
 };
 

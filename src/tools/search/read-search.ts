@@ -16,23 +16,27 @@ export interface SearchOptions extends Omit<SearchQuery, 'source' | 'nowMs'> {
 }
 
 const queryCharsMax = 500;
+const limits = { min: 1, max: 20, default: 5 };
 const domainsMax = 50;
 const domainCharsMax = 300;
 const sourcesMax = 10;
 
-/** Throws a FailureError, a 400 that names the field. `providers`: the names that `provider` may take. */
+/**
+ * Throws a FailureError, a 400 that names the field. `providers`: the names that `provider` may take. `max_results`,
+ * `topic` and lists with an underscore are Tavily's words.
+ */
 export function readSearch(fields: ToolFields, providers: readonly string[]): SearchOptions {
   const lang = langOf(fields);
   return {
     query: queryOf(fields),
-    limit: fields.whole('limit', { min: 1, max: 20, default: 5 }),
+    limit: fields.whole('limit', { ...limits, default: fields.whole('max_results', limits) }),
     offset: fields.whole('offset', { min: 0, max: 1_000, default: 0 }),
     sources: sourcesOf(fields),
     country: countryOf(fields) ?? lang.country,
     lang: lang.lang,
     timeRange: fields.oneOf('time_range', timeRanges) ?? rangeOfTbs(fields),
-    includeDomains: domainsOf(fields, 'includeDomains'),
-    excludeDomains: domainsOf(fields, 'excludeDomains'),
+    includeDomains: domainsOf(fields, 'includeDomains', 'include_domains'),
+    excludeDomains: domainsOf(fields, 'excludeDomains', 'exclude_domains'),
     provider: providerOf(fields, providers),
     timeoutMs: fields.whole('timeout', { min: 1_000, max: 300_000, default: 60_000 }),
     scrape: fields.object('scrapeOptions'),
@@ -54,7 +58,7 @@ const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 /** `["web"]`, or Firecrawl's `[{"type": "web"}]`. */
 function sourcesOf(fields: ToolFields): readonly SearchSource[] {
   const value = fields.value('sources');
-  if (value === undefined) return ['web'];
+  if (value === undefined) return [fields.oneOf('topic', ['general', 'news', 'finance']) === 'news' ? 'news' : 'web'];
   const names = Array.isArray(value) ? value.slice(0, sourcesMax).map((one) => (isObject(one) ? one.type : one)) : [];
   const known = names.every((name) => (searchSources as readonly unknown[]).includes(name));
   if (names.length === 0 || !known) return fields.refuse('sources', `a list of ${searchSources.join(', ')}`);
@@ -83,13 +87,14 @@ function rangeOfTbs(fields: ToolFields): TimeRange | null {
   return word === null ? null : ranges[word];
 }
 
-function domainsOf(fields: ToolFields, name: 'includeDomains' | 'excludeDomains'): readonly string[] {
-  const texts = fields.texts(name, { itemsMax: domainsMax, charsMax: domainCharsMax }) ?? [];
-  return [
-    ...new Set(
-      texts.map((text, at) => domainOf(text) ?? fields.refuse(`${name}[${at}]`, 'a host name such as example.org')),
-    ),
-  ];
+function domainsOf(fields: ToolFields, ...names: readonly string[]): readonly string[] {
+  const domains = names.flatMap((name) => {
+    const texts = fields.texts(name, { itemsMax: domainsMax, charsMax: domainCharsMax }) ?? [];
+    return texts.map(
+      (text, at) => domainOf(text) ?? fields.refuse(`${name}[${at}]`, 'a host name such as example.org'),
+    );
+  });
+  return [...new Set(domains)];
 }
 
 /** A host name; a whole URL and `*.` before the name are understood. */

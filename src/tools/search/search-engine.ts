@@ -5,6 +5,13 @@ export type SearchSource = (typeof searchSources)[number];
 export const timeRanges = ['day', 'week', 'month', 'year'] as const;
 export type TimeRange = (typeof timeRanges)[number];
 
+const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
+
+/** Where such a time begins. */
+export function sinceMs(range: TimeRange, nowMs: number): number {
+  return nowMs - days[range] * 86_400_000;
+}
+
 /** One question to an engine, checked. */
 export interface SearchQuery {
   query: string;

@@ -17,9 +17,9 @@ import type { SearchQuery, SearchSource } from './search-engine.ts';
 export interface SearchToolParts extends SearchRunParts {
   /** `tools.search.providers` in force. */
   providers(): readonly SearchProviderConfig[];
-  /** Units: what of `costs` a search and a page are. */
   /** Complete answers are kept elsewhere: those of engines are not kept here as well. */
   keepsAnswers(): boolean;
+  /** Units: what of `costs` a search and a page are. */
   costs(): { search: number; scrape: number };
   reader: Pick<PageReader, 'read'>;
 }
@@ -162,19 +162,8 @@ function bodyOf(
 }
 
 function queryOf(options: SearchOptions, source: SearchSource, { clock }: SearchToolParts): SearchQuery {
-  const { query, limit, offset, country, lang, timeRange, includeDomains, excludeDomains } = options;
-  return {
-    query,
-    source,
-    limit,
-    offset,
-    country,
-    lang,
-    timeRange,
-    includeDomains,
-    excludeDomains,
-    nowMs: clock.wallMs(),
-  };
+  const { sources: _sources, provider: _provider, timeoutMs: _timeout, scrape: _scrape, ...query } = options;
+  return { ...query, source, nowMs: clock.wallMs() };
 }
 
 async function findOne(
