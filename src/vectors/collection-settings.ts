@@ -59,8 +59,8 @@ function merged(before: JsonObject, change: JsonObject): JsonObject {
   const after: JsonObject = { ...before };
   for (const [key, value] of Object.entries(change)) {
     if (value === undefined) continue;
-    const next =
-      key === 'quantization_config' ? quantization(value) : key === 'metadata' ? metadata(after, value) : value;
+    const given = key === 'quantization_config' && value === 'Disabled' ? null : value;
+    const next = key === 'metadata' ? metadata(after, given) : given;
     const isWhole = key === 'quantization_config' || key === 'metadata';
     const known = directMember(after, key);
     const result = !isWhole && isObject(known) && isObject(next) ? merged(known, next) : next;
@@ -68,10 +68,6 @@ function merged(before: JsonObject, change: JsonObject): JsonObject {
     else setMember(after, key, result);
   }
   return after;
-}
-
-function quantization(value: JsonValue): JsonValue {
-  return value === 'Disabled' ? null : value;
 }
 
 function metadata({ metadata: before }: JsonObject, change: JsonValue): JsonObject {

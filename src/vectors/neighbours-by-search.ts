@@ -1,4 +1,4 @@
-import type { Condition, Filter } from './filter/filter.ts';
+import { type Condition, type Filter, filterOf } from './filter/filter.ts';
 import type { PointId, ScoredPoint } from './point.ts';
 import { comparePointIds } from './point-id.ts';
 import type { NeighbourQuery, Neighbours, PointQuery } from './vector-store.ts';
@@ -11,7 +11,7 @@ export async function neighboursBySearch(
   const [found = []] = await search([{ ...query(havingVector(using, filter), sample), target: { kind: 'sample' } }]);
   const ids = found.map(({ id }) => id).sort(comparePointIds);
   if (ids.length < 2) return { ids: [], nearest: [] };
-  const candidates = query(all([{ kind: 'has-id', ids: new Set(ids) }]), limit);
+  const candidates = query(filterOf('must', [{ kind: 'has-id', ids: new Set(ids) }]), limit);
   const searches = ids.map(
     (id: PointId): PointQuery => ({
       ...candidates,
@@ -26,11 +26,7 @@ export async function neighboursBySearch(
 export function havingVector(name: string, filter: Filter | null): Filter {
   const must: Condition[] = [{ kind: 'has-vector', name }];
   if (filter !== null) must.push({ kind: 'filter', filter });
-  return all(must);
-}
-
-function all(must: readonly Condition[]): Filter {
-  return { must, should: [], mustNot: [], minShould: null };
+  return filterOf('must', must);
 }
 
 function query(filter: Filter, limit: number): Omit<PointQuery, 'target'> {

@@ -67,6 +67,21 @@ for (const [engine, open] of Object.entries(vectorEngines)) {
     assert.ok((await exported.text()).includes(`"post":${far},"in"`));
   });
 
+  test(`${engine}: a number that no float holds is refused, not written as null`, async (t) => {
+    const { gateway, call } = opened(await open(t));
+    await call('PUT', '', '{"vectors": {"size": 2, "distance": "Dot"}}');
+    for (const [number, status] of [
+      ['1e400', 400],
+      ['1e300', 200],
+    ] as const) {
+      const body = `{"points": [{"id": 1, "vector": [1, 0], "payload": {"a": null, "in": [{"far": ${number}}]}}]}`;
+      const headers = { 'content-type': 'application/json' };
+      const answer = await gateway.fetch('/v1/vectors/collections/c/points', { method: 'PUT', body, headers });
+      const { error } = (await answer.json()) as { error?: { param: string } };
+      assert.deepEqual([answer.status, error?.param], [status, status === 400 ? 'points[0].payload' : undefined]);
+    }
+  });
+
   test(`${engine}: points with numbers beyond a float's are in orders, facets and groups`, async (t) => {
     const { call } = opened(await open(t));
     await call('PUT', '', '{"vectors": {"size": 2, "distance": "Dot"}}');

@@ -154,11 +154,8 @@ class PointWriter {
   /** Slots of the points that may be changed; null: all of them. */
   #passing(ids: readonly PointId[], filter: Filter | undefined): ReadonlySet<number> | null {
     if (filter === undefined) return null;
-    const must = [
-      { kind: 'has-id', ids: new Set(ids) },
-      { kind: 'filter', filter },
-    ] as const;
-    return new Set(this.#open.memory.select({ must, should: [], mustNot: [], minShould: null }, 'now'));
+    const must = [{ kind: 'has-id', ids: new Set(ids) } as const, ...filter.must];
+    return new Set(this.#open.memory.select({ ...filter, must }, 'now'));
   }
 
   /** Slots of a selection; ids that are unknown are left out, or refused. */

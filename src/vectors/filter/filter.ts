@@ -10,6 +10,17 @@ export interface Filter {
   minShould: { conditions: readonly Condition[]; count: number } | null;
 }
 
+/** A filter of one clause. */
+export function filterOf(clause: 'must' | 'should' | 'mustNot', conditions: readonly Condition[]): Filter {
+  return { must: [], should: [], mustNot: [], minShould: null, [clause]: conditions };
+}
+
+/** One filter that passes what all of them do; null for none. */
+export function allOf(filters: readonly Filter[]): Filter | null {
+  const conditions = filters.map((filter) => ({ kind: 'filter', filter }) as const);
+  return filters.length <= 1 ? (filters[0] ?? null) : filterOf('must', conditions);
+}
+
 export type Condition =
   | { kind: 'filter'; filter: Filter }
   | { kind: 'has-id'; ids: ReadonlySet<PointId> }

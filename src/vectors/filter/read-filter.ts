@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { readPointId } from '../point-id.ts';
 import { datetimeMs } from './datetime.ts';
-import type { Condition, FieldTest, Filter, GeoPoint, Scalar } from './filter.ts';
+import { type Condition, type FieldTest, type Filter, filterOf, type GeoPoint, type Scalar } from './filter.ts';
 import {
   type FilterBudget,
   filterConditionsMax,
@@ -40,7 +40,8 @@ function readField(object: JsonObject, at: string, budget: FilterBudget): Condit
   read('geo_radius', readGeoRadius);
   read('geo_polygon', (json, inner) => readGeoPolygon(json, inner, budget));
   read('values_count', readValuesCount);
-  const flags = [emptyFlag(object.is_empty, key, `${at}.is_empty`), nullFlag(object.is_null, key, `${at}.is_null`)];
+  const empty = readFlag(object.is_empty, { kind: 'is-empty', key }, `${at}.is_empty`);
+  const flags = [empty, nullFlag(object.is_null, key, `${at}.is_null`)];
   const conditions = flags.filter((flag) => flag !== null);
   // A key that is not there has no values: 0.
   if (tests.some((test) => test.kind === 'values-count' && inRange(test, 0)))
@@ -49,10 +50,6 @@ function readField(object: JsonObject, at: string, budget: FilterBudget): Condit
   const [only, second] = conditions;
   if (only === undefined) refuse(at, `a condition on 'key' needs one of ${fieldKeys.slice(1).join(', ')}`);
   return second === undefined ? only : { kind: 'filter', filter: filterOf('should', conditions) };
-}
-
-function emptyFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
-  return readFlag(flag, { kind: 'is-empty', key }, at);
 }
 
 /** Unlike the condition `is_null`, the flag also counts an array with a null in it. */
@@ -69,10 +66,6 @@ function readFlag(flag: unknown, condition: Condition, at: string): Condition | 
   if (flag === undefined || flag === null) return null;
   if (typeof flag !== 'boolean') refuse(at, `expected true or false, got ${kindOf(flag)}`);
   return flag ? condition : { kind: 'filter', filter: filterOf('mustNot', [condition]) };
-}
-
-function filterOf(clause: 'should' | 'mustNot', conditions: readonly Condition[]): Filter {
-  return { must: [], should: [], mustNot: [], minShould: null, [clause]: conditions };
 }
 
 function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest | FieldTest[] {

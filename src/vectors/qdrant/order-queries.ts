@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { knownEntry } from '../../kernel/known-entry.ts';
 import { fuse } from '../embedded/query/fuse-results.ts';
-import type { Condition, Filter } from '../filter/filter.ts';
+import { allOf, type Filter, filterOf } from '../filter/filter.ts';
 import { differentValues } from '../filter/reach.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { firstLook, groupPoints, isGroup, nextLook } from '../group-points.ts';
@@ -139,16 +139,7 @@ function filtersOf({ filter }: Searched): Filter[] {
 }
 
 function onlyIds(ids: ReadonlySet<PointId>): Filter {
-  return must([{ kind: 'has-id', ids }]);
-}
-
-function allOf(filters: readonly Filter[]): Filter | null {
-  if (filters.length <= 1) return filters[0] ?? null;
-  return must(filters.map((filter) => ({ kind: 'filter', filter })));
-}
-
-function must(conditions: readonly Condition[]): Filter {
-  return { must: conditions, should: [], mustNot: [], minShould: null };
+  return filterOf('must', [{ kind: 'has-id', ids }]);
 }
 
 /** Points in an order that was made here, best first. */

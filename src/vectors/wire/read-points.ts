@@ -59,10 +59,17 @@ export function readUpdateVectors(
 /** JSON text of a payload that may be stored. */
 export function payloadJson(payload: JsonObject, at: string): string {
   const text = JSON.stringify(payload);
+  if (text.includes('null') && holdsInfinite(payload)) refuse(at, 'a number is above 1.8e308. Send it as a string');
   if (text.length > payloadCharsMax) {
     refuse(at, `a payload has at most ${payloadCharsMax} characters of JSON, this one has ${text.length}`);
   }
   return text;
+}
+
+/** A number such as 1e999, which would be written as null. */
+function holdsInfinite(value: JsonValue | undefined): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(holdsInfinite);
+  return typeof value === 'number' && !Number.isFinite(value);
 }
 
 /** Points that a write may change. */
@@ -160,8 +167,8 @@ interface PointVectors {
 
 /** `vector` of a point: the unnamed one itself, or an object of them by name. */
 function lookVectors(value: JsonValue, at: string, vectors: VectorReader): PointVectors {
-  if (!isObject(value) || isDocument(value, vectors)) return lookByName([['', value]], at, vectors, () => at);
-  return lookByName(Object.entries(value), at, vectors, (name) => (name === '' ? `${at}[""]` : `${at}.${name}`));
+  if (!isObject(value) || isDocument(value, vectors)) return lookByName([['', value]], vectors, () => at);
+  return lookByName(Object.entries(value), vectors, (name) => (name === '' ? `${at}[""]` : `${at}.${name}`));
 }
 
 /** An object in place of one vector; one with `text` is so unless the collection has a vector of that name. */
@@ -173,7 +180,6 @@ function isDocument(value: JsonObject, { collection }: VectorReader): boolean {
 
 function lookByName(
   entries: readonly (readonly [string, JsonValue | undefined])[],
-  _at: string,
   vectors: VectorReader,
   placeOf: (name: string) => string,
 ): PointVectors {

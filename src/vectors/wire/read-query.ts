@@ -205,12 +205,8 @@ function readLookup(value: JsonValue | undefined, at: string, using: string): Lo
 /** Whether a search is exact; no other of `params` has a meaning here. */
 function readExact(value: JsonValue | undefined, at: string): boolean {
   if (optional(value)) return false;
-  const {
-    exact,
-    hnsw_ef: ef,
-    indexed_only: indexed,
-    idf,
-  } = readObject(value, at, ['exact', 'hnsw_ef', 'indexed_only', 'quantization', 'acorn', 'idf']);
+  const params = readObject(value, at, ['exact', 'hnsw_ef', 'indexed_only', 'quantization', 'acorn', 'idf']);
+  const { exact, hnsw_ef: ef, indexed_only: indexed, idf } = params;
   if (!optional(idf) && idf !== 'global') {
     refuseUnsupported(`${at}.idf`, 'counting how rare terms are in a part of the collection is', 'send "global"');
   }

@@ -23,12 +23,8 @@ export interface Rerank extends Reranking {
  * `rerank` of a body. `wording`: the query's own text, null when it has none, or several. Throws a FailureError (400).
  */
 export function readRerank(value: JsonValue, { limit }: Pick<PointQuery, 'limit'>, wording: string | null): Rerank {
-  const {
-    model,
-    query,
-    text_key: key,
-    top_n: top,
-  } = readObject(value, 'rerank', ['model', 'query', 'text_key', 'top_n']);
+  const body = readObject(value, 'rerank', ['model', 'query', 'text_key', 'top_n']);
+  const { model, query, text_key: key, top_n: top } = body;
   const read = {
     model: readString(model, 'rerank.model', modelCharsMax),
     query: optional(query) ? wording : readString(query, 'rerank.query', queryCharsMax),

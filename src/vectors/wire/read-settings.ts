@@ -17,23 +17,13 @@ export function readSettings(body: JsonObject): SettingsChange {
   for (const key of settingObjects) setObject(change, body, key, '');
   setObject(change, body, 'metadata', '');
   const params = optional(body.params) ? {} : objectAt(body.params, 'params');
-  for (const [given, at] of [
-    [body.on_disk_payload, 'on_disk_payload'],
-    [params.on_disk_payload, 'params.on_disk_payload'],
-  ] as const) {
-    if (!optional(given)) change.on_disk_payload = readBoolean(given, at);
-  }
-  for (const [given, at] of [
-    [body.payload, 'payload'],
-    [params.payload, 'params.payload'],
-  ] as const) {
-    if (!optional(given)) change.payload = readMemory(readObject(given, at, ['memory']), at);
-  }
-  for (const [given, at] of [
-    [body.id_tracker, 'id_tracker'],
-    [params.id_tracker, 'params.id_tracker'],
-  ] as const) {
-    if (!optional(given)) change.id_tracker = readMemory(readObject(given, at, ['memory']), at, [...places, 'pinned']);
+  for (const [at, given] of Object.entries({ '': body, params })) {
+    const onDisk = given.on_disk_payload;
+    if (!optional(onDisk)) change.on_disk_payload = readBoolean(onDisk, under(at, 'on_disk_payload'));
+    for (const [key, words] of Object.entries({ payload: places, id_tracker: [...places, 'pinned'] })) {
+      const place = under(at, key);
+      if (!optional(given[key])) change[key] = readMemory(readObject(given[key], place, ['memory']), place, words);
+    }
   }
   const vectors = byName(body.vectors, 'vectors', readVectorSettings);
   if (vectors !== null) change.vectors = vectors;

@@ -6,9 +6,8 @@ import { optional, readString, readWhole, readWord, shown } from './read-scalars
 import { refuseUnsupported } from './unsupported.ts';
 import { modelCharsMax } from './vector-reader.ts';
 
-export const vectorKeys = (
-  'size distance on_disk hnsw_config quantization_config datatype multivector_config embedding_model ' + 'memory'
-).split(' ');
+export const vectorKeys =
+  'size distance on_disk hnsw_config quantization_config datatype multivector_config embedding_model memory'.split(' ');
 const sparseKeys = ['index', 'modifier', 'embedding_model'];
 
 /** `size` is 0 where the embedding model will tell it. */

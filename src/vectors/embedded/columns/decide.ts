@@ -51,12 +51,8 @@ function decideCondition(condition: Condition, known: Known): Verdict {
     case 'filter':
       return decide(condition.filter, known);
     case 'has-id': {
-      const set = new Uint32Array(live.length);
-      for (const id of condition.ids) {
-        const slot = known.slotOf(id);
-        if (slot !== null) addSlot(set, slot);
-      }
-      return exactly(set);
+      const slots = Array.from(condition.ids, (id) => known.slotOf(id)).filter((slot) => slot !== null);
+      return exactly(setOf(slots, live.length));
     }
     case 'has-vector':
       return exactly(setOf(known.withVector(condition.name), live.length));

@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { Random } from '../../../kernel/random.ts';
 import type { VectorSpec } from '../../collection.ts';
-import type { Filter } from '../../filter/filter.ts';
+import { allOf, type Filter } from '../../filter/filter.ts';
 import { refuse } from '../../filter/refuse.ts';
 import type { VectorValue } from '../../point.ts';
 import type { ContextPair, PointQuery, Prefetch, Target } from '../../vector-store.ts';
@@ -44,7 +44,8 @@ export function* rank(parts: RankParts, query: Prefetch, k: number, outer: reado
     if (target.kind === 'fusion' || target.kind === 'formula') {
       refuse('query', `a ${target.kind} needs a prefetch, because it works on its results`);
     }
-    const slots = filters.length === 0 ? null : yield* parts.open.memory.selecting(allOf(filters));
+    const filter = allOf(filters);
+    const slots = filter === null ? null : yield* parts.open.memory.selecting(filter);
     return passing(yield* rankCandidates(parts, query, k, slots), query, parts.open);
   }
   if (target.kind === 'all') refuse('query', 'is missing: say how the results of the prefetch are ranked');
@@ -63,12 +64,6 @@ function* rankSources(parts: RankParts, query: Prefetch, k: number, sources: rea
   if (target.kind === 'fusion') return fuse(sources, target.method, k);
   if (target.kind === 'formula') return yield* scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
   return yield* rankCandidates(parts, query, k, unionOf(sources));
-}
-
-function allOf(filters: readonly Filter[]): Filter {
-  const [only, second] = filters;
-  if (only !== undefined && second === undefined) return only;
-  return { must: filters.map((filter) => ({ kind: 'filter', filter })), should: [], mustNot: [], minShould: null };
 }
 
 /** Ascending, each once. */

@@ -1,6 +1,7 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { datetimeMs } from '../../filter/datetime.ts';
+import { filterOf } from '../../filter/filter.ts';
 import { geoPointOf, metresBetween } from '../../filter/geo.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import { matches } from '../../filter/matches.ts';
@@ -41,7 +42,7 @@ export function* scoreByFormula(
       case 'payload':
         return readAt(point, part.key, 'a number', (value) => (typeof value === 'number' ? value : null));
       case 'condition': {
-        const filter = memory.understood({ must: [part.condition], should: [], mustNot: [], minShould: null });
+        const filter = memory.understood(filterOf('must', [part.condition]));
         return matches(filter, { ...point, hasVector: (name) => vectors.get(name)?.has(point.slot) ?? false }) ? 1 : 0;
       }
       case 'geo-distance':

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { CollectionInfo, CollectionSpec, NamedSpecs, PayloadType } from '../../collection.ts';
 import { changedSettings, type SettingsChange } from '../../collection-settings.ts';
-import type { Filter } from '../../filter/filter.ts';
+import { type Filter, filterOf } from '../../filter/filter.ts';
 import { readKeyPath } from '../../filter/read-key-path.ts';
 import { collectionExists, payloadIndexesMax, tooManyPayloadIndexes } from '../../vector-refusals.ts';
 import type { AliasChange, Owner } from '../../vector-store.ts';
@@ -134,5 +134,5 @@ const fullShard = 'This shard of the vector data is full: it can hold no more co
 
 function hasKeys(keys: readonly string[]): Filter {
   const mustNot = keys.map((key) => ({ kind: 'is-empty', key: readKeyPath(key, 'field_name') }) as const);
-  return { must: [], should: [], mustNot, minShould: null };
+  return filterOf('mustNot', mustNot);
 }
