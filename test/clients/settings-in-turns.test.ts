@@ -5,7 +5,7 @@ import { openThreeProviders } from './three-providers.ts';
 
 /* Settings that a turn brings, and that count from there on: the AI SDK, Claude Code and OpenAI's SDKs write them. */
 
-const { gateway, lastBody } = await openThreeProviders();
+const { gateway, lastBody } = await openThreeProviders({ opus: { targets: ['claude/claude-opus-4-6'] } });
 
 async function sent(path: string, json: JsonObject): Promise<JsonObject> {
   const answer = await gateway.fetch(path, { json });
@@ -45,6 +45,23 @@ test('a configuration_update of Responses sets effort and format for all other f
   assert.deepEqual((await sent('/v1/responses', { model: 'chat', store: false, input: plain })).response_format, {
     type: 'text',
   });
+});
+
+test('a configuration_update leaves the settings that it does not name, or names as null', async () => {
+  const input = [
+    update({ reasoning: { effort: 'low' }, text: { format } }),
+    user('a'),
+    { role: 'assistant', content: 'b' },
+    update({ reasoning: null, text: { verbosity: 'low' } }),
+    update({ reasoning: { summary: 'auto' } }),
+    user('c'),
+  ];
+  const body = { store: false, reasoning: { effort: 'high' }, input };
+  const chat = await sent('/v1/responses', { model: 'chat', ...body });
+  assert.deepEqual(
+    [chat.reasoning_effort, chat.response_format, chat.verbosity],
+    ['low', { type: 'json_schema', json_schema: { name: 'x', schema } }, 'low'],
+  );
 });
 
 test('very many configuration updates are read as few are', async () => {
@@ -92,6 +109,21 @@ test('a Claude that takes no system messages among the turns gets none that says
     { role: 'assistant', content: 'b' },
     { role: 'user', content: [text('c'), text('Only now.')] },
   ]);
+});
+
+test('a Claude that takes an effort, but no system messages among the turns, gets that of the newest one', async () => {
+  const messages = [
+    { role: 'system', output_config: { effort: 'high' } },
+    user('a'),
+    { role: 'system', content: 'Be quick.', output_config: { effort: 'low' } },
+  ];
+  const body = { model: 'opus', max_tokens: 5_000, messages };
+  assert.deepEqual((await sent('/v1/messages', body)).output_config, { effort: 'low' });
+  const output_config = { effort: 'medium', format: { type: 'json_schema', schema } };
+  assert.deepEqual((await sent('/v1/messages', { ...body, output_config })).output_config, {
+    ...output_config,
+    effort: 'low',
+  });
 });
 
 test('a system message of Messages with an unknown setting, or with nothing at all, is refused', async () => {

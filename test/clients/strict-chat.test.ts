@@ -576,6 +576,17 @@ test('a grammar of a custom tool that a function cannot hold the model to is nam
   assert.equal((await sent({ ...asked, model: 'openai' })).dropped, null);
 });
 
+test('what functions in place of custom tools have no place for is named, and no member of the request', async () => {
+  const weather = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } };
+  const tools = [
+    { ...weather, defer_loading: true },
+    { type: 'custom', custom: { name: 'patch' } },
+  ];
+  const { body, dropped } = await sent({ messages: [{ ...question, weight: 1 }], tools, model: 'groq' });
+  assert.deepEqual(Object.keys(body).sort(), ['messages', 'model', 'stream', 'stream_options', 'tools']);
+  assert.equal(dropped, 'messages.weight, tools.defer_loading');
+});
+
 test('a schema beside JSON mode is the schema of the answer where services refuse or ignore it there', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } };
   const format = { type: 'json_object', schema };

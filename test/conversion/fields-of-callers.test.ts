@@ -215,6 +215,30 @@ const chatting = (given: JsonObject): JsonObject => ({
   messages: [{ role: 'user', content: 'Hi' }],
   tools: [given],
 });
+const chatted = (message: JsonObject, part: JsonObject = { type: 'text', text: 'Hi' }): JsonObject => ({
+  model: 'alias',
+  messages: [{ role: 'user', content: [part], ...message }],
+});
+const picture = (more: JsonObject): JsonObject => ({
+  type: 'image_url',
+  image_url: { url: 'data:image/png;base64,aGk=', ...more },
+});
+const calling = (more: JsonObject): JsonObject => ({
+  model: 'alias',
+  messages: [
+    { role: 'user', content: 'Hi' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' }, ...more }],
+    },
+    { role: 'tool', tool_call_id: 'c1', content: 'Rain.' },
+  ],
+});
+const formed = (more: JsonObject, format: JsonObject = {}): JsonObject => ({
+  ...asked(),
+  text: { format: { type: 'json_schema', name: 'answer', schema, ...format }, ...more },
+});
 const program = { type: 'program', caller_id: 'p1' };
 const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,aGk=' };
 type Inside = [CallerDialectId, lost: string, JsonObject, JsonObject];
@@ -236,6 +260,12 @@ const inside: Inside[] = [
     chatting(chatTool),
     chatting({ ...chatTool, function: { ...chatTool.function, input_examples: [{ city: 'Oslo' }] } }),
   ],
+  ['openai-chat', 'messages.weight', chatted({}), chatted({ weight: 1 })],
+  ['openai-chat', 'messages.text.mode', chatted({}), chatted({}, { type: 'text', text: 'Hi', mode: 'quiet' })],
+  ['openai-chat', 'messages.image_url.pixels', chatted({}, picture({})), chatted({}, picture({ pixels: 9 }))],
+  ['openai-chat', 'messages.tool_calls.caller', calling({}), calling({ caller: program })],
+  ['openai-responses', 'text.mode', formed({}), formed({ mode: 'quiet' })],
+  ['openai-responses', 'text.format.grammar', formed({}), formed({}, { grammar: 'g' })],
   ['openai-responses', 'input.message.phase', spoken({}), spoken({ phase: 'commentary' })],
   ['openai-responses', 'input.function_call.caller', called({}), called({ caller: program })],
   ['openai-responses', 'input.function_call_output.caller', called({}), called({}, { caller: program })],

@@ -1,11 +1,30 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { folded } from '../../kernel/parse-object.ts';
 
 /** One thing a conversion left out or changed. `field` is its path in the caller's own dialect, such as `seed`. */
 export interface Loss {
   field: string;
   why: 'unknown' | 'unsupported' | 'clamped' | 'narrowed';
+}
+
+/** Members without a neutral place, each field once. */
+export class Losses {
+  readonly list: Loss[] = [];
+  readonly #seen = new Set<string>();
+
+  add(field: string, why: Loss['why']): void {
+    if (this.#seen.has(field)) return;
+    this.#seen.add(field);
+    this.list.push({ field, why });
+  }
+
+  /** Lists the members of an object that have a value and are not in `known`, as `path.member`. */
+  addUnknown(holder: unknown, known: { has(name: string): boolean }, path: string): void {
+    for (const [name, value] of Object.entries(objectIn(holder))) {
+      if (!known.has(name) && isMeaningful(value)) this.add(`${path}.${name}`, 'unknown');
+    }
+  }
 }
 
 /** Notes that an encoder left a field out, once for each field. */

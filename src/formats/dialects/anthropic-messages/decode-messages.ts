@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
 import { type Complaint, described } from '../../neutral/described-check.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import type { Losses } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
 import * as v from '../../neutral/value-checks.ts';
 import { isToolChange } from './client-tools.ts';
@@ -19,7 +19,8 @@ export const messages = described(
     items: {
       type: 'object',
       properties: { role: { type: 'string', enum: ['user', 'assistant', 'system'] }, content: contentSchema },
-      required: ['role', 'content'],
+      // A system message may set the effort alone.
+      required: ['role'],
     },
   },
   (value) => {
@@ -297,24 +298,4 @@ function searchResult(block: CallerBlock): string {
     .filter((text) => text !== '');
   const head = [stringOr(block.title, ''), stringOr(block.source, '')].filter((text) => text !== '');
   return [head.join(' — '), ...passages].filter((text) => text !== '').join('\n');
-}
-
-/** Parts without a neutral place, each field once. */
-export class Losses {
-  readonly list: Loss[] = [];
-  readonly #seen = new Set<string>();
-
-  add(field: string, why: Loss['why']): void {
-    if (this.#seen.has(field)) return;
-    this.#seen.add(field);
-    this.list.push({ field, why });
-  }
-
-  /** Lists the members of `holder` that are neither null nor in `known`, as `path.member`. */
-  addUnknown(holder: { [name: string]: unknown }, known: ReadonlySet<string>, path: string): void {
-    for (const name of Object.keys(holder)) {
-      if (known.has(name) || holder[name] === null || holder[name] === undefined) continue;
-      this.add(`${path}.${name}`, 'unknown');
-    }
-  }
 }

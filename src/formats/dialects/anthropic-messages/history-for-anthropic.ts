@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, lose } from '../../neutral/loss.ts';
 import { pictureTypeOf } from '../../neutral/media-type.ts';
 import { proofOver } from '../../neutral/thought-proof.ts';
 import { UniqueIds } from '../../neutral/unique-ids.ts';
@@ -23,6 +23,7 @@ type Message = JsonObject & { role: CallerMessage['role']; content: string | Jso
  */
 export function historyForAnthropic({ messages }: CallerBody, model: string, losses: Loss[]): Message[] | null {
   let mended = false;
+  const rules = rulesOf(model);
   const result: Message[] = [];
   const history: History = { losses, pictures: [], ids: new UniqueIds(), called: new Map(), joined: [] };
   const show = () => {
@@ -35,9 +36,12 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     if (message.role === 'assistant') show();
     if (message.role === 'assistant' && before !== 'assistant') history.called.clear();
     before = message.role;
-    if (message.role === 'system' && rulesOf(model).systemInMessages === 'refused') {
+    if (message.role === 'system' && rules.systemInMessages === 'refused') {
       mended = true;
-      for (const name in message) if (name !== 'role' && name !== 'content') lose(losses, `messages.${name}`);
+      // The effort is the request's then.
+      const isKept = (name: string) => name === 'output_config' && rules.effort === 'accepted';
+      for (const name in message)
+        if (name !== 'role' && name !== 'content' && !isKept(name)) lose(history, `messages.${name}`);
       if (!isOver(message, at)) addToUser(message, result, history);
       continue;
     }
@@ -118,25 +122,24 @@ function withoutLastThoughts(
   if (!Array.isArray(content)) return given;
   const end = content.findLastIndex((block) => !blockKinds.isThought(block)) + 1;
   if (end === content.length) return given;
-  lose(losses, 'messages.thinking');
+  lose({ losses }, 'messages.thinking');
   return content.slice(0, end);
 }
 
 /** The same block when it is fine, null when it must go. */
 function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: History): JsonObject | null {
-  const { losses } = history;
   switch (block.type) {
     case 'thinking': {
       const { signature } = block;
       const isSigned = typeof signature === 'string' && signature !== '' && unseal(signature) === null;
       const proof = isSigned ? proofOver(signature, block.thinking as string) : null;
       if (proof !== null) return proof === signature ? block : { ...block, signature: proof };
-      lose(losses, 'messages.thinking');
+      lose(history, 'messages.thinking');
       return null;
     }
     case 'redacted_thinking':
       if (typeof block.data !== 'string' || unseal(block.data) === null) return block;
-      lose(losses, 'messages.redacted_thinking');
+      lose(history, 'messages.redacted_thinking');
       return null;
     case 'text':
       return role === 'assistant' && isBlank(block.text) ? null : withVendorCitations(block);
@@ -148,7 +151,7 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: H
       return withTruePictures(withIdOfResult(block, history));
     default:
       if (!isGatewayStep(block)) return block;
-      lose(losses, `messages.${block.type}`);
+      lose(history, `messages.${block.type}`);
       return null;
   }
 }
@@ -200,8 +203,4 @@ function withTrueType(block: JsonObject): JsonObject {
   if (!isObject(source) || typeof source.data !== 'string' || typeof source.media_type !== 'string') return block;
   const type = pictureTypeOf(source.media_type, source.data);
   return type === source.media_type ? block : { ...block, source: { ...source, media_type: type } };
-}
-
-function lose(losses: Loss[], field: string): void {
-  if (!losses.some((loss) => loss.field === field)) losses.push({ field, why: 'unsupported' });
 }

@@ -1,7 +1,7 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonScan, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import { distinctTools } from '../../neutral/distinct-tools.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, Losses } from '../../neutral/loss.ts';
 import type {
   NeutralMessage,
   NeutralPart,
@@ -20,10 +20,10 @@ import type { ForwardTarget } from '../forward-target.ts';
 import { memberKinds, type NamingRules, objectsBy, usualMembers } from '../named-objects.ts';
 import { someExtras } from '../request-extras.ts';
 import { asFunction } from './client-tools.ts';
-import { decodeContent, Losses } from './decode-messages.ts';
+import { decodeContent } from './decode-messages.ts';
 import { fitToModel, withoutThoughtEdits } from './fit-to-model.ts';
 import { historyForAnthropic, overIn } from './history-for-anthropic.ts';
-import { isClaude } from './model-rules.ts';
+import { isClaude, rulesOf } from './model-rules.ts';
 import { checkRequest, endUserOf, isNames, putTools, requestFields } from './request-fields.ts';
 import { isGatewayStep, partOfStep } from './server-tool-blocks.ts';
 import { serverToolsOf } from './server-tools.ts';
@@ -173,9 +173,11 @@ const budgetTokensMin = 1_024;
  * here, but for spliced values: the model, an output limit above the target's (clients send 128000 blindly), a history
  * that another dialect answered, the operator's own fields.
  */
-function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, target: ForwardTarget): ForwardBody {
+function prepareForTarget(rawBody: Buffer, body: CallerBody, scan: JsonScan, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
   const values = new Map([['model', JSON.stringify(target.model)]]);
+  const parsed = withEffortOfTurn(body, target.model);
+  if (parsed !== body) values.set('output_config', JSON.stringify(parsed.output_config));
   clampLimit(parsed, target.maxOutputTokens, values, losses);
   if (parsed.fallbacks != null && !isNames(parsed.fallbacks)) values.set('fallbacks', JSON.stringify(parsed.fallbacks));
   const given: JsonObject[string] = parsed.tools;
@@ -196,6 +198,13 @@ function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, t
   const fit = parsed.model === target.model ? null : fitToModel(parsed, history ?? parsed.messages, target.model);
   const fits = fit === null ? target.fits : [() => fit, ...(target.fits ?? [])];
   return forwardBody(rawBody, parsed, scan, fits === target.fits ? target : { ...target, fits }, { values, losses });
+}
+
+/** The effort of a system message as that of the request, for a Claude that takes no such messages. */
+function withEffortOfTurn(body: CallerBody, model: string): CallerBody {
+  const { systemInMessages, effort: takes } = rulesOf(model);
+  if (systemInMessages === 'accepted' || takes === 'refused' || !body.messages.some(setsEffort)) return body;
+  return { ...body, output_config: { ...body.output_config, effort: effortOf(body) as string } };
 }
 
 /** For this request: the thought that the calls followed is not there any more. */
@@ -315,10 +324,11 @@ const efforts: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 
 /** That of the newest system message with one, or of the body. */
 function effortOf({ messages, output_config: config }: CallerBody): JsonValue | undefined {
-  const newest = messages.findLast(
-    ({ role, output_config: one }) => role === 'system' && isGiven(objectIn(one).effort),
-  );
-  return objectIn(newest?.output_config ?? config).effort;
+  return objectIn(messages.findLast(setsEffort)?.output_config ?? config).effort;
+}
+
+function setsEffort({ role, output_config: config }: CallerMessage): boolean {
+  return role === 'system' && isGiven(objectIn(config).effort);
 }
 
 function decodeReasoning(body: CallerBody, losses: Losses): NeutralReasoning | null {

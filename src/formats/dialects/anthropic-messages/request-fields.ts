@@ -1,6 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn, parsedData } from '../../../kernel/json.ts';
 import { bodySchema, described, schemaOf } from '../../neutral/described-check.ts';
+import type { Losses } from '../../neutral/loss.ts';
 import { markMessage } from '../../neutral/mark-message.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import * as v from '../../neutral/value-checks.ts';
@@ -9,7 +10,7 @@ import { fallbackNames } from '../fallback-models.ts';
 import { type Checked, checkFields, fieldTable, judged, writtenFields } from '../field-table.ts';
 import { clamp, firstTexts, from, tokenLimit, when } from '../taken-fields.ts';
 import { asFunction, toolsAtEnd } from './client-tools.ts';
-import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
+import { cacheOf, messages, systemContent } from './decode-messages.ts';
 import type { ModelRules } from './model-rules.ts';
 import type { CallerBody, CustomTool, MessagesBody } from './wire.ts';
 
@@ -122,7 +123,7 @@ function putFormat(
   { output_config: config, output_format: beta }: CallerBody,
   losses: Losses,
 ): undefined {
-  losses.addUnknown(config ?? {}, configMembers, 'output_config');
+  losses.addUnknown(config, configMembers, 'output_config');
   const format = config?.format ?? beta;
   if (!isObject(format) || format.type !== 'json_schema' || !isObject(format.schema)) return;
   request.responseFormat = { type: 'json-schema', name: 'answer', schema: format.schema };
@@ -263,15 +264,11 @@ function named(id: string): string {
   const [, user, account] = joined.exec(id) ?? [];
   if (user !== undefined) return account || user;
   if (!id.startsWith('{')) return id;
-  try {
-    const ids: unknown = JSON.parse(id);
-    if (!isObject(ids)) return id;
-    for (const name of ['account_uuid', 'account_id', 'device_id']) {
-      const value = ids[name];
-      if (typeof value === 'string' && value !== '') return value;
-    }
-  } catch {
-    // It is not JSON, and names a user in any case.
+  // One that is not JSON names a user in any case.
+  const ids = objectIn(parsedData(id));
+  for (const name of ['account_uuid', 'account_id', 'device_id']) {
+    const value = ids[name];
+    if (typeof value === 'string' && value !== '') return value;
   }
   return id;
 }

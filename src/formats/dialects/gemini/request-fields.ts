@@ -1,7 +1,7 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectsIn, stringOr } from '../../../kernel/json.ts';
 import { bodySchema, described, type JsonSchema, schemaOf } from '../../neutral/described-check.ts';
-import type { Loss } from '../../neutral/loss.ts';
+import { type Loss, Losses } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import * as v from '../../neutral/value-checks.ts';
 import type { EncodeTarget } from '../dialect.ts';
@@ -226,34 +226,27 @@ const declarationMembers: ReadonlySet<string> = new Set(['name', 'description', 
 
 /** Features of a checked request that the neutral form has no place for, each once. */
 export function lostMembers(body: JsonObject): Loss[] {
-  const found = new Map<string, Loss>();
-  const lose = (field: string, why: Loss['why']) => {
-    if (!found.has(field)) found.set(field, { field, why });
-  };
-  const besides = (value: JsonValue | undefined, known: { has(name: string): boolean }, place: string) => {
-    if (!isObject(value)) return;
-    for (const name in value) if (value[name] !== null && !known.has(name)) lose(`${place}.${name}`, 'unknown');
-  };
-  besides(body.generationConfig, generationFields, 'generationConfig');
-  besides(body.toolConfig, new Set(['functionCallingConfig']), 'toolConfig');
+  const losses = new Losses();
+  losses.addUnknown(body.generationConfig, generationFields, 'generationConfig');
+  losses.addUnknown(body.toolConfig, new Set(['functionCallingConfig']), 'toolConfig');
   const calling = isObject(body.toolConfig) ? body.toolConfig.functionCallingConfig : undefined;
   const allowed = isObject(calling) ? calling.allowedFunctionNames : undefined;
   // One is a tool required by name; other vendors accept no more than one.
   if (Array.isArray(allowed) && allowed.length > 1) {
-    lose('toolConfig.functionCallingConfig.allowedFunctionNames', 'narrowed');
+    losses.add('toolConfig.functionCallingConfig.allowedFunctionNames', 'narrowed');
   }
   for (const { functionDeclarations } of objectsIn(body.tools)) {
     for (const declared of objectsIn(functionDeclarations))
-      besides(declared, declarationMembers, 'tools.functionDeclarations');
+      losses.addUnknown(declared, declarationMembers, 'tools.functionDeclarations');
   }
   for (const { parts } of objectsIn(body.contents)) {
     for (const one of objectsIn(parts)) {
       // A part of an unknown kind is kept whole, and an encoder that cannot send it lists it.
-      if (Object.keys(one).some((name) => partMembers.has(name))) besides(one, partMembers, 'contents.parts');
-      besides(one.functionResponse, responseMembers, 'contents.parts.functionResponse');
+      if (Object.keys(one).some((name) => partMembers.has(name))) losses.addUnknown(one, partMembers, 'contents.parts');
+      losses.addUnknown(one.functionResponse, responseMembers, 'contents.parts.functionResponse');
     }
   }
-  return [...found.values()];
+  return losses.list;
 }
 
 /** Google's `Schema` (OpenAPI 3.0: types in capitals, `nullable`, lengths as strings) as JSON Schema. */

@@ -26,7 +26,10 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Call
   return {
     ...read,
     includeUsage: true,
-    neutral: () => (lost.length === 0 ? read.neutral() : { ...read.neutral(), lost }),
+    neutral() {
+      const neutral = read.neutral();
+      return { ...neutral, lost: [...(neutral.lost ?? []), ...lost] };
+    },
     echo: { form },
     wordFor: (field) => words.get(field) ?? field,
     forward() {

@@ -6,9 +6,10 @@ import {
   type JsonValue,
   jsonText,
   listIn,
+  objectIn,
   objectsIn,
 } from '../../../kernel/json.ts';
-import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
+import { type Loss, Losses } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { tagInMetadata } from '../../neutral/tag.ts';
 import { estimatedInput } from '../../neutral/usage.ts';
@@ -101,7 +102,7 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
     vision,
     audioIn,
     ...(files && { files }),
-    tools: (body.tools != null && isFilled(body.tools)) || (body.functions != null && isFilled(body.functions)),
+    tools: (body.tools?.length ?? 0) > 0 || (body.functions?.length ?? 0) > 0,
     logprobs: body.logprobs === true,
     jsonSchema: body.response_format?.type === 'json_schema',
     reasoning: (body.reasoning_effort ?? 'none') !== 'none',
@@ -114,10 +115,6 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
   };
 }
 
-function isFilled(list: JsonValue | undefined): boolean {
-  return Array.isArray(list) && list.length > 0;
-}
-
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
 function toNeutral(body: ChatRequest): NeutralRequest {
   const request: NeutralRequest = {
@@ -126,10 +123,16 @@ function toNeutral(body: ChatRequest): NeutralRequest {
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
   };
-  const beyond = body.tools ? toolsBeyond(body) : undefined;
-  const { hints, vendor } = placeFields(requestFields, request, body, undefined, beyond);
+  const { hints, vendor } = placeFields(requestFields, request, body, undefined);
   if (hints !== null) request.hints = hints;
   if (vendor !== null) request.extensions = { [openAiChatId]: vendor };
+  let isPlain = body.tools == null;
+  for (const message of body.messages)
+    for (const name in message)
+      isPlain &&= name === 'role' || (name === 'content' && typeof message.content === 'string');
+  // Most requests are, and enter nothing more.
+  const lost = isPlain ? null : membersBeyond(body);
+  if (lost?.length) request.lost = lost;
   return request;
 }
 
@@ -243,19 +246,38 @@ function extrasOf(request: ChatRequest, vendors: Failure | null): RequestExtras 
   });
 }
 
-/** Members that only this dialect has: they go back to it, and elsewhere count as losses. */
-function toolsBeyond({ tools }: ChatRequest): [string, JsonValue][] {
-  const beyond: [string, JsonValue][] = [];
-  for (const tool of tools ?? []) {
-    if (tool.type !== 'function' && tool.type !== 'custom') beyond.push([`tools.${jsonText(tool.type)}`, [tool]]);
-    else
-      for (const { field } of lossesOfRest({ ...tool.function, ...tool }, toolMembers))
-        beyond.push([`tools.${field}`, true]);
+/** Members inside of messages and tools that no conversion has a place for, and tools that the provider runs. */
+function membersBeyond({ messages, tools }: ChatRequest): Loss[] {
+  const losses = new Losses();
+  for (const message of messages) {
+    losses.addUnknown(message, read.message, 'messages');
+    for (const part of objectsIn(message.content)) {
+      const type = jsonText(part.type);
+      losses.addUnknown({ ...part, ...objectIn(part[type]) }, read.part, `messages.${type}`);
+    }
+    for (const call of message.tool_calls ?? [])
+      losses.addUnknown({ ...call.function, ...call.custom, ...call }, read.call, 'messages.tool_calls');
   }
-  return beyond;
+  for (const tool of tools ?? []) {
+    if (tool.type !== 'function' && tool.type !== 'custom') losses.add(`tools.${jsonText(tool.type)}`, 'unsupported');
+    else losses.addUnknown({ ...tool.function, ...tool }, read.tool, 'tools');
+  }
+  return losses.list;
 }
 
-const toolMembers = new Set('type function custom name description parameters strict cache_control'.split(' '));
+/** Names of the members that a conversion reads, also of the object inside of each. */
+const read = {
+  message: new Set(
+    `role content name tool_calls function_call tool_call_id refusal reasoning reasoning_content reasoning_details
+    thinking_blocks extra_content images audio annotations cache_control`.split(/\s+/),
+  ),
+  part: new Set(
+    `type text refusal thinking closed image_url url detail input_audio data format file filename file_data file_id
+    document_url document_name cache_control prompt_cache_breakpoint`.split(/\s+/),
+  ),
+  call: new Set('id type index function custom name arguments input extra_content cache_control'.split(' ')),
+  tool: new Set('type function custom name description parameters strict cache_control'.split(' ')),
+};
 
 /** Names of tools that take text, by which an answer's calls of them are written so; null: there are none. */
 function customEcho(tools: readonly ChatTool[]): { echo: JsonObject; beyondFormat: 'functions' } | null {

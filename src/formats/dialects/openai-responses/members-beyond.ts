@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import { offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest } from './wire.ts';
@@ -19,14 +19,16 @@ const members: ReadonlyMap<string, ReadonlySet<string>> = new Map(
     function: 'name description parameters strict',
     custom: 'name description format',
     reasoning: 'effort summary generate_summary content encrypted_content',
+    settings: 'format verbosity',
+    json_schema: 'name schema strict description',
   }).map(([type, names]) => [type, new Set(`${everywhere} ${names}`.split(' '))]),
 );
 
 /** Values that leaving the member out means too. */
 const defaults: ReadonlySet<JsonValue | undefined> = new Set(['auto', 'standard', 'direct']);
 
-/** Members with a value inside of items, parts, tools and `reasoning` that no conversion has a place for. */
-export function membersBeyond({ input, tools, reasoning }: ResponsesRequest): Loss[] {
+/** Members with a value inside of items, parts, tools, `reasoning` and `text` that no conversion has a place for. */
+export function membersBeyond({ input, tools, reasoning, text }: ResponsesRequest): Loss[] {
   const fields = new Set<string>();
   const look = (holder: JsonObject, path: string, type = holder.type ?? 'message'): void => {
     const taken = members.get(jsonText(type));
@@ -40,6 +42,8 @@ export function membersBeyond({ input, tools, reasoning }: ResponsesRequest): Lo
     for (const part of [item.content, item.output].flat()) if (isObject(part) && part.type != null) look(part, '');
   }
   for (const { tool } of offeredTools({ tools: tools ?? null })) look(tool, 'tools');
-  if (isObject(reasoning)) look(reasoning, 'reasoning', 'reasoning');
+  look(objectIn(reasoning), 'reasoning', 'reasoning');
+  look(objectIn(text), 'text', 'settings');
+  look(objectIn(text?.format), 'text.format');
   return [...fields].map((field) => ({ field, why: 'unsupported' }));
 }

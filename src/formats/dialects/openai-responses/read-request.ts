@@ -87,8 +87,13 @@ function callerRequest(raw: Buffer, request: ResponsesRequest, scan: JsonScan, r
 function settled(body: ResponsesRequest): ResponsesRequest {
   const updates = Array.isArray(body.input) ? body.input.filter(({ type }) => type === 'configuration_update') : [];
   if (updates.length === 0) return body;
-  const { reasoning, text } = updates.reduce<Partial<ResponsesRequest>>((all, one) => Object.assign(all, one), {});
-  return { ...body, reasoning: { ...body.reasoning, ...reasoning }, text: { ...body.text, ...text } };
+  const reasoning = { ...body.reasoning };
+  const text = { ...body.text };
+  for (const update of updates) {
+    Object.assign(reasoning, update.reasoning);
+    Object.assign(text, update.text);
+  }
+  return { ...body, reasoning, text };
 }
 
 function nativeForOf(native: Failure | null, { vendors }: Reading): RequestExtras['nativeFor'] {
