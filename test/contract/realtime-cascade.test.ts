@@ -208,6 +208,34 @@ test('a caller that begins to speak stops the answer, and hears of it', async (t
   await caller.closed;
 });
 
+test('a caller that speaks on before its answer begins gets one answer to all of it', async (t) => {
+  const caller = await open(t, {
+    output_modalities: ['text'],
+    audio: { input: { turn_detection: { type: 'server_vad', silence_duration_ms: 200 } } },
+  });
+  const done = 'conversation.item.done';
+  const speaks = (...pieces: string[]) => {
+    for (const audio of pieces) caller.send('input_audio_buffer.append', { audio });
+  };
+  upstream.script('/v1/audio/transcriptions', ['delay=500ms;text=I would like', 'text=a coffee.']);
+  speaks(sound(300, 0.3), sound(300, 0), sound(300, 0.3));
+  await caller.heard(done);
+  speaks(sound(300, 0));
+  await caller.heard('response.done');
+  const types = caller.events.map(({ type }) => type);
+  assert.equal(types.slice(0, types.indexOf('response.created')).filter((type) => type === done).length, 2);
+  assert.deepEqual(bodyOf('/v1/chat/completions').messages, [
+    { role: 'user', content: 'I would like' },
+    { role: 'user', content: 'a coffee.' },
+  ]);
+  // A noise behind a turn is no speech, and the turn is answered all the same.
+  const from = caller.events.length;
+  upstream.script('/v1/audio/transcriptions', ['delay=500ms;text=And a tea.', 'text= ']);
+  speaks(sound(300, 0.3), sound(300, 0), sound(300, 0.3), sound(300, 0));
+  await caller.heard('response.done', from);
+  assert.equal((bodyOf('/v1/chat/completions').messages as JsonObject[]).at(-1)!.content, 'And a tea.');
+});
+
 test('an answer that is cut is incomplete, and one that fails says why', async (t) => {
   const caller = await open(t, { output_modalities: ['text'] });
   const answered = async (spec: string) => {

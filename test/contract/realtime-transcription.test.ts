@@ -232,6 +232,18 @@ test('a model whose provider holds no sessions: the ends of speech are found her
   assert.equal((await rowsOf('dev'))[0]!.endpoint, 'transcription');
 });
 
+test("an update of OpenAI's beta names the model, and sets the session that calls it", async () => {
+  const caller = bySdk();
+  await caller.heard('session.created');
+  const turn_detection = { type: 'server_vad', silence_duration_ms: 200 };
+  const session = { input_audio_format: 'pcm16', input_audio_transcription: { model: 'notes' }, turn_detection };
+  caller.send('transcription_session.update', { session });
+  await caller.heard('transcription_session.updated');
+  for (const piece of [sound(600, 0.3), sound(300, 0)]) caller.send('input_audio_buffer.append', { audio: piece });
+  await caller.heard('conversation.item.input_audio_transcription.completed');
+  await caller.close();
+});
+
 test('a silence of no time, or less, does not cut speech into calls', async () => {
   const caller = bySdk();
   await caller.heard('session.created');

@@ -1,6 +1,6 @@
 import type { ErrorContext, Failure } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
-import { isObject, type JsonObject, scanJson } from '../../../kernel/json.ts';
+import { type JsonObject, parsedData, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { loopWidthMax } from '../../../kernel/parse-object.ts';
 import { openAiChat } from '../../dialects/openai-chat/index.ts';
@@ -31,13 +31,7 @@ export function eventIn(frame: Frame): RealtimeEvent | null {
 /** The JSON object in a frame; null when it holds none, or one that would hold up the loop (faults.md S35). */
 export function messageIn(frame: Frame): JsonObject | null {
   const scan = scanJson(typeof frame === 'string' ? Buffer.from(frame) : frame, jsonDepthMax, loopWidthMax);
-  if (scan.tooDeep || scan.tooWide) return null;
-  try {
-    const message: unknown = JSON.parse(frame.toString());
-    return isObject(message) ? message : null;
-  } catch {
-    return null;
-  }
+  return scan.tooDeep || scan.tooWide ? null : parsedData(frame.toString());
 }
 
 /**

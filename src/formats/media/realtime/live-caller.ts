@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, objectIn, parsedData } from '../../../kernel/json.ts';
 import type { RealtimeEvent } from './events.ts';
 import { type LiveSetup, liveUsageOf } from './live-session.ts';
 
@@ -221,10 +221,5 @@ function rateOf(mimeType: string): number {
 }
 
 function argumentsOf(text: JsonValue | undefined): JsonValue {
-  try {
-    const args: unknown = JSON.parse(jsonText(text) || '{}');
-    return isObject(args) ? args : {};
-  } catch {
-    return {};
-  }
+  return objectIn(parsedData(jsonText(text)));
 }

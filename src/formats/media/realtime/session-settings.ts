@@ -183,7 +183,7 @@ function shownTurns(turns: SessionSettings['turns']): JsonObject | null {
 }
 
 /** The older API names a format by a word. */
-const olderFormats: ReadonlyMap<JsonValue, SoundFormat> = new Map([
+export const olderFormats: ReadonlyMap<JsonValue, SoundFormat> = new Map([
   ['pcm16', 'pcm'],
   ['g711_ulaw', 'pcmu'],
   ['g711_alaw', 'pcma'],
@@ -196,7 +196,7 @@ function formatOf(value: JsonValue): SoundFormat | null {
   return value.type === 'audio/pcmu' ? 'pcmu' : value.type === 'audio/pcma' ? 'pcma' : null;
 }
 
-function shownFormat(format: SoundFormat): JsonObject {
+export function shownFormat(format: SoundFormat): JsonObject {
   return { type: `audio/${format}`, ...(format === 'pcm' && { rate: 24_000 }) };
 }
 

@@ -1,7 +1,7 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
-import { transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
+import { olderFormats, shownFormat, transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
 import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { notRealtime, notTranscribing } from '../../../inference/families/realtime/held-session.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
@@ -175,12 +175,6 @@ function readRequest(raw: Buffer, form: Form): SecretRequest | Failure {
   return { model, kind: type, session, lifeS, shown: { ...session, object: 'realtime.session', model } };
 }
 
-const olderFormats: ReadonlyMap<JsonValue, JsonObject> = new Map([
-  ['pcm16', { type: 'audio/pcm', rate: 24_000 }],
-  ['g711_ulaw', { type: 'audio/pcmu' }],
-  ['g711_alaw', { type: 'audio/pcma' }],
-]);
-
 /** A session that transcribes, in the older format. Its secret has the settings in the present one. */
 function readTranscription({ client_secret: secret, ...settings }: JsonObject): SecretRequest | Failure {
   const lifeS = lifeOf(objectIn(secret).expires_at, 'client_secret.expires_at');
@@ -198,7 +192,7 @@ function readTranscription({ client_secret: secret, ...settings }: JsonObject): 
     return invalid('input_audio_format', `input_audio_format must be one of ${names}.`);
   }
   const input = {
-    format,
+    format: shownFormat(format),
     transcription: objectIn(transcription),
     ...(turn_detection !== undefined && { turn_detection }),
     ...(input_audio_noise_reduction !== undefined && { noise_reduction: input_audio_noise_reduction }),

@@ -64,8 +64,10 @@ export class CascadeEnd implements SessionEnd {
   readonly #items: CascadeItems;
   /** The response that is made; null: none is. */
   #answering: Answering | null = null;
-  /** The item that holds what the caller is saying. */
+  /** The item that holds what the caller is saying, or has said last. */
   #speaking = '';
+  /** A turn has no answer of its own, since the caller spoke on before it began. */
+  #unanswered = false;
   /** The last turn in line: turns are answered in the order in which they were spoken. */
   #turns: Promise<void> = Promise.resolve();
   #turnsWaiting = 0;
@@ -126,6 +128,7 @@ export class CascadeEnd implements SessionEnd {
   #take(event: RealtimeEvent): void {
     switch (event.type) {
       case 'session.update':
+      case 'transcription_session.update':
         return this.#update(event);
       case 'input_audio_buffer.append':
         return this.#append(event);
@@ -134,6 +137,7 @@ export class CascadeEnd implements SessionEnd {
       case 'input_audio_buffer.clear':
         this.#takeSound().drop();
         this.#detector?.clear();
+        this.#speaking = '';
         return this.#events.write('input_audio_buffer.cleared', {});
       case 'response.create': {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
@@ -158,7 +162,7 @@ export class CascadeEnd implements SessionEnd {
     const { input } = next.formats;
     if (input !== this.#settings.formats.input) this.#readSound = soundReader(input);
     this.#settings = next;
-    this.#events.write('session.updated', { session: this.#shown() });
+    this.#events.write(`${event.type}d`, { session: this.#shown() });
   }
 
   #append({ audio, event_id }: RealtimeEvent): void {
@@ -183,7 +187,7 @@ export class CascadeEnd implements SessionEnd {
 
   #commit({ event_id }: RealtimeEvent): void {
     // Nobody is asked, and paid, for nothing.
-    if (this.#sound.bytes === 0) return this.#events.error(noSound, null, event_id, codeOfNoSound);
+    if (this.#sound.bytes === 0) return this.#events.error(noSound, null, event_id, 'input_audio_buffer_commit_empty');
     // The sound stays for a later try.
     const full = this.#fullTurns();
     if (full !== null) return this.#events.error(full, null, event_id);
@@ -231,8 +235,11 @@ export class CascadeEnd implements SessionEnd {
         const event = { item_id: itemId, content_index: 0, transcript, usage };
         this.#events.write('conversation.item.input_audio_transcription.completed', event);
       }
-      if (transcript.trim() === '' || answers === null) return;
-      if (then === 'responds') await this.#respond({ response: {}, input: null });
+      if ((transcript.trim() === '' && !this.#unanswered) || answers === null || then === 'waits') return;
+      const { turns } = this.#settings;
+      // Speaking on stops an answer.
+      this.#unanswered = turns.by === 'silence' && turns.interrupts && !['', itemId].includes(this.#speaking);
+      if (!this.#unanswered) await this.#respond({ response: {}, input: null });
     });
   }
 
@@ -342,14 +349,10 @@ export class CascadeEnd implements SessionEnd {
     const conversation = input === null ? this.#conversation : this.#conversation.excerpt(input);
     const failure = await made.make(conversation.request(models.chat, settings));
     this.#answering = null;
-    const { usage } = made;
+    const { cut, usage } = made;
     if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
-    if (failure === null) {
-      const { cut } = made;
-      return response.done(
-        cut === null ? { status: 'completed', usage } : { status: 'incomplete', reason: cut, usage },
-      );
-    }
+    if (failure === null && cut !== null) return response.done({ status: 'incomplete', reason: cut, usage });
+    if (failure === null) return response.done({ status: 'completed', usage });
     const { type = null, code = null, message = '' } = this.#parts.errorEvent(failure).error as JsonObject;
     response.done({ status: 'failed', error: { type, code, message }, usage });
     this.#failed(failure);
@@ -390,7 +393,6 @@ const noSound =
 
 const notBase64 = "Invalid 'audio'. Expected base64-encoded audio bytes but got an invalid value.";
 const tooLong = `The audio is longer than ${soundMaxMs / 1_000} s.`;
-const codeOfNoSound = 'input_audio_buffer_commit_empty';
 const noResponse = 'Cancellation failed: no active response found.';
 const codeOfNoResponse = 'response_cancel_not_active';
 

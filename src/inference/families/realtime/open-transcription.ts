@@ -1,10 +1,6 @@
 import { eventIn } from '../../../formats/media/realtime/events.ts';
 import { EventWriter } from '../../../formats/media/realtime/response-writer.ts';
-import {
-  firstSettings,
-  shownTranscriptions,
-  transcriptionModelIn,
-} from '../../../formats/media/realtime/session-settings.ts';
+import { firstSettings, shownTranscriptions, transcriberIn } from '../../../formats/media/realtime/session-settings.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
 import { BufferedAnswer } from '../../spine/buffered-answer.ts';
@@ -13,6 +9,7 @@ import { firstMessage } from './first-message.ts';
 import { openSession, type SocketCall } from './open-session.ts';
 import type { RealtimeServices } from './services.ts';
 import type { SocketEnd } from './socket-end.ts';
+import { updates } from './transcription-end.ts';
 
 /** A caller that names its model only within its session. */
 export interface UnnamedCall extends Omit<SocketCall, 'model' | 'settings' | 'kind' | 'created' | 'accept'> {
@@ -58,7 +55,7 @@ function modelNamedBy(caller: SocketEnd, { ending, errorEvent }: UnnamedCall, id
     },
     read(frame) {
       const event = eventIn(frame);
-      const model = event?.type === 'session.update' ? transcriptionModelIn(event.session) : null;
+      const model = (event !== null && updates.includes(event.type) && transcriberIn(event.session)) || null;
       // A caller that reads no errors causes no more of them.
       if (model === null && caller.send(JSON.stringify(errorEvent(unnamedModel))) === 'behind') caller.pause();
       return model;

@@ -14,7 +14,7 @@ export interface TranscriptionFacts {
 }
 
 /** Events that may name a model; the second is that of OpenAI's beta. */
-const updates = ['session.update', 'transcription_session.update'];
+export const updates = ['session.update', 'transcription_session.update'];
 
 /** The end that transcribes. Callers name its model in their updates, which a session keeps. */
 export class TranscriptionEnd implements SessionEnd {
