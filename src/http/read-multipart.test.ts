@@ -146,8 +146,8 @@ test('what is no whole form is 400 in words, and nothing of it stays on disk', a
       [part('file', 'a', '; filename="a"'), part('file', 'b', '; filename="b"'), end],
       /more than 1 file\./,
     ],
-    ['a long field', [part('prompt', 'x'.repeat(300_000)), end], /'prompt' is longer than/],
-    ['long fields', [...Array.from({ length: 6 }, (_, i) => part(`p${i}`, 'x'.repeat(200_000))), end], /fields hold/],
+    ['a long field', [part('prompt', 'x'.repeat(2_200_000)), end], /'prompt' is longer than/],
+    ['long fields', [...Array.from({ length: 6 }, (_, i) => part(`p${i}`, 'x'.repeat(1_600_000))), end], /fields hold/],
     ['no name', ['--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n', end], /no name/],
     ['a file without a name', ['--b\r\nContent-Disposition: form-data; filename="x"\r\n\r\nx\r\n', end], /no name/],
   ];

@@ -43,9 +43,10 @@ export interface MultipartBounds {
 
 /** Fields and files together; the forms that clients send have a dozen. */
 const partsMax = 64;
-const fieldBytesMax = 256 * 1024;
+/** Fields may be data URLs: the first picture of a video, or ten seconds of each known speaker. */
+const fieldBytesMax = 2 * 1024 * 1024;
 /** Over all fields: what of an upload is held in memory. */
-const fieldsBytesMax = 1024 * 1024;
+const fieldsBytesMax = 4 * fieldBytesMax;
 const partHeaderBytesMax = 8 * 1024;
 const partHeadersMax = 16;
 /** Bytes of a file between the socket and the disk. */

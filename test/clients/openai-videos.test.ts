@@ -132,6 +132,14 @@ test('openai: a picture by URL reaches the provider as one, and ids of files do 
   assert.equal(upstream.requests.length, 2);
 });
 
+test('openai: a first picture as a data URL reaches the provider whole', async (t) => {
+  const { client, upstream } = await world(t);
+  const image_url = `data:image/png;base64,${Buffer.alloc(1_000_000, 1).toString('base64')}`;
+  await client.videos.create({ model: 'film', prompt: 'It moves', input_reference: { image_url } });
+  const { input_reference } = JSON.parse(upstream.requests.at(-1)!.body) as { input_reference: unknown };
+  assert.deepEqual(input_reference, { image_url });
+});
+
 test('parameters of Veo’s cannot make more than is charged, or choose a bucket', async (t) => {
   const { gateway, upstream } = await world(t);
   for (const more of [{ durationSeconds: 8 }, { sampleCount: 4 }, { sample_count: 4 }, { storageUri: 'gs://b/c' }]) {

@@ -59,6 +59,20 @@ test('a diarized transcript comes whole from the one target that tells speakers 
     );
 });
 
+test('samples of known speakers go on whole, ten seconds of sound each', async () => {
+  first.script(json(told));
+  const sample = `data:audio/wav;base64,${wavOf(10).toString('base64')}`;
+  await client.audio.transcriptions.create({
+    file: await file(),
+    model: 'who',
+    response_format: 'diarized_json',
+    known_speaker_names: ['agent', 'caller'],
+    known_speaker_references: [sample, sample],
+  });
+  const sent = first.forms.at(-1)!.fields.filter(([name]) => name === 'known_speaker_references[]');
+  assert.ok(sample.length > 400_000 && sent.length === 2 && sent.every(([, value]) => value === sample));
+});
+
 test('a diarized stream is the upstream’s own, or the whole as its events', async () => {
   const [one, two] = told.segments;
   const done = { type: 'transcript.text.done', text: told.text, usage: told.usage };
