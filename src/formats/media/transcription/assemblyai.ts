@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { hintsOf, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { bareLanguage, hintsOf, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
@@ -21,8 +21,9 @@ export const assemblyAiTranscription: TranscriptionDialect = {
       if (typeof url !== 'string') return null;
       const { model, request, body } = order;
       const ordered: JsonObject = { audio_url: url, speech_models: [model] };
-      if (request.language === null) ordered.language_detection = true;
-      else ordered.language_code = request.language;
+      const language = bareLanguage(request);
+      if (language === null) ordered.language_detection = true;
+      else ordered.language_code = language;
       const { keywords, languages } = hintsOf(request);
       if (languages.length > 0) ordered.language_detection_options = { expected_languages: [...languages] };
       if (request.prompt === null && keywords.length > 0) ordered.keyterms_prompt = [...keywords];

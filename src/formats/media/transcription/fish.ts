@@ -2,7 +2,7 @@ import { isObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { formBody } from './form-body.ts';
-import { lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { bareLanguage, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, secondsOf } from './read-times.ts';
 
@@ -12,7 +12,8 @@ export const fishTranscription: TranscriptionDialect = {
   encode(order) {
     const { request, file, boundary } = order;
     const fields = [{ name: 'ignore_timestamps', value: String(!needsTimes(request)) }];
-    if (request.language !== null) fields.push({ name: 'language', value: request.language });
+    const language = bareLanguage(request);
+    if (language !== null) fields.push({ name: 'language', value: language });
     for (const [name, value] of Object.entries(order.body)) fields.push({ name, value: jsonText(value as JsonValue) });
     return {
       path: pathFor(order),

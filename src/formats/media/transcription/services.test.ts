@@ -121,7 +121,7 @@ const orders: readonly [TranscriptionDialectId, Order, path: string, fields: str
   ['fish', {}, '/hear', ['ignore_timestamps=true'], []],
   [
     'fish',
-    { request: { ...timed, language: 'en', prompt: 'p', temperature: 1 }, body: { more: 1 } },
+    { request: { ...timed, language: 'en-US', prompt: 'p', temperature: 1 }, body: { more: 1 } },
     '/hear',
     ['ignore_timestamps=false', 'language=en', 'more=1'],
     ['prompt unsupported', 'temperature unsupported'],
@@ -272,7 +272,7 @@ test('AssemblyAI gets an order for an uploaded file, and its state has a path', 
   const basics = { audio_url: 'https://cdn.example/1', speech_models: ['m'] };
   assert.deepEqual(ordered({}), { ...basics, language_detection: true });
   assert.deepEqual(
-    ordered({ request: { ...timed, language: 'en', extra: keywords.slice(0, 2) }, body: { speech_models: ['n'] } }),
+    ordered({ request: { ...timed, language: 'en-US', extra: keywords.slice(0, 2) }, body: { speech_models: ['n'] } }),
     {
       audio_url: basics.audio_url,
       speech_models: ['n'],
