@@ -155,6 +155,19 @@ test('messages: after a tool result comes text', async () => {
   );
 });
 
+test('messages: the text of a tool result counts as that of a message does', async () => {
+  const content = 'a word. '.repeat(500);
+  const counted = async (block: object) => {
+    const messages = [{ role: 'user', content: [block] }];
+    return (await whole({ ...hi, messages })).usage.input_tokens;
+  };
+  const said = await counted({ type: 'text', text: content });
+  for (const one of [content, [{ type: 'text', text: content }]]) {
+    const found = await counted({ type: 'tool_result', tool_use_id: 't', content: one });
+    assert.ok(Math.abs(found - said) < 10, `${found} of ${said}`);
+  }
+});
+
 test('messages: max_tokens is required, as there', async () => {
   const response = await post('/v1/messages', { ...hi, max_tokens: undefined });
   assert.equal(response.status, 400);

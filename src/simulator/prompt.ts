@@ -96,18 +96,23 @@ const charsPerToken = 4;
 const messageTokens = 4;
 const imageTokens = 85;
 
-/** A plausible count for a message: a token per 4 characters, 4 for its frame, 85 for each part that is not text. */
+/**
+ * A plausible count for a message: a token per 4 characters, 4 for its frame, 85 for each part that is no text. A result of
+ * a tool counts as a message, which it is in other formats.
+ */
 export function inputTokensOf(content: JsonValue | undefined): number {
   let chars = 0;
   let others = 0;
+  let results = 0;
   if (typeof content === 'string') chars = content.length;
   else if (Array.isArray(content)) {
     for (const part of content) {
       if (isObject(part) && typeof part.text === 'string') chars += part.text.length;
+      else if (isObject(part) && part.type === 'tool_result') results += inputTokensOf(part.content);
       else others += 1;
     }
   }
-  return messageTokens + Math.ceil(chars / charsPerToken) + others * imageTokens;
+  return messageTokens + Math.ceil(chars / charsPerToken) + others * imageTokens + results;
 }
 
 /** Tokens that the tools' descriptions cost. */
