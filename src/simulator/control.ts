@@ -1,4 +1,4 @@
-import { isObject } from '../kernel/json.ts';
+import { parsedData } from '../kernel/json.ts';
 import type { Script } from './faults/fault-script.ts';
 import { faultHelp, mockHelp } from './help.ts';
 import type { Recording } from './recording.ts';
@@ -63,13 +63,8 @@ export function control(request: ControlRequest, controlled: Controlled): Contro
 }
 
 function queuesOf(text: string): Record<string, string[]> | null {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (!isObject(parsed)) return null;
+  const parsed = parsedData(text);
+  if (parsed === null) return null;
   const queues: Record<string, string[]> = {};
   for (const [name, list] of Object.entries(parsed)) {
     if (!Array.isArray(list)) return null;

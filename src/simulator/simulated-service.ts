@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
-import { isObject } from '../kernel/json.ts';
+import { isObject, parsedData } from '../kernel/json.ts';
 import { dripped, firstBytes, firstFrames, gzipped, type Step, withCrlf } from './answer-steps.ts';
 import { type ArrivedBody, type ArrivedRequest, composeReply, type Reply, type ReplyContext } from './compose-reply.ts';
 import { type Endpoint, endpointOf, type OtherFormats } from './endpoints/endpoint.ts';
@@ -117,13 +117,7 @@ function refuseFault(response: ServerResponse, message: string): void {
 /** `text` as `collectBody` gives it. */
 export function bodyOf(text: string | null): ArrivedBody {
   if (text === null) return 'too-large';
-  if (text === '') return undefined;
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
+  return text === '' ? undefined : parsedData(text);
 }
 
 function withWordsOfUrl(body: ArrivedBody, { urlMembers }: Endpoint): ArrivedBody {

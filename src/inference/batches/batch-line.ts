@@ -1,7 +1,7 @@
 import type { BatchFormat, BatchRow } from '../../books/metering/batch-store.ts';
 import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, scanJson } from '../../kernel/json.ts';
+import { isObject, type JsonObject, parsedData, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { BatchFacts, GeminiBatchFacts } from './batch-facts.ts';
 import { geminiEmbeddingsPath } from './line-endpoints.ts';
@@ -57,13 +57,7 @@ function wrongPlace({ method, url }: JsonObject, endpoint: string): Failure | nu
 }
 
 function objectIn(bytes: Buffer): JsonObject | null {
-  if (scanJson(bytes, jsonDepthMax).tooDeep) return null;
-  try {
-    const line = JSON.parse(bytes.toString('utf8')) as JsonValue;
-    return isObject(line) ? line : null;
-  } catch {
-    return null;
-  }
+  return scanJson(bytes, jsonDepthMax).tooDeep ? null : parsedData(bytes.toString('utf8'));
 }
 
 /** Null: it is nested too deeply to be written. */

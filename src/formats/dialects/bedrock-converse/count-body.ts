@@ -1,5 +1,5 @@
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
-import { memberValue, scanJson } from '../../../kernel/json.ts';
+import { memberValue, parsedJson, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { readInvokeBody } from './invoke-body.ts';
 import { withPathMembers } from './path-members.ts';
@@ -51,10 +51,6 @@ function memberOf(object: Buffer, name: string): Buffer | null {
 }
 
 function textOf(json: Buffer): string | null {
-  try {
-    const value: unknown = JSON.parse(json.toString('utf8'));
-    return typeof value === 'string' ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(json.toString('utf8'));
+  return typeof value === 'string' ? value : null;
 }

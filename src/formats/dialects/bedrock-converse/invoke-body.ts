@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonScan, listIn, memberValue, scanJson } from '../../../kernel/json.ts';
+import { isObject, type JsonScan, listIn, memberValue, objectsIn, parsedJson, scanJson } from '../../../kernel/json.ts';
 import { jsonDepthMax } from '../../../kernel/limits.ts';
 import { withFirst } from '../gemini/path-members.ts';
 import { withPathMembers } from './path-members.ts';
@@ -58,15 +58,10 @@ const novaMembers = ['schemaVersion', 'inferenceConfig', 'toolConfig', 'system']
 function hasNovaParts(raw: Buffer, scan: JsonScan): boolean {
   const range = memberValue(raw, scan.members, 'messages');
   if (range === null) return false;
-  try {
-    const messages: unknown = JSON.parse(raw.toString('utf8', range.start, range.end));
-    const contents = listIn(messages).flatMap((one) => (isObject(one) ? [one.content] : []));
-    const parts = contents.find((content) => Array.isArray(content) && content.length > 0);
-    const [first] = listIn(parts);
-    return isObject(first) && first.type === undefined;
-  } catch {
-    return false;
-  }
+  const messages = parsedJson(raw.toString('utf8', range.start, range.end));
+  const contents = objectsIn(messages).map(({ content }) => content);
+  const [first] = listIn(contents.find((content) => Array.isArray(content) && content.length > 0));
+  return isObject(first) && first.type === undefined;
 }
 
 function invoked(form: InvokeForm, body: Buffer, betas: string | null = null): InvokedBody | Failure {
@@ -78,13 +73,9 @@ const betasBytesMax = 2_048;
 function betasIn(raw: Buffer, scan: JsonScan): string | null {
   const range = memberValue(raw, scan.members, 'anthropic_beta');
   if (range === null || range.end - range.start > betasBytesMax) return null;
-  try {
-    const value: unknown = JSON.parse(raw.toString('utf8', range.start, range.end));
-    const words = listIn(value).filter((one) => typeof one === 'string' && /^[\w.-]+$/.test(one));
-    return words.length === 0 ? null : words.join(',');
-  } catch {
-    return null;
-  }
+  const value = parsedJson(raw.toString('utf8', range.start, range.end));
+  const words = listIn(value).filter((one) => typeof one === 'string' && /^[\w.-]+$/.test(one));
+  return words.length === 0 ? null : words.join(',');
 }
 
 /** A body without top-level members of these names; itself, where it is too wide to look through. */

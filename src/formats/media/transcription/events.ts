@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { parsedData } from '../../../kernel/json.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../../dialects/dialect.ts';
 import { faultInside } from '../../dialects/fault-inside.ts';
 import { classOfError, readError } from '../../dialects/openai-chat/errors.ts';
@@ -42,7 +42,7 @@ export function readTranscriptEvents(): PassingReader {
   return {
     seen,
     step({ data }) {
-      const event = parsed(data);
+      const event = parsedData(data);
       if (event === null) return aside;
       const error = event.type === 'error' || event.error !== undefined ? readError(event) : null;
       if (error !== null) return { content: false, fault: faultInside(event, error, classOfError), usageOnly: false };
@@ -55,13 +55,4 @@ export function readTranscriptEvents(): PassingReader {
     },
     whole: () => fault('malformed', 'answered whole, not as a stream'),
   };
-}
-
-function parsed(data: string): JsonObject | null {
-  try {
-    const event: unknown = JSON.parse(data);
-    return isObject(event) ? event : null;
-  } catch {
-    return null;
-  }
 }

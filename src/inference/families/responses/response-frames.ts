@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { parsedJson } from '../../../kernel/json.ts';
 import type { Bytes } from '../../spine/sink.ts';
 
 /** One frame of a stream, as it came: with the blank line at its end. */
@@ -42,9 +43,5 @@ export function dataOf(frame: string): unknown {
     .split(/\r?\n/)
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(5));
-  try {
-    return JSON.parse(data.join('\n'));
-  } catch {
-    return undefined;
-  }
+  return parsedJson(data.join('\n'));
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { textOf } from '../../../formats/dialects/openai-responses/decode-messages.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { PassingSink } from '../../spine/passing-sink.ts';
 import type { AnswerForm, Bytes, Failed, HeaderList, Pace, Sink } from '../../spine/sink.ts';
 import { dataOf, type ResponseFrame, ResponseFrames } from './response-frames.ts';
@@ -87,9 +88,4 @@ export class SealingSink extends PassingSink {
     this.#sealed.set(text, sealed);
     return { ...item, encrypted_content: sealed };
   }
-}
-
-function textOf(parts: JsonValue | undefined): string {
-  if (!Array.isArray(parts)) return '';
-  return parts.flatMap((part) => (isObject(part) && typeof part.text === 'string' ? [part.text] : [])).join('\n\n');
 }

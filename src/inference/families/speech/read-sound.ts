@@ -6,7 +6,7 @@ import { readOpenAiSound } from '../../../formats/media/speech/openai.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import type { AudioFormat } from '../../../formats/neutral/speech.ts';
 import type { Usage } from '../../../formats/neutral/usage.ts';
-import type { JsonValue } from '../../../kernel/json.ts';
+import { type JsonValue, parsedJson } from '../../../kernel/json.ts';
 import { upstreamBodyBytesMax } from '../../../kernel/limits.ts';
 import { createSseSplitter, type SseEvent } from '../../../upstream/transport/sse-reader.ts';
 import { type AnswerReader, parseAnswer, WholeBody } from '../../spine/answer-reader.ts';
@@ -185,10 +185,8 @@ class SoundEvents implements SoundReader {
   #takeEvents(events: readonly SseEvent[]): Buffer | null {
     const pieces: Buffer[] = [];
     for (const { data } of events) {
-      let value: unknown;
-      try {
-        value = JSON.parse(data);
-      } catch {
+      const value = parsedJson(data);
+      if (value === undefined) {
         this.fault = fault('malformed', 'sent an event that is not JSON');
         break;
       }
