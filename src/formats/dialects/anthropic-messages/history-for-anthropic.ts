@@ -39,9 +39,8 @@ export function historyForAnthropic({ messages }: CallerBody, model: string, los
     if (message.role === 'system' && rules.systemInMessages === 'refused') {
       mended = true;
       // The effort is the request's then.
-      const isKept = (name: string) => name === 'output_config' && rules.effort === 'accepted';
-      for (const name in message)
-        if (name !== 'role' && name !== 'content' && !isKept(name)) lose(history, `messages.${name}`);
+      const sent = ['role', 'content', ...(rules.effort === 'accepted' ? ['output_config'] : [])];
+      for (const name in message) if (!sent.includes(name)) lose(history, `messages.${name}`);
       if (!isOver(message, at)) addToUser(message, result, history);
       continue;
     }

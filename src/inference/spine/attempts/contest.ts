@@ -270,12 +270,13 @@ export function recordAttempt<C>(
   if (isRanOut) progress.ranOut = true;
   const isLeft = isRanOut || outcome?.class === 'cancelled';
   const { target, credential, startedMs } = attempt;
-  const costUsd = usage && usdOf(usage, target.price, job.atMs);
+  const isPriced = usage !== null && (target.price ?? usage.reportedUsdNano) != null;
+  const costUsd = isPriced ? usdOf(usage, target.price, job.atMs) : null;
   const isAnswer = progress.answeredBy === attempt;
   const isRetained = seen.isRetained === true && usage !== null;
   if (isAnswer || isRetained) {
     const before = progress.usage;
-    progress.usage = usage === null ? before : sumOf(before, usage);
+    progress.usage = usage === null || before === null ? (usage ?? before) : sumOf(before, usage);
     // Each part costs what its own target does.
     if (isAnswer && before !== null) {
       progress.besideUsd += besideUsd([{ usage, answeredBy: attempt, besideUsd: 0 }], progress, job.atMs);
