@@ -338,6 +338,26 @@ for (const driver of drivers) {
     );
     await ledger.shutdown();
   });
+
+  test(`${driver.name}: usage has the USD of the largest company's year`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const span = { fromMs: noonMs - dayMs, toMs: noonMs + dayMs };
+    for (const user of ['a', 'b', 'c']) {
+      const row = reservationRow({ atMs: noonMs + 3_600_000 * user.charCodeAt(0) - 97 * 3_600_000 });
+      await ledger.open(row);
+      ledger.close(usageEvent(row, { settledMs: row.atMs, costUsd: 4_000_000, user }));
+    }
+    await ledger.flush();
+    for (const where of [{}, { endpoint: 'chat' }]) {
+      const query = { ...span, accounts: null, where, splitBy: null };
+      const usd = (await ledger.usage({ ...query, groupBy: 'account' })).map(({ costUsd }) => costUsd);
+      const ofUsers = (await ledger.usage({ ...query, groupBy: 'user' })).map(({ costUsd }) => costUsd);
+      assert.deepEqual([usd, ofUsers], [[12_000_000], [4_000_000, 4_000_000, 4_000_000]]);
+    }
+    await ledger.shutdown();
+  });
 }
 
 /** Sums of floats depend on their order in the last digits. */

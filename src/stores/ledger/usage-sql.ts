@@ -13,7 +13,6 @@ import { type DayRange, ofEvent, type SummedDays } from './day-sums.ts';
 import { type Marks, usageConditions } from './ledger-filters.ts';
 
 const hoursPerDay = 24;
-const nanoPerUsd = 1e9;
 
 /** Source of sums: hours, days that are over and added up, also by user and tag, or single requests. */
 export type UsageSource = 'rollup' | DayTable['name'] | 'usage_event';
@@ -180,8 +179,10 @@ export const usageSumNames = [
   'unpriced',
 ] as const;
 
+const sumsAs = (type: 'BIGINT' | 'DOUBLE PRECISION') =>
+  usageSumNames.map((name) => `CAST(sum(${name}) AS ${type}) AS ${name}`).join(', ');
 /** Each sum as a column, for a statement that adds them up again. */
-export const usageSums = usageSumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ');
+export const usageSums = sumsAs('BIGINT');
 
 /** The same where `sign` is 1, and taken away where it is -1. */
 export const signedSums = usageSumNames.map((name) => `sign * ${name} AS ${name}`).join(', ');
@@ -309,13 +310,13 @@ export const measureColumns: Readonly<Record<PartMeasure, string>> = {
 
 /**
  * The whole statement over rows of `name, split` and sums; the largest groups where there are too many. Of a group whose
- * hours all moved to another day nothing is left.
+ * hours all moved to another day nothing is left. USD of years may be more than the whole numbers that JavaScript holds.
  */
 export function usageSumSql(
   rows: string,
   { rowsMax = usageRowsMax, orderBy = 'units' }: Pick<UsageQuery, 'rowsMax' | 'orderBy'>,
 ): string {
-  return `SELECT name, split, ${usageSums} FROM (${rows}) AS part GROUP BY name, split
+  return `SELECT name, split, ${sumsAs('DOUBLE PRECISION')} FROM (${rows}) AS part GROUP BY name, split
     HAVING sum(requests) <> 0 ORDER BY sum(${measureColumns[orderBy]}) DESC, name, split LIMIT ${rowsMax}`;
 }
 
@@ -331,12 +332,12 @@ export function usageRows(query: UsageQuery, rows: readonly Readonly<Record<stri
       milliUnits: number('cost_milli'),
       inputTokens: number('input_tokens'),
       outputTokens: number('output_tokens'),
-      costUsd: number('usd_nano') / nanoPerUsd,
+      costUsd: number('usd_nano') / 1e9,
       errors: number('errors'),
       countedTokens: number('counted_tokens'),
       estimatedTokens: number('estimated_tokens'),
-      countedCostUsd: number('counted_usd_nano') / nanoPerUsd,
-      estimatedCostUsd: number('estimated_usd_nano') / nanoPerUsd,
+      countedCostUsd: number('counted_usd_nano') / 1e9,
+      estimatedCostUsd: number('estimated_usd_nano') / 1e9,
       unpriced: number('unpriced'),
     };
   });
