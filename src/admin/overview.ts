@@ -3,6 +3,7 @@ import { type TrafficKind, trafficGrainsMs } from '../books/ledger/minute-sums.t
 import { quantileMs, type TrafficPoint } from '../books/ledger/traffic-queries.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../books/metering/ledger.ts';
 import { usageRecord } from '../books/metering/usage-record.ts';
+import { dayMs, hourMs, minuteMs } from '../kernel/clock.ts';
 import { invalid } from '../kernel/failure.ts';
 import { usageRowsMax } from '../kernel/limits.ts';
 import { type AccountScope, requestedAccounts } from './account-scope.ts';
@@ -16,10 +17,6 @@ import { pointsIn } from './points.ts';
 import { periodOf } from './requests.ts';
 import { type TroubleWatch, wrongSchema } from './troubles/wrong.ts';
 import { largestFirst, usageRow } from './usage/usage.ts';
-
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /**
  * Each has 60 to 96 points, the newest of which is running. A range begins at a whole hour, as sums of usage do; the

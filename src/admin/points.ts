@@ -1,6 +1,6 @@
 import { trafficGrainsMs, trafficRetentionMs } from '../books/ledger/minute-sums.ts';
+import { hourMs } from '../kernel/clock.ts';
 
-const hourMs = 3_600_000;
 /** Beyond it hours are summed, though minutes may be kept. */
 const minutesSpanMs = 48 * hourMs;
 const pointsMax = 100;

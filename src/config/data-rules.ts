@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { providerTypes } from '../formats/providers/catalog.ts';
+import { dayMs } from '../kernel/clock.ts';
 import { isLoopback } from './loopback-host.ts';
 import type { dataFactsSchema } from './schema/schema-data.ts';
 import type { DataRuleConfig, GuardConfig, ProviderConfig } from './schema.ts';
@@ -30,8 +31,6 @@ export function keeping(facts: DataFacts): DataFacts {
 
 /** Facts of a service that says nothing. */
 export const unknownData: DataFacts = { region: null, trains: null, retentionMs: null };
-
-const dayMs = 86_400_000;
 
 /** Vendors' documents on their APIs for paying customers, at their own addresses. */
 const documented: Partial<Record<ProviderConfig['type'], Partial<DataFacts>>> = {

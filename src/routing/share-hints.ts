@@ -1,4 +1,4 @@
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, dayMs } from '../kernel/clock.ts';
 import { every } from '../kernel/every.ts';
 import { isObject, type JsonValue, objectIn, parsedJson } from '../kernel/json.ts';
 import type { Health } from './health.ts';
@@ -44,7 +44,6 @@ export function shareHints(
 const hintsMax = 1_000;
 /** Most samples of a bucket: far above what two seconds bring. */
 const samplesMax = 1_000_000;
-const dayMs = 24 * 3_600_000;
 
 /** Another replica may be of another version: what this one does not know is left out. */
 function hintsIn(text: string): { server: string; hints: HealthHint[] } | null {

@@ -1,3 +1,4 @@
+import { minuteMs } from '../kernel/clock.ts';
 /** A moment as clocks and calendars of a time zone show it. */
 export interface LocalTime {
   hours: number;
@@ -13,7 +14,6 @@ export interface LocalTime {
   clock: string;
 }
 
-const minuteMs = 60_000;
 const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 
 /** The local time of a zone, worked out once a minute: Intl takes some microseconds. */

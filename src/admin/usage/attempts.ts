@@ -6,6 +6,7 @@ import {
   attemptRowsMax,
   quantileMs,
 } from '../../books/ledger/traffic-queries.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import { definedMembers, filter, listLimitMax, listOf, pageFields, pastInstant, timeField } from '../fields.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import { pageByPlace } from '../page.ts';
@@ -13,7 +14,6 @@ import type { AdminParts } from '../parts.ts';
 import { pointsIn } from '../points.ts';
 import { periodOf } from '../requests.ts';
 
-const hourMs = 3_600_000;
 const defaultSpanMs = 24 * hourMs;
 /** Rows that have points, by attempts and again by failures: more lines than a chart can tell apart. */
 const drawnMax = 12;

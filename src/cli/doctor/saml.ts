@@ -1,9 +1,8 @@
 import type { CertificateEnds, createCertificateLook } from '../../books/auth/saml/certificate-ends.ts';
 import type { SamlConfig } from '../../config/schema/schema-dashboard.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 
-const dayMs = 86_400_000;
 const warnsFromMs = 30 * dayMs;
 /** The last day. It is a problem, so that an alert comes a second time. */
 const urgentFromMs = dayMs;

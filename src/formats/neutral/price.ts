@@ -1,3 +1,4 @@
+import { dayMs } from '../../kernel/clock.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -141,8 +142,6 @@ function inForceAt({ inForce }: Price, atMs: number): CompiledRates {
   for (const rates of inForce) if (rates === inForce.at(-1) || holds(rates.hold, atMs)) return rates;
   throw new Error('a price has rates');
 }
-
-const dayMs = 86_400_000;
 
 function holds(hold: RatesHold | undefined, atMs: number): boolean {
   if (hold === undefined) return true;

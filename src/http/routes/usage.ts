@@ -9,7 +9,7 @@ import type { StorageBook } from '../../books/metering/storage/storage-book.ts';
 import { usageRecord } from '../../books/metering/usage-record.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { refuse } from '../../inference/spine/sink.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
@@ -77,7 +77,6 @@ function partsIn(search: string): RequestedParts {
 const partCharsMax = 256;
 
 const groups: readonly UsageGroup[] = ['day', 'model', 'endpoint', 'user'];
-const dayMs = 86_400_000;
 const defaultPeriodMs = 30 * dayMs;
 /** One answer tells of no longer time than this. */
 const periodMsMax = 366 * dayMs;

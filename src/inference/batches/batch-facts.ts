@@ -1,5 +1,6 @@
 import type { CallerNote } from '../../books/auth/caller-note.ts';
 import type { BatchRow } from '../../books/metering/batch-store.ts';
+import { hourMs } from '../../kernel/clock.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import { Unopenable } from '../../kernel/unopenable.ts';
@@ -68,7 +69,6 @@ export function lostFacts({ createdMs, deadlineMs }: BatchRow): BatchFacts {
   return { metadata: null, window, headers: {}, outputKeptForMs: null, errors: [secretLost] };
 }
 
-const hourMs = 3_600_000;
 const secretLost: BatchError = {
   code: 'secret_lost',
   message: 'It was sealed with another storage.secret, which this server did not have until the end of its window.',

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
 import { getJson } from '../../upstream/transport/get-json.ts';
 import type { Transport } from '../../upstream/transport/upstream-call.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -27,7 +27,6 @@ export interface SavedPrices {
 /** The price list in force. A warning says what could not be loaded or updated; the earlier list then stays in force. */
 export type Prices = ReturnType<typeof createPrices>;
 
-const dayMs = 86_400_000;
 const updateTimeoutMs = 30_000;
 
 export function createPrices({ transport, clock, saved, warn }: PricesParts) {

@@ -11,7 +11,7 @@ import type {
   VariantState,
   VariantTimes,
 } from '../../books/metering/experiments/experiment-book.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
 import { every } from '../../kernel/every.ts';
 import type { Alias, OutVariants, Variant } from './alias.ts';
 import type { Snapshots } from './snapshot.ts';
@@ -45,7 +45,6 @@ const readsPerLook = 6;
 const recentMs = 15 * 60_000;
 /** One of so many looks compares those of a day: many requests are read then, and what is rare shows. */
 const looksPerLongLook = 20;
-const dayMs = 86_400_000;
 /** Accounts or callers of each variant that are looked at one by one. */
 const apartCount = 30;
 

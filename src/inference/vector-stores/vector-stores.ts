@@ -1,5 +1,6 @@
 import { callerIdOf } from '../../books/auth/principal.ts';
 import type { NewStoreFile, StoreBatchRow, StoreFileRow } from '../../books/metering/vector-store-rows.ts';
+import { dayMs } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, type JobWorker, LeasedJobs } from '../../kernel/leased-jobs.ts';
@@ -48,7 +49,6 @@ const sweptAtOnce = 100;
 const placesKnownMs = 3_600_000;
 /** A store's last use is written at most this often. */
 const touchIntervalMs = 60_000;
-const dayMs = 24 * 3_600_000;
 
 /** The vector stores of all tenants, and the work at their files that this process has leased. Rejects with FailureErrors. */
 export function createVectorStores(parts: VectorStoresParts) {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ExpectedUse } from '../../../books/metering/batch-store.ts';
 import { backoffMs } from '../../../kernel/backoff.ts';
+import { dayMs } from '../../../kernel/clock.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { atProvider, type BatchRun } from '../batch-parts.ts';
 import type { LineCalls, LinesHeld } from '../line-calls.ts';
@@ -40,7 +41,6 @@ export interface AwayLines extends AwayView {
   close(): void;
 }
 
-const dayMs = 24 * 3_600_000;
 /** Providers take up to a day, and mostly much less: later than this lines are asked from here. */
 const leftMsMin = dayMs / 2;
 const lookMsFirst = 250;

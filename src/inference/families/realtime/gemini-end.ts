@@ -6,6 +6,7 @@ import {
   type RealtimeEvent,
 } from '../../../formats/media/realtime/events.ts';
 import { GeminiLive, type GeminiLiveFacts } from '../../../formats/media/realtime/gemini-live.ts';
+import { minuteMs } from '../../../kernel/clock.ts';
 import { readerBufferBytesMax } from '../../../kernel/limits.ts';
 import type { Pace } from '../../spine/sink.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
@@ -17,7 +18,6 @@ export type Reopen = (signal: AbortSignal) => Promise<SessionEnd | null>;
 const reopenPausesMs = [0, 500, 2_000];
 /** More connections within a minute than a session ever needs: a provider that closes each at once is left. */
 const opensAMinuteMax = 30;
-const minuteMs = 60_000;
 /** How long the usage of a turn may come after its end. */
 const soonMs = 300;
 /** RFC 6455 §7.4.1: the connection broke. */
