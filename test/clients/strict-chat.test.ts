@@ -656,6 +656,34 @@ test('parts in the words of Responses, and calls without ids, are those of chat 
   assert.equal((calls!.tool_calls as JsonObject[])[0]!.id, answer!.tool_call_id);
 });
 
+test('results of calls that name them by `id`, as Qwen-Agent writes them with use_raw_api, or not at all', async () => {
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'weather', arguments: '{}' } });
+  const result = (content: string, members = {}) => ({ role: 'tool', name: 'weather', content, ...members });
+  const messages = [
+    question,
+    { role: 'assistant', tool_calls: [call('call_a'), call('call_b'), call('call_c')] },
+    result('second', { id: 'call_b', extra: { function_id: 'call_b' } }),
+    result('first'),
+    result('third', { tool_call_id: 'call_c' }),
+  ];
+  const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } };
+  const { body } = await sent({ model: 'anthropic', messages, tools: [tool] });
+  const results = (body.messages as { content: JsonObject[] }[]).at(-1)!.content;
+  assert.deepEqual(
+    results
+      .map(({ tool_use_id: id, content }) => [id, JSON.stringify(content).match(/first|second|third/)?.[0]])
+      .sort(),
+    [
+      ['call_a', 'first'],
+      ['call_b', 'second'],
+      ['call_c', 'third'],
+    ],
+  );
+  const { body: chat } = await sent({ model: 'deepseek', messages, tools: [tool] });
+  const ids = (chat.messages as JsonObject[]).slice(2).map(({ tool_call_id: id }) => id);
+  assert.deepEqual(ids, ['call_b', 'call_a', 'call_c']);
+});
+
 test('a file that a provider cannot read is refused with its whole type', async () => {
   const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
   const file = { filename: 'a.docx', file_data: `data:${type};base64,UEsDBA==` };

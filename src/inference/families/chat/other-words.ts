@@ -8,8 +8,10 @@ import {
   type JsonObject,
   type JsonScan,
   type JsonValue,
+  jsonText,
   listIn,
   objectIn,
+  objectsIn,
   stringOr,
 } from '../../../kernel/json.ts';
 import { type ParsedObject, parseBody } from '../../../kernel/parse-object.ts';
@@ -115,8 +117,8 @@ function hasBlocks(message: JsonValue): boolean {
 }
 
 /**
- * Messages with parts of Responses' as those of chat completions, and with ids of calls that a client left empty: results
- * follow in the order of their calls. Null: all are as they should be.
+ * Messages with parts of Responses' as those of chat completions, and with ids of calls that a client left empty, there or in
+ * their results, which follow in the order of their calls. Null: all are as they should be.
  */
 function spelledTurns(messages: readonly JsonValue[]): JsonValue[] | null {
   let count = 0;
@@ -127,21 +129,23 @@ function spelledTurns(messages: readonly JsonValue[]): JsonValue[] | null {
     const changed: JsonObject = {};
     const parts = Array.isArray(content) ? content.map(chatPart) : [];
     if (parts.some((part, at) => part !== listIn(content)[at])) changed.content = parts;
-    if (role === 'assistant') open = [];
-    if (Array.isArray(calls) && calls.some(lacksId))
-      changed.tool_calls = calls.map((call) => {
-        if (!isObject(call) || !lacksId(call)) return call;
-        open.push(`call_${++count}`);
-        return { ...call, id: `call_${count}` };
-      });
-    const id = role === 'tool' && (answered ?? '') === '' ? open.shift() : undefined;
-    if (id !== undefined) changed.tool_call_id = id;
+    if (role === 'assistant') {
+      const named = listIn(calls).map((call) => (lacksId(call) ? { ...call, id: `call_${++count}` } : call));
+      if (listIn(calls).some(lacksId)) changed.tool_calls = named;
+      open = objectsIn(named).map(({ id }) => jsonText(id));
+    }
+    if (role === 'tool') {
+      // Qwen-Agent has it in `id`.
+      const id = stringOr(answered, '') || open.find((one) => one === message.id) || open[0];
+      open = open.filter((one) => one !== id);
+      if (id !== undefined && (answered ?? '') === '') changed.tool_call_id = id;
+    }
     return Object.keys(changed).length === 0 ? message : { ...message, ...changed };
   });
   return turns.every((turn, at) => turn === messages[at]) ? null : turns;
 }
 
-function lacksId(call: JsonValue): boolean {
+function lacksId(call: JsonValue): call is JsonObject {
   return isObject(call) && (call.id ?? '') === '';
 }
 
