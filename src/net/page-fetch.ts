@@ -68,34 +68,16 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
   }
 
   async function fetchInTurn(order: PageFetch): Promise<PageFetched> {
-    const {
-      tenant,
-      url,
-      accept,
-      headers,
-      mobile,
-      bytesMax,
-      timeoutMs,
-      known = null,
-      mayFollow = null,
-      leadsTo = null,
-      delayMs,
-      signal,
-    } = order;
+    const { tenant, url, mobile, bytesMax, timeoutMs, delayMs, signal } = order;
     const host = URL.parse(url)?.host ?? '';
     const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const get = () =>
       guardedFetch(url, {
+        ...order,
         guard: createFetchGuard(parts.rules(), parts.resolve),
         bytesMax: (contentType) => (isPdf(contentType) ? bytesMax.pdf : bytesMax.page),
         whenTooLarge: 'cut',
-        timeoutMs,
-        accept,
         userAgent: mobile ? `${mobilePrefix} ${userAgent()}` : userAgent(),
-        headers,
-        known,
-        mayFollow,
-        leadsTo,
         signal: ending,
       });
     try {

@@ -22,7 +22,7 @@ export function canonicalUrl(text: string, base?: string): string | null {
     const parameters = url.search
       .slice(1)
       .split('&')
-      .filter((pair) => pair !== '' && !isTracking(nameOf(pair)))
+      .filter((pair) => pair !== '' && !pair.startsWith('utm_') && !tracking.has(nameOf(pair)))
       .sort((a, b) => order(nameOf(a), nameOf(b)));
     // The setter drops one question mark, which may be the first of a name.
     url.search = parameters.length === 0 ? '' : `?${parameters.join('&')}`;
@@ -49,10 +49,6 @@ const tracking = new Set(
   `gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid
   mc_cid mc_eid _ga _gl srsltid`.split(/\s+/),
 );
-
-function isTracking(name: string): boolean {
-  return name.startsWith('utm_') || tracking.has(name);
-}
 
 function nameOf(pair: string): string {
   const at = pair.indexOf('=');

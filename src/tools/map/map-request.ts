@@ -1,6 +1,6 @@
-import { readUrl, timeoutMaxMs } from '../scrape/scrape-options.ts';
+import { readScrapeOptions, readUrl, timeoutMaxMs } from '../scrape/scrape-options.ts';
 import type { ScrapeOptions } from '../scrape/scraped-page.ts';
-import type { ToolFields } from '../tool-fields.ts';
+import { ToolFields } from '../tool-fields.ts';
 
 /** A checked request about a site. */
 export type MapRequest = ReturnType<typeof readMapRequest>;
@@ -23,17 +23,6 @@ export function readMapRequest(fields: ToolFields) {
 
 /** How the first page of a site is read for its links: all of it, and not an old one. */
 export function readingForLinks(timeoutMs: number): ScrapeOptions {
-  return {
-    formats: ['links'],
-    onlyMainContent: false,
-    includeTags: null,
-    excludeTags: null,
-    waitForMs: 0,
-    render: 'auto',
-    headers: {},
-    timeoutMs,
-    maxAgeMs: 3_600_000,
-    mobile: false,
-    maxBytes: null,
-  };
+  const { options } = readScrapeOptions(new ToolFields({ formats: ['links'], onlyMainContent: false }));
+  return { ...options, timeoutMs, maxAgeMs: 3_600_000 };
 }

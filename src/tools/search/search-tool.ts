@@ -1,6 +1,6 @@
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../kernel/json.ts';
 import { isPaid, type PageReader } from '../page-reader.ts';
 import { shownPage } from '../scrape/scrape-answer.ts';
 import { type ReadOptions, readScrapeOptions } from '../scrape/scrape-options.ts';
@@ -231,14 +231,17 @@ export async function scrapeHits(
         leftOut++;
         chars -= charsOf(page);
         pages[at] = {
-          metadata: { ...metadataOf(page), error: 'left out, because the pages of this answer are too large together' },
+          metadata: {
+            ...objectIn(page.metadata),
+            error: 'left out, because the pages of this answer are too large together',
+          },
         };
       } else pages[at] = page;
     }
   }
 
   await Promise.all(Array.from({ length: Math.min(atOnceMax, hits.length) }, work));
-  const failed = pages.filter(({ metadata }) => metadata !== undefined && 'error' in (metadata as JsonObject)).length;
+  const failed = pages.filter(({ metadata }) => isFailed(metadata)).length;
   const warnings =
     failed === 0 ? [] : [`${failed} of ${hits.length} pages could not be given. Their metadata.error says why.`];
   if (leftOut > 0) warnings.push('Ask for fewer formats or a smaller limit.');
@@ -270,10 +273,6 @@ function contentOf(page: ScrapedPage): JsonObject {
 
 function failed(url: string, error: string): JsonObject {
   return { metadata: { sourceURL: url, url, error } };
-}
-
-function metadataOf({ metadata }: JsonObject): JsonObject {
-  return (metadata ?? {}) as JsonObject;
 }
 
 function charsOf({ markdown, html, rawHtml, text, screenshot, summary, links }: JsonObject): number {

@@ -45,7 +45,10 @@ function conditionHolds(condition: Condition, point: FilteredPoint): boolean {
         return isObject(value) && matches(condition.filter, { id: null, payload: value, hasVector: none });
       });
     case 'field':
-      return fieldHolds(condition.key, condition.tests, point.payload);
+      // A path that reaches nothing has no values, and not even a count of them.
+      return reach(point.payload, condition.key.steps, (value) => {
+        return condition.tests.some((test) => testHolds(test, value));
+      });
   }
 }
 
@@ -62,11 +65,6 @@ function countOf(value: JsonValue): number {
 /** Steps to the elements of the array that `key` names, whether it says `[]` or not. */
 function elementsOf(key: KeyPath): KeyPath['steps'] {
   return key.steps.at(-1)?.kind === 'each' ? key.steps : [...key.steps, { kind: 'each' }];
-}
-
-/** A path that reaches nothing has no values, and not even a count of them. */
-function fieldHolds(key: KeyPath, tests: readonly FieldTest[], payload: JsonObject | null): boolean {
-  return reach(payload, key.steps, (value) => tests.some((test) => testHolds(test, value)));
 }
 
 /** An array passes if any of its elements does; arrays within it are not looked into. */

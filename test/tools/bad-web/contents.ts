@@ -192,6 +192,6 @@ export const contents: Behaviours = {
       'image/svg+xml',
       '<svg xmlns="http://www.w3.org/2000/svg"><script>x()</script><text>drawn</text></svg>',
     ),
-    expect: { page: /^$/ },
+    expect: { page: /^$/, warning: /svg\+xml', not text/ },
   },
 };
