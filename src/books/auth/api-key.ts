@@ -23,18 +23,15 @@ export function mintKey(): MintedKey {
 }
 
 /** Another secret of the key that has this id. */
-export function mintSecret(id: string): MintedKey {
-  const prefix = `${keyPrefix}${id}`;
+export function mintSecret(id: string, ofPrefix = keyPrefix): MintedKey {
+  const prefix = `${ofPrefix}${id}`;
   const secret = `${prefix}-${randomBase62(secretLength)}`;
   return { id, prefix, secret, hash: hashKey(secret) };
 }
 
 /** A fresh key of an operator, which opens /admin/v1 as far as its role goes. */
 export function mintOperatorKey(): MintedKey {
-  const id = randomBase62(publicIdLength);
-  const prefix = `${operatorKeyPrefix}${id}`;
-  const secret = `${prefix}-${randomBase62(secretLength)}`;
-  return { id, prefix, secret, hash: hashKey(secret) };
+  return mintSecret(randomBase62(publicIdLength), operatorKeyPrefix);
 }
 
 /** The key of /admin/v1; it opens nothing on /v1. */

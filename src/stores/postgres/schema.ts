@@ -45,31 +45,10 @@ const ledgerMigration: Migration = {
   ),
 };
 
-/** How much of a roll-up was counted or estimated here: for hours before, of the requests that are still kept. */
 export const usageSourceMigration: Migration = {
   version: 11,
   name: 'what was counted or estimated, in roll-ups',
-  sql: postgresDdl(
-    ledger.usageSourceColumns,
-    `
-    UPDATE culvert.rollup SET
-      counted_tokens = ours.counted_tokens, estimated_tokens = ours.estimated_tokens,
-      counted_usd_nano = ours.counted_usd_nano, estimated_usd_nano = ours.estimated_usd_nano
-    FROM (
-      SELECT at_ms / 3600000 AS hour, account, key_id, endpoint, alias,
-        coalesce(split_part(target, '/', 1), '') AS provider,
-        coalesce(sum(input_tokens + output_tokens) FILTER (WHERE usage_source = 'counted'), 0) AS counted_tokens,
-        coalesce(sum(input_tokens + output_tokens) FILTER (WHERE usage_source = 'estimated'), 0) AS estimated_tokens,
-        coalesce(sum(round(coalesce(cost_usd, 0) * 1e9)) FILTER (WHERE usage_source = 'counted'), 0) AS counted_usd_nano,
-        coalesce(sum(round(coalesce(cost_usd, 0) * 1e9)) FILTER (WHERE usage_source = 'estimated'), 0)
-          AS estimated_usd_nano
-      FROM culvert.usage_event WHERE usage_source IN ('counted', 'estimated')
-      GROUP BY 1, 2, 3, 4, 5, 6
-    ) AS ours
-    WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
-      AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
-    `,
-  ),
+  sql: postgresDdl(ledger.usageSourceColumns, ledger.usageSourcesOfPast(`split_part(target, '/', 1)`)),
 };
 
 const recordOrderMigration: Migration = {

@@ -89,6 +89,28 @@ export const usageSourceColumns: Ddl = `
   ALTER TABLE @rollup ADD COLUMN counted_usd_nano WHOLE NOT NULL DEFAULT 0;
   ALTER TABLE @rollup ADD COLUMN estimated_usd_nano WHOLE NOT NULL DEFAULT 0;`;
 
+/** The same for hours before, of the requests that are still kept. `provider`: SQL for that of `target`. */
+export function usageSourcesOfPast(provider: string): Ddl {
+  const sumOf = (of: 'tokens' | 'usd_nano', source: 'counted' | 'estimated') =>
+    `sum(CASE usage_source WHEN '${source}' THEN ${of} ELSE 0 END) AS ${source}_${of}`;
+  return `
+    UPDATE @rollup SET
+      counted_tokens = ours.counted_tokens, estimated_tokens = ours.estimated_tokens,
+      counted_usd_nano = ours.counted_usd_nano, estimated_usd_nano = ours.estimated_usd_nano
+    FROM (
+      SELECT at_ms / 3600000 AS hour, account, key_id, endpoint, alias, coalesce(${provider}, '') AS provider,
+        ${sumOf('tokens', 'counted')}, ${sumOf('tokens', 'estimated')},
+        ${sumOf('usd_nano', 'counted')}, ${sumOf('usd_nano', 'estimated')}
+      FROM (
+        SELECT *, input_tokens + output_tokens AS tokens, CAST(round(coalesce(cost_usd, 0) * 1e9) AS WHOLE) AS usd_nano
+        FROM @usage_event WHERE usage_source IN ('counted', 'estimated')
+      ) AS known
+      GROUP BY 1, 2, 3, 4, 5, 6
+    ) AS ours
+    WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
+      AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;`;
+}
+
 export const tagColumn: Ddl = 'ALTER TABLE @usage_event ADD COLUMN tag TEXT;';
 
 /** For pages that draw it (ledger/minute-sums.ts). The bins are counts of durations. */

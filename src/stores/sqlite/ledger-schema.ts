@@ -94,31 +94,7 @@ export const ledgerMigrations: readonly Migration[] = [
   {
     version: 3,
     name: 'what was counted or estimated, in roll-ups',
-    sql: sqliteDdl(
-      ledger.usageSourceColumns,
-      `
-      -- For hours before, of the requests that are still kept.
-      UPDATE rollup SET
-        counted_tokens = ours.counted_tokens, estimated_tokens = ours.estimated_tokens,
-        counted_usd_nano = ours.counted_usd_nano, estimated_usd_nano = ours.estimated_usd_nano
-      FROM (
-        SELECT at_ms / 3600000 AS hour, account, key_id, endpoint, alias,
-          coalesce(substr(target, 1, instr(target, '/') - 1), '') AS provider,
-          sum(iif(usage_source = 'counted', tokens, 0)) AS counted_tokens,
-          sum(iif(usage_source = 'estimated', tokens, 0)) AS estimated_tokens,
-          sum(iif(usage_source = 'counted', usd_nano, 0)) AS counted_usd_nano,
-          sum(iif(usage_source = 'estimated', usd_nano, 0)) AS estimated_usd_nano
-        FROM (
-          SELECT *, input_tokens + output_tokens AS tokens,
-            CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER) AS usd_nano
-          FROM usage_event WHERE usage_source IN ('counted', 'estimated')
-        )
-        GROUP BY 1, 2, 3, 4, 5, 6
-      ) AS ours
-      WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
-        AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
-      `,
-    ),
+    sql: sqliteDdl(ledger.usageSourceColumns, ledger.usageSourcesOfPast(`substr(target, 1, instr(target, '/') - 1)`)),
   },
   {
     version: 4,
