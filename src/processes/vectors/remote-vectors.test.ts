@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { type TestContext, test } from 'node:test';
+import { until } from '../../../test/until.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { createLog } from '../../observe/log.ts';
 import type { RankTexts, VectorCall } from '../../vectors/vector-engine.ts';
@@ -16,17 +17,23 @@ async function start(t: TestContext) {
   const { log } = await createLog({ level: 'silent', form: 'json' });
   const limits = { collections: 100, points_per_call: 1_000 };
   const host = openVectorsHost({ memory: 64 * 1024 * 1024, workers: 1, limits } as never, dataDir, log);
-  const [here, there] = duplexPair();
-  host.serve(there);
+  const worker = () => {
+    const [here, there] = duplexPair();
+    host.serve(there);
+    // As a socket ends with the process at its other end.
+    here.once('close', () => there.destroy());
+    const vectors = askVectors(
+      () => here,
+      () => undefined,
+    );
+    return { here, vectors };
+  };
+  const { here, vectors } = worker();
   t.after(async () => {
     here.destroy();
     await host.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  const vectors = askVectors(
-    () => here,
-    () => undefined,
-  );
   const call = async (
     verb: VectorCall['verb'],
     body: unknown,
@@ -44,7 +51,7 @@ async function start(t: TestContext) {
     assert(answer.kind === 'answer', JSON.stringify(answer));
     return JSON.parse(Buffer.from(answer.body).toString('utf8'));
   };
-  return { call, vectors, here };
+  return { call, vectors, here, worker };
 }
 
 test('a worker ranks the texts that the other process has found, for the call that asks for it', async (t) => {
@@ -79,4 +86,27 @@ test('F37 when the other process has died, nobody counts its vectors, and calls 
     vectors.store.tenants(),
     (error) => error instanceof FailureError && error.failure.kind === 'overloaded',
   );
+});
+
+test('calls that a worker had only begun when it died leave their places to others', async (t) => {
+  const { call, worker } = await start(t);
+  await call('create-collection', { name: 'docs', vector_size: 2 });
+  const search: VectorCall = {
+    owner: { tenant: 'alice', account: 'acme' },
+    verb: 'search-points',
+    params: { collection: 'docs' },
+    search: '',
+    body: Buffer.from(JSON.stringify({ vector: [1, 0], limit: 1 })),
+  };
+  const dead = [worker(), worker(), worker()];
+  for (const { vectors, here } of dead) {
+    // As many as the thread has places.
+    const begun = Array.from({ length: 1_024 }, () => vectors.prepare(search));
+    await Promise.race(begun);
+    here.destroy();
+    await Promise.allSettled(begun);
+  }
+  const { vectors, here } = worker();
+  t.after(() => here.destroy());
+  await until('another worker has a place', async () => (await vectors.prepare(search)).kind === 'prepared');
 });

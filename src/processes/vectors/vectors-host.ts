@@ -69,7 +69,7 @@ class VectorsHost {
   }
 
   #offers(prepared: Map<number, Prepared>, link: () => Link<VectorsAskers>): VectorsOffers {
-    const engine = this.#engine;
+    const [engine, links] = [this.#engine, this.#links];
     let last = 0;
     const taken = (number: number) => {
       const one = prepared.get(number);
@@ -84,6 +84,8 @@ class VectorsHost {
         paid(paidBefore);
         const one = await withSharedBody(engine.bodyMemory, call, engine.prepare);
         if (one.kind !== 'prepared') return one;
+        // Its worker died meanwhile: nobody is left to run or drop it.
+        if (!links.has(link())) one.drop();
         last += 1;
         prepared.set(last, one);
         const { kind, texts, rerank, effect, ran } = one;
