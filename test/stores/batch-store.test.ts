@@ -43,13 +43,15 @@ for (const driver of drivers) {
   told('a file is found by its tenant once it is complete, until it expires', async (store) => {
     const row = { id: 'file-1', tenant: 'dev/test', purpose: 'batch', bytes: 0, createdMs: 10, expiresMs: 500 };
     await store.putFile({ ...row, facts: bytes('name') });
-    await store.growFile('file-1', 7);
+    assert.equal(await store.growFile('file-1', 7, 1), false);
+    assert.equal(await store.growFile('file-1', 7, 0), true);
     await store.putChunk('file-1', 0, bytes('content'));
     assert.equal(await store.findFile('dev/test', 'file-1', 100), null);
     assert.equal((await store.findUnfinished('dev/test', 'file-1'))!.bytes, 7);
     assert.equal(await store.findUnfinished('dev/other', 'file-1'), null);
     await store.putChunk('file-1', 0, bytes('content'));
     await store.completeFile('file-1');
+    assert.equal(await store.growFile('file-1', 8, 7), false);
     assert.equal(await store.findUnfinished('dev/test', 'file-1'), null);
     const found = await store.findFile('dev/test', 'file-1', 100);
     assert.deepEqual([found!.bytes, Buffer.from(found!.facts).toString()], [7, 'name']);

@@ -8,8 +8,8 @@ import type { JobStore, Lease } from '../../kernel/leased-jobs.ts';
 export interface BatchStore extends JobStore<BatchRow> {
   /** Nobody finds a file before it is complete. */
   putFile(row: FileRow): Promise<void>;
-  /** Says how long an incomplete file is about to become. */
-  growFile(id: string, bytes: number): Promise<void>;
+  /** Says how long an incomplete file is about to become. False: it is not, or its length is not `was` any more. */
+  growFile(id: string, bytes: number, was: number): Promise<boolean>;
   completeFile(id: string): Promise<void>;
   /** Gives a file another end, with facts that say so. */
   renewFile(id: string, expiresMs: number, facts: Uint8Array): Promise<void>;

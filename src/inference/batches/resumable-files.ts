@@ -1,6 +1,6 @@
 import type { FileRow } from '../../books/metering/batch-store.ts';
 import type { StorageHold } from '../../books/metering/storage/storage-hold.ts';
-import { FailureError } from '../../kernel/failure.ts';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
 import {
   chunkBytes,
   inChunks,
@@ -14,6 +14,14 @@ import {
 
 /** Files that come in several requests, each behind the bytes that are kept. Nobody else finds them before their end. */
 export type ResumableFiles = ReturnType<typeof createResumableFiles>;
+
+/** `bytes` are those that are kept, `rowBytes` those that its row tells of. */
+export type UnfinishedFile = StoredFile & { rowBytes: number };
+
+const beingSent: Failure = {
+  kind: 'conflict',
+  message: 'Another request is sending content of this upload. Wait for its end.',
+};
 
 export function createResumableFiles(parts: StoredFilesParts) {
   const { store, contents, sealer, clock, onStored } = parts;
@@ -29,32 +37,38 @@ export function createResumableFiles(parts: StoredFilesParts) {
     return last * chunkBytes + (chunk?.length ?? 0);
   }
 
-  async function put(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
+  async function put(file: UnfinishedFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
     const { id, tenant } = file;
     let seq = Math.floor(file.bytes / chunkBytes);
     let stored = file.bytes;
+    let { rowBytes } = file;
+    const grow = async (bytes: number) => {
+      if (!(await store.growFile(id, bytes, rowBytes))) throw new FailureError(beingSent);
+      rowBytes = bytes;
+    };
     const head = file.bytes % chunkBytes === 0 ? null : await contents.get(id, seq);
     const begun = head === null ? null : sealer.open(head, sealedAs(file, seq));
     try {
       for await (const chunk of inChunks(begun === null ? content : joined(begun, content))) {
         const bytes = seq * chunkBytes + chunk.length;
-        await store.growFile(id, bytes);
+        await grow(bytes);
         await contents.put(id, seq, sealer.seal(chunk, sealedAs(file, seq)));
         onStored(tenant, bytes - stored);
         hold.stored(bytes - stored);
         stored = bytes;
         seq += 1;
       }
+      // Another process may have begun while the last chunk was on its way, and so behind less.
+      await grow(stored);
     } catch (error) {
-      await store.growFile(id, stored);
+      await store.growFile(id, stored, rowBytes);
       throw error;
     }
     return stored;
   }
 
   function refuseBusy(id: string): void {
-    const message = 'Another request is sending content of this upload. Wait for its end.';
-    if (busy.has(id)) throw new FailureError({ kind: 'conflict', message });
+    if (busy.has(id)) throw new FailureError(beingSent);
   }
 
   return {
@@ -65,15 +79,16 @@ export function createResumableFiles(parts: StoredFilesParts) {
       return openedRow(sealer, row);
     },
     /** One that was begun, with the bytes that are kept; null: the tenant has none. */
-    async find(tenant: string, id: string): Promise<StoredFile | null> {
+    async find(tenant: string, id: string): Promise<UnfinishedFile | null> {
       const row = await store.findUnfinished(tenant, id);
-      return row === null ? null : openedRow(sealer, { ...row, bytes: await storedBytesOf(row) });
+      if (row === null) return null;
+      return { ...openedRow(sealer, { ...row, bytes: await storedBytesOf(row) }), rowBytes: row.bytes };
     },
     /**
      * Keeps `content` behind what is kept, and resolves to all bytes. Rejects as `content` does: whole chunks that came
-     * before stay. Another append to the same file is refused with a FailureError.
+     * before stay. Of several appends to the same file at once one passes, and others are refused with a FailureError.
      */
-    async append(file: StoredFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
+    async append(file: UnfinishedFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
       refuseBusy(file.id);
       busy.add(file.id);
       try {

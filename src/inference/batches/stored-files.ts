@@ -210,7 +210,7 @@ async function putChunks(
   try {
     for await (const chunk of inChunks(content)) {
       row.bytes += chunk.length;
-      await store.growFile(id, row.bytes);
+      await store.growFile(id, row.bytes, storedBytes);
       await contents.put(id, seq, sealer.seal(chunk, sealedAs(row, seq)));
       storedBytes += chunk.length;
       onStored(tenant, chunk.length);

@@ -30,8 +30,9 @@ function filesIn({ prefix, rows, run, first }: SqlTables) {
       const sql = `INSERT INTO ${file} (${columns}, complete) VALUES ($1, $2, $3, $4, $5, $6, $7, 0)`;
       await run(sql, cells(row));
     },
-    async growFile(id, bytes) {
-      await run(`UPDATE ${file} SET bytes = $2 WHERE id = $1`, [id, bytes]);
+    async growFile(id, bytes, was) {
+      const sql = `UPDATE ${file} SET bytes = $2 WHERE id = $1 AND bytes = $3 AND complete = 0`;
+      return (await run(sql, [id, bytes, was])) === 1;
     },
     async completeFile(id) {
       await run(`UPDATE ${file} SET complete = 1 WHERE id = $1`, [id]);

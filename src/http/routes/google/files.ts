@@ -1,7 +1,7 @@
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import type { UploadTickets } from '../../../books/auth/upload-tickets.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
-import type { ResumableFiles } from '../../../inference/batches/resumable-files.ts';
+import type { ResumableFiles, UnfinishedFile } from '../../../inference/batches/resumable-files.ts';
 import { type StoredFile, shownPurposes } from '../../../inference/batches/stored-files.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
@@ -229,7 +229,7 @@ async function append(
   parts: UploadParts,
   files: ResumableFiles,
   exchange: Exchange,
-  file: StoredFile,
+  file: UnfinishedFile,
 ): Promise<number | Failure> {
   const offset = Number(headerOf(exchange, 'x-goog-upload-offset') ?? 0);
   if (offset !== file.bytes) {
