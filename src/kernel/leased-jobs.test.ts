@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../test/fake-clock.ts';
 import { until } from '../../test/until.ts';
-import { LeasedJobs, workerApart } from './leased-jobs.ts';
+import { LeasedJobs, leaseMs, workerApart } from './leased-jobs.ts';
 import { Unopenable } from './unopenable.ts';
 
 test('jobs that no secret opens rest for a minute, with one line in the log for all of them', async () => {
@@ -77,4 +77,40 @@ test('between jobs that end at once others have their turns of the loop', async 
   await until('all are done', () => left === 0);
   clearImmediate(counting);
   await jobs.stop();
+});
+
+test('a process whose clock is ahead takes no job from the one that has it', async () => {
+  const store = fakeClock();
+  const leases = new Map([['crawl_1', { worker: '', untilMs: 0 }]]);
+  const begun: string[] = [];
+  const processAhead = (name: string, byMs: number) =>
+    new LeasedJobs({
+      store: {
+        async lease(worker, nowMs, untilMs) {
+          const free = [...leases].filter(([, lease]) => lease.untilMs <= nowMs).map(([id]) => id);
+          for (const id of free) leases.set(id, { worker, untilMs });
+          return free.map((id) => ({ id }));
+        },
+        renew: async ({ id, worker }) => leases.get(id)?.worker === worker,
+        release: async () => undefined,
+      },
+      worker: { ...workerApart(name, 'may-live'), aheadMs: () => -byMs },
+      clock: { monotonicMs: store.monotonicMs, wallMs: () => store.wallMs() + byMs },
+      atOnceMax: 8,
+      noun: 'crawl',
+      work: (_job, _lease, signal) => {
+        begun.push(name);
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+      },
+      onTrouble: () => assert.fail('nothing fails'),
+    });
+  const [one, ahead] = [processAhead('one', 0), processAhead('ahead', 90_000)];
+  await one.look();
+  await ahead.look();
+  assert.deepEqual(begun, ['one']);
+  // One that is dead is followed by the other after its lease, not later.
+  store.advance(leaseMs);
+  await ahead.look();
+  assert.deepEqual(begun, ['one', 'ahead']);
+  await Promise.all([one.stop(), ahead.stop()]);
 });

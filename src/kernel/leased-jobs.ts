@@ -12,6 +12,8 @@ export interface JobWorker {
   name: string;
   /** The beginning of all names of workers that may live: every other one is known to be dead. Null: nothing is known. */
   living: string | null;
+  /** How far the clock of the store, which other machines share, is before (negative) or after ours. Absent: it is ours. */
+  aheadMs?(): number;
   /** Calls `take` with the name of each other worker that is known to have died: those so far, and later ones. */
   onDeath(take: (name: string) => void): void;
 }
@@ -130,7 +132,7 @@ export class LeasedJobs<Job extends { id: string }> {
     for (const [id, job] of this.#jobs) {
       const sentMs = clock.monotonicMs();
       try {
-        const isOurs = await store.renew({ id, worker: worker.name }, clock.wallMs() + leaseMs);
+        const isOurs = await store.renew({ id, worker: worker.name }, this.#storeMs() + leaseMs);
         if (isOurs) job.untilMs = sentMs + leaseMs;
         else job.ending.abort();
       } catch {
@@ -173,6 +175,11 @@ export class LeasedJobs<Job extends { id: string }> {
     });
   }
 
+  /** Machines whose clocks differ would take jobs from each other. */
+  #storeMs(): number {
+    return this.#parts.clock.wallMs() + (this.#parts.worker.aheadMs?.() ?? 0);
+  }
+
   #hasRoom(): boolean {
     return this.#jobs.size < this.#parts.atOnceMax;
   }
@@ -181,7 +188,7 @@ export class LeasedJobs<Job extends { id: string }> {
     const { store, worker, clock, atOnceMax } = this.#parts;
     while (this.#lookAgain && !this.#stopping.signal.aborted && this.#hasRoom()) {
       this.#lookAgain = false;
-      const nowMs = clock.wallMs();
+      const nowMs = this.#storeMs();
       // By the monotonic clock, from before the lease was requested.
       const untilMs = clock.monotonicMs() + leaseMs;
       const jobs = await store.lease(worker.name, nowMs, nowMs + leaseMs, atOnceMax - this.#jobs.size);
@@ -191,7 +198,7 @@ export class LeasedJobs<Job extends { id: string }> {
   }
 
   #begin(job: Job, untilMs: number): void {
-    const { store, worker, clock, noun, work, onTrouble } = this.#parts;
+    const { store, worker, noun, work, onTrouble } = this.#parts;
     const { id } = job;
     const before = this.#jobs.get(id);
     const ending = new AbortController();
@@ -212,7 +219,7 @@ export class LeasedJobs<Job extends { id: string }> {
           else onTrouble(`${noun} ${id} rests: ${error instanceof Error ? error.message : String(error)}`);
           ending.abort();
           const restMs = isUnopenable ? unopenableRetryMs : retryMs;
-          await store.renew(lease, clock.wallMs() + restMs).catch(() => false);
+          await store.renew(lease, this.#storeMs() + restMs).catch(() => false);
         })
         .finally(() => {
           if (this.#jobs.get(id) === held) this.#jobs.delete(id);

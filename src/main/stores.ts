@@ -206,7 +206,8 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     );
   }
 
-  const worker = seat?.jobWorker ?? workerApart(bootId, storage.state === 'memory' ? 'alone' : 'may-live');
+  const alone = workerApart(bootId, storage.state === 'memory' ? 'alone' : 'may-live');
+  const worker = { ...(seat?.jobWorker ?? alone), aheadMs: ledger.aheadMs };
   worker.onDeath((boot) => void ledger.bury(boot).catch(() => undefined));
   const stopRecovering = every(recoverIntervalMs, () => {
     ledger.recover().then(
@@ -238,7 +239,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     sealedTables: async () => tablesIn(database),
     sessions: async () =>
       createSessionStore(tablesIn(database), tablesIn({ rest: database.keys }, { answerMaxMs: sessionAnswerMaxMs })),
-    mcpGrants: async () => createMcpGrantStore(tablesIn(database)),
+    mcpGrants: async () => createMcpGrantStore(tablesIn(database), ledger.aheadMs),
     vectorRegistry: async () => createVectorRegistry(tablesIn(database)),
     ledger: { ...ledger, recover: () => patient(() => ledger.recover()) },
     counters,

@@ -8,8 +8,9 @@ const grantShape = rowShape<McpGrantRow>()({
   number: ['version', 'leaseMs', 'loginMs'],
 });
 
-/** Grants of MCP servers, and logins that have begun, over either database. */
-export function createMcpGrantStore({ prefix, rows, write, close, run, first }: ClosableTables): McpGrantStore {
+/** Grants of MCP servers, and logins that have begun, over either database. `aheadMs`: as in `JobWorker`. */
+export function createMcpGrantStore(tables: ClosableTables, aheadMs = () => 0): McpGrantStore {
+  const { prefix, rows, write, close, run, first } = tables;
   const grant = `${prefix}mcp_grant`;
   const login = `${prefix}mcp_login`;
   const hasChanged = async (sql: string, values: readonly unknown[]) => (await run(sql, values)) > 0;
@@ -30,7 +31,7 @@ export function createMcpGrantStore({ prefix, rows, write, close, run, first }: 
     remove: (server) => hasChanged(`DELETE FROM ${grant} WHERE server = $1`, [server]),
     lease(server, version, nowMs, untilMs) {
       const sql = `UPDATE ${grant} SET lease_ms = $4 WHERE server = $1 AND version = $2 AND lease_ms <= $3`;
-      return hasChanged(sql, [server, version, nowMs, untilMs]);
+      return hasChanged(sql, [server, version, nowMs + aheadMs(), untilMs + aheadMs()]);
     },
     async begin({ hash, sealed, endsMs }, nowMs) {
       const insert = `INSERT INTO ${login} (hash, sealed, ends_ms) VALUES ($1, $2, $3)`;

@@ -37,6 +37,8 @@ export interface Boots {
   mayJudgeSilence(): boolean;
   /** How many live by now, this one included. Rejects when PostgreSQL cannot be asked. */
   living(): Promise<number>;
+  /** How far the database's clock was before (negative) or after ours at the last beat. */
+  aheadMs(): number;
   replicas: Replicas;
   /** Another one is known to be dead: whatever it left open is over at once. */
   bury(boot: string): Promise<void>;
@@ -56,6 +58,7 @@ export function createBoots(
   let timer: NodeJS.Timeout | null = null;
   let beating: Promise<void> = Promise.resolve();
   let ended = false;
+  let aheadMs = 0;
   let facts: Parameters<Replicas['report']>[0] | null = null;
 
   /** Facts that cannot be read keep no boot from beating. */
@@ -65,7 +68,9 @@ export function createBoots(
 
   async function beat(): Promise<void> {
     try {
-      await rest.run(upsertBeat, [bootId, await factsJson()]);
+      const values = [bootId, await factsJson(), clock.wallMs()];
+      const { rows } = await rest.run<{ ahead_ms: number }>(upsertBeat, values);
+      aheadMs = rows[0]?.ahead_ms ?? 0;
       beatingSinceMs ??= clock.monotonicMs();
       onBeat(null);
     } catch (error) {
@@ -94,6 +99,7 @@ export function createBoots(
       const { rows } = await rest.run<{ living: number }>(countLiving, [bootId]);
       return rows[0]?.living ?? 1;
     },
+    aheadMs: () => aheadMs,
     replicas: {
       report(next) {
         facts = next;
@@ -119,7 +125,8 @@ const upsertBeat = {
   name: 'boot-beat',
   text: `
     INSERT INTO culvert.boot (id, seen_ms, facts) VALUES ($1, ${databaseNowMs}, $2)
-    ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, facts = coalesce(excluded.facts, boot.facts)`,
+    ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, facts = coalesce(excluded.facts, boot.facts)
+    RETURNING seen_ms - $3::bigint AS ahead_ms`,
 };
 
 /** It is over at once, and a list of processes still says when. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fakeClock } from '../../../test/fake-clock.ts';
 import { patientPools, postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { systemClock } from '../../kernel/clock.ts';
 import { createBoots, takeLease, takeNoLease } from './boots.ts';
 import type { Database, Run } from './database.ts';
 import { openPostgres } from './open.ts';
@@ -110,4 +111,18 @@ test('a boot that ends while a beat is under way says goodbye behind it, and is 
   late.resolve();
   await ending;
   assert.deepEqual(arrived, ['beat', 'beat', 'goodbye']);
+});
+
+test('a boot whose clock is 90 s ahead knows it from its beats', { skip: postgresMissing }, async (t) => {
+  const server = await startPostgres(t);
+  const database = await openPostgres(server.newDatabase(), patientPools);
+  t.after(database.close);
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + 90_000 };
+  const boots = createBoots(database, 'boot-1', clock, () => {});
+  const sinceMs = systemClock.wallMs();
+  await boots.begin();
+  const tookMs = systemClock.wallMs() - sinceMs;
+  const behindMs = -boots.aheadMs();
+  assert.ok(behindMs <= 90_000 && behindMs >= 90_000 - tookMs - 1, `${behindMs} ms, in ${tookMs} ms`);
+  await boots.end();
 });

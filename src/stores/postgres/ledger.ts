@@ -75,7 +75,7 @@ const trafficIntervalMs = 5_000;
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
 export async function openPostgresLedger(
   options: PostgresLedgerOptions,
-): Promise<Ledger & Pick<Boots, 'replicas' | 'bury'>> {
+): Promise<Ledger & Pick<Boots, 'replicas' | 'bury' | 'aheadMs'>> {
   const { database, bootId, clock, onTrouble, use = 'serve', patient = (step) => step() } = options;
   const { run } = database.rest;
   /** Committed reservations of this process: what `close` may close, once. */
@@ -118,6 +118,7 @@ export async function openPostgresLedger(
   });
   const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, report: onTrouble, clock });
   const boots = createBoots(database, bootId, clock, noteOutcome);
+  const { replicas, bury, aheadMs } = boots;
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await patient(() => boots.begin());
   else opens.refuse('this process only reads it');
@@ -150,8 +151,7 @@ export async function openPostgresLedger(
     openReservations: (account) => unavailable(readOpen(run, account)),
     settled: (requestIds) => reading(() => readSettled(run, requestIds)),
     livingBoots: () => unavailable(boots.living()),
-    replicas: boots.replicas,
-    bury: boots.bury,
+    ...{ replicas, bury, aheadMs },
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listRequests(tables, byRequestId, query)),
     usage: (query) => reading(() => readUsage(tables, query)),
