@@ -102,7 +102,7 @@ export async function openCallers(options: {
   /** Contents of the store, whenever they have changed. */
   onStored(stored: Stored): void;
   /** Tells other workers of a change of this one; undefined: there are none. */
-  seat: Pick<Seat, 'changed'> | undefined;
+  seat: Pick<Seat, 'primary'> | undefined;
   /** `issueFirstKey` will be called. */
   greets: boolean;
   clock: Clock;
@@ -198,7 +198,7 @@ export async function openCallers(options: {
     lookForKey: watch.pollForUnknown,
     async refresh() {
       await watch.poll();
-      await options.seat?.changed();
+      await options.seat?.primary.changed();
     },
     declare(next) {
       config = next;

@@ -3,7 +3,6 @@ import type { AccountStore } from '../books/auth/account-store.ts';
 import { createSetup } from '../books/auth/setup.ts';
 import { createNotices } from '../books/metering/notices/notices.ts';
 import { createRefusals } from '../books/metering/refusals.ts';
-import type { ProcessFacts } from '../books/metering/replicas.ts';
 import type { Config } from '../config/schema.ts';
 import type { LocalServer } from '../formats/providers/probe-local.ts';
 import type { Door } from '../http/connections/door.ts';
@@ -22,14 +21,13 @@ import { every } from '../kernel/every.ts';
 import type { Trace } from '../kernel/trace.ts';
 import { openSpool } from '../net/spool.ts';
 import { requestLog } from '../observe/log.ts';
-import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createMetrics } from '../observe/metrics.ts';
 import { serverOf } from '../processes/boot-names.ts';
 import { StartRefused } from '../processes/lifetime.ts';
-import type { NotedReload } from '../processes/reloads.ts';
 import type { ThisProcess } from '../processes/this-process.ts';
 import { watchUnopened } from '../processes/unopened-entries.ts';
+import type { WorkerOffers } from '../processes/worker-seat.ts';
 import type { Health } from '../routing/health.ts';
-import type { HealthHints } from '../routing/health-hints.ts';
 import { openCache } from '../stores/cache/open-cache.ts';
 import type { Stores } from '../stores/opened-stores.ts';
 import { createWebhookPost } from '../upstream/transport/post-webhook.ts';
@@ -52,7 +50,9 @@ import { startTelemetry } from './telemetry.ts';
 import { openUpstreams } from './upstreams.ts';
 import { openVectors } from './vectors.ts';
 
-export interface Gateway extends Pick<Callers, 'adminKey' | 'firstKeyFile' | 'issueFirstKey'> {
+export interface Gateway
+  extends Pick<Callers, 'adminKey' | 'firstKeyFile' | 'issueFirstKey'>,
+    Pick<WorkerOffers, 'noteReload' | 'measure' | 'facts' | 'findRefused' | 'lookAgain' | 'takeHints'> {
   url: string;
   /** The way in for requests that no port of ours received. */
   door: Door;
@@ -67,23 +67,13 @@ export interface Gateway extends Pick<Callers, 'adminKey' | 'firstKeyFile' | 'is
   readonly snapshots: Snapshots;
   /** Takes a checked configuration into use; running requests finish on the old one. */
   reconfigure(config: Config): Promise<void>;
-  /** Writes into the audit log that the configuration was read again for another reason than a call of the admin API. */
-  noteReload(reload: NotedReload): Promise<void>;
   /** Adds servers that were confirmed after the start. */
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Resolves when the first look at every provider's list of models is done. */
   modelsKnown: Promise<void>;
-  /** All metrics of this process. */
-  measure: Metrics['values'];
-  /** Facts of this process for the others. */
-  facts(): Promise<ProcessFacts>;
   /** Bodies of requests that this process keeps in memory. */
   recentBodies: RecentBodies['findAll'];
   health: Health;
-  /** Brings keys, accounts and what is set up at run time up to the store. */
-  lookAgain(): Promise<void>;
-  /** Takes what other processes of its server have learnt of upstreams. */
-  takeHints: HealthHints['receive'];
   /**
    * `/readyz` says no, and all callers are served for `delayMs` (default: 0). Then the port closes, running streams get
    * `graceMs`, everything is settled, flushed and closed.
@@ -340,8 +330,8 @@ async function openServer(
   stores.replicas?.report(facts);
   const lookAgain = () => parts.callers.look().then(() => parts.setup.settled());
   const takeHints = await hintTaker(parts);
-  const recentBodies = parts.recentBodies.findAll;
-  return { server, routes, dashboard, facts, recentBodies, health: services.health, lookAgain, takeHints };
+  const found = { recentBodies: parts.recentBodies.findAll, findRefused: refusals.find };
+  return { server, routes, dashboard, facts, ...found, health: services.health, lookAgain, takeHints };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {

@@ -63,7 +63,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { config, version, log } = options;
   const { clock, snapshots, health, transport } = services;
   const server = () => snapshots.current.config.server;
-  const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
+  const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals, options.seat) };
   const { ring, plans } = callers;
 
   const background = opened(parts, openBackgroundRuns(services, options.seat?.shareRuns));
@@ -164,7 +164,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
 
 /** The metrics of all workers, where there are several. */
 function scrapeOf(metrics: Metrics, seat: Seat | undefined): Metrics['render'] {
-  return seat === undefined ? metrics.render : async () => renderSum(await seat.measured());
+  return seat === undefined ? metrics.render : async () => renderSum(await seat.primary.measured());
 }
 
 function signingOf({ books, callers: { ring }, bodies }: RoutesParts): SigningParts {
@@ -208,6 +208,7 @@ function opened<T extends { close(): Promise<void> | void }>(parts: Pick<RoutesP
 }
 
 /** Refused requests of which the ledger has no row are still known for a while. */
-function findIn(ledger: Ledger, refusals: Pick<Refusals, 'find'>): Ledger['find'] {
-  return async (id, account) => (await ledger.find(id, account)) ?? refusals.find(id, account);
+function findIn(ledger: Ledger, refusals: Pick<Refusals, 'find'>, seat: Seat | undefined): Ledger['find'] {
+  return async (...of) =>
+    (await ledger.find(...of)) ?? refusals.find(...of) ?? (await seat?.primary.findRefused(...of)) ?? null;
 }

@@ -48,7 +48,7 @@ export function serverLooks(
   let download: ReturnType<typeof createBackupDownload> | null = null;
   let ofSaml: ReturnType<typeof createSamlLook> | null = null;
   return {
-    bodies: (requestIds) => recentBodies.findAll(requestIds, seat?.bodiesElsewhere),
+    bodies: (requestIds) => recentBodies.findAll(requestIds, seat?.primary.bodies),
     processes,
     notices: books.stores.notices,
     tryAlert: createAlertTest(send.alerts, clock),

@@ -139,19 +139,14 @@ async function openEmbedded({ folder, clock, seat, order, onTrouble }: StoreOpti
     booksId: async () => bootId,
     bootId,
     // The primary asks its workers itself.
-    replicas: seat === undefined ? null : { report() {}, seen: seat.processes },
+    replicas: seat === undefined ? null : { report() {}, seen: seat.primary.processes },
     troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
     async close() {
       await sizes.close();
       await counters.close();
       await ledger.shutdown();
-      await replies.close();
-      await notices.close();
-      await alerts.close();
-      await pages.close();
-      for (const one of [crawls, responses, batches, bodies, registry, sessions, pictures, mcpGrants])
-        await one.close();
-      await accounts.close();
+      const late = [crawls, responses, batches, bodies, registry, sessions, pictures, mcpGrants];
+      for (const one of [replies, notices, alerts, pages, ...late, accounts]) await one.close();
     },
   };
 }

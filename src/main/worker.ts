@@ -15,14 +15,14 @@ export async function work({
   process.title = 'culvert spare';
   const seat = await takeSeat(import('./gateway.ts'));
   process.title = `culvert worker ${seat.given.number}`;
-  const { given, reload } = seat;
+  const { given, primary } = seat;
   const { log, flush } = await createLog({ level: given.config.telemetry.log.level, form: given.form });
   let gateway: Gateway;
   try {
-    gateway = await openGatewayOf({ ...given, log, version }, { reload, seat });
+    gateway = await openGatewayOf({ ...given, log, version }, { reload: primary.reload, seat });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    await seat.refused(error.message);
+    await primary.refused(error.message);
     process.exit(1);
   }
   outliveErrors(log);
@@ -45,6 +45,7 @@ export async function work({
       measure: gateway.measure,
       facts: gateway.facts,
       bodies: gateway.recentBodies,
+      findRefused: gateway.findRefused,
       lookAgain: gateway.lookAgain,
       takeHints: gateway.takeHints,
       stop(graceMs, delayMs) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import type { Link } from '../kernel/threads/link.ts';
-import { bodiesAt, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
+import { answersOf, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
 import type { WorkerOffers } from './worker-seat.ts';
 
 /** A worker that answers by these; what it was told. */
@@ -35,27 +35,21 @@ test('a call is cancelled where exactly one of its name runs', async (t) => {
   assert.deepEqual(await counts(1, 'late'), [[['endCalls', 'call']], []], 'one that is late is not waited for');
 });
 
-test('bodies come from all workers that have some', async () => {
+test('answers come from all workers that have some', async () => {
   const workers = [
-    workerOf({ bodies: () => new Map([['a', 1]]) }),
+    workerOf({ findRefused: (id) => `${id} here` }),
     workerOf({
-      bodies: () => {
+      findRefused: () => {
         throw new Error('gone');
       },
     }),
-    workerOf({ bodies: (ids) => new Map([['b', ids]]) }),
+    workerOf({ findRefused: () => null }),
   ];
-  const found = await bodiesAt(
+  const found = await answersOf(
     workers.map(({ link }) => link),
-    ['a', 'b'],
+    (link) => link.ask('findRefused', 'a', null),
   );
-  assert.deepEqual(
-    [...found],
-    [
-      ['a', 1],
-      ['b', ['a', 'b']],
-    ],
-  );
+  assert.deepEqual(found, ['a here', null]);
 });
 
 test('those that ask while workers are heard wait for one further round together', async () => {

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BodiesByRequest } from '../admin/parts.ts';
 import type { Link } from '../kernel/threads/link.ts';
 import { withinMs } from '../kernel/within-ms.ts';
 import type { WorkerOffers } from './worker-seat.ts';
@@ -7,8 +6,8 @@ import type { WorkerOffers } from './worker-seat.ts';
 /** A worker that takes longer is not waited for: what it has to say is in the books a little later. */
 const waitMaxMs = 100;
 
-/** Bodies of a worker that takes longer are left out. */
-const bodiesMaxMs = 1_000;
+/** What a worker that takes longer knows is left out. */
+const answersMaxMs = 1_000;
 
 /** A worker that takes longer has no call that can be cancelled. */
 const cancelMaxMs = 1_000;
@@ -75,22 +74,12 @@ export async function cancelAt(links: readonly Link<WorkerOffers>[], name: strin
   if (one?.[1] === 1 && more.length === 0) one[0].notify('endCalls', name);
 }
 
-/** Bodies of these requests that any of the workers keeps. */
-export async function bodiesAt(
+/** Answers of those workers that give one in time. */
+export async function answersOf<T>(
   links: readonly Link<WorkerOffers>[],
-  requestIds: readonly string[],
-): Promise<BodiesByRequest> {
-  const found: BodiesByRequest[] = [];
-  await askAll(links, async (link) => found.push(await link.ask('bodies', requestIds)), bodiesMaxMs);
-  return new Map(found.flatMap((bodies) => [...bodies]));
-}
-
-/** Frames of a response that runs in one of the workers. */
-export async function framesAt(
-  links: readonly Link<WorkerOffers>[],
-  run: Parameters<WorkerOffers['framesOfRun']>,
-): Promise<readonly string[]> {
-  const found: (readonly string[])[] = [];
-  await askAll(links, async (link) => found.push(await link.ask('framesOfRun', ...run)), bodiesMaxMs);
-  return found.flat();
+  ask: (link: Link<WorkerOffers>) => Promise<T>,
+): Promise<T[]> {
+  const answers: T[] = [];
+  await askAll(links, async (link) => answers.push(await ask(link)), answersMaxMs);
+  return answers;
 }

@@ -1,4 +1,6 @@
 import type { BodiesByRequest, Reloaded, ReloadMode } from '../admin/parts.ts';
+import type { UsageEvent } from '../books/metering/ledger.ts';
+import type { Refusals } from '../books/metering/refusals.ts';
 import type { ProcessFacts, SeenProcess } from '../books/metering/replicas.ts';
 import type { StorageElsewhere } from '../books/metering/storage/storage-book.ts';
 import type { StoredChange } from '../books/metering/storage/storage-counts.ts';
@@ -10,9 +12,10 @@ import type { JsonObject } from '../kernel/json.ts';
 import type { JobWorker } from '../kernel/leased-jobs.ts';
 import { createElsewhere, type Elsewhere } from '../kernel/sharing/elsewhere.ts';
 import type { ShareCalls } from '../kernel/sharing/running-calls.ts';
-import type { FramesOfRun, ShareRuns } from '../kernel/sharing/shared-runs.ts';
+import type { NamedRuns, ShareRuns } from '../kernel/sharing/shared-runs.ts';
 import type { ShortTexts } from '../kernel/sharing/short-texts.ts';
 import { createLink, type Link } from '../kernel/threads/link.ts';
+import { type Remote, remoteOf } from '../kernel/threads/remote.ts';
 import type { SeriesValues } from '../observe/metrics.ts';
 import type { HealthHint } from '../routing/health-hints.ts';
 import type { BooksOffers, BooksStanding } from './books-offers.ts';
@@ -86,16 +89,19 @@ export interface PrimaryOffers extends BooksOffers {
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Answered when other workers have written the bodies that they keep for operators, or are late. */
   bodiesWritten(): Promise<void>;
-  /** Frames of a response that runs in another worker. */
-  framesOfRun: FramesOfRun;
+  /** A refused request that another worker remembers. */
+  findRefused(...of: Parameters<Refusals['find']>): Promise<UsageEvent | null>;
+  /** Those of a response that runs in another worker. */
+  framesOfRun: NamedRuns['framesOfRun'];
+  cancelRun: NamedRuns['cancelRun'];
   keepItems(tenant: string, items: readonly JsonObject[]): void;
   findItems(tenant: string, references: readonly ItemReference[]): Readonly<Record<string, JsonObject>>;
 }
 
-export interface WorkerOffers {
+export interface WorkerOffers extends NamedRuns {
   /** Takes a checked configuration into use. */
   configure(config: Config): Promise<void>;
-  /** Writes into the audit log that the configuration was read again. */
+  /** Writes into the audit log that the configuration was read again, for another reason than a call of the admin API. */
   noteReload(reload: NotedReload): Promise<void>;
   measure(): Promise<SeriesValues>;
   facts(): Promise<ProcessFacts>;
@@ -103,7 +109,8 @@ export interface WorkerOffers {
   bodies(requestIds: readonly string[]): Promise<BodiesByRequest>;
   /** Answers when it has written the bodies that it keeps for operators. */
   bodiesWritten(): Promise<void>;
-  framesOfRun: FramesOfRun;
+  /** One that it remembers. */
+  findRefused: Refusals['find'];
   /** Brings accounts, keys and what is set up at run time up to the store. */
   lookAgain(): Promise<void>;
   /** Hints that others have learnt of upstreams. */
@@ -145,15 +152,13 @@ export interface Seat {
   serve(
     offers: Pick<
       WorkerOffers,
-      'configure' | 'noteReload' | 'measure' | 'facts' | 'bodies' | 'lookAgain' | 'takeHints' | 'stop'
+      'configure' | 'noteReload' | 'measure' | 'facts' | 'bodies' | 'findRefused' | 'lookAgain' | 'takeHints' | 'stop'
     >,
     url: string,
     onReady: () => void,
   ): void;
-  refused(message: string): Promise<void>;
-  reload(mode: ReloadMode): Promise<Reloaded>;
-  measured(): Promise<SeriesValues[]>;
-  changed: PrimaryOffers['changed'];
+  /** All that the primary offers. */
+  primary: Remote<PrimaryOffers>;
   hint: PrimaryOffers['hint'];
   /** Holdings of other workers of what all callers share. */
   elsewhere: Elsewhere;
@@ -161,9 +166,6 @@ export interface Seat {
   shareCalls: ShareCalls;
   /** The least level of log messages of MCP by tenant. */
   logLevels: ShortTexts;
-  processes(): Promise<readonly SeenProcess[]>;
-  /** Bodies that other workers keep in memory. */
-  bodiesElsewhere: PrimaryOffers['bodies'];
   /** Others wait for `written`; returns how this worker waits for the others'. */
   shareBodyWrites(written: WorkerOffers['bodiesWritten']): PrimaryOffers['bodiesWritten'];
   shareRuns: ShareRuns;
@@ -211,6 +213,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
     heldElsewhere: (name, by) => elsewhere.receive(name, by),
   };
   const primary = createLink<PrimaryOffers>((message) => void process.send?.(message, () => undefined), offers);
+  const all = remoteOf<PrimaryOffers>((name, args) => primary.ask(name, ...(args as never)));
   const elsewhere = createElsewhere((name, by) => primary.notify('holds', name, by));
   process.on('message', primary.take);
   // The primary alone decides when workers end: a supervisor or a terminal signals all of a group.
@@ -232,10 +235,7 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
       onReady = ready;
       primary.notify('serving', url);
     },
-    refused: (message) => primary.ask('refused', message),
-    reload: (mode) => primary.ask('reload', mode),
-    measured: () => primary.ask('measured'),
-    changed: () => primary.ask('changed'),
+    primary: all,
     hint: (hints) => primary.notify('hint', hints),
     elsewhere,
     shareStored(take) {
@@ -246,21 +246,16 @@ export async function takeSeat(loaded: Promise<unknown>): Promise<Seat> {
       Object.assign(offers, { runningCalls: calls.count, endCalls: calls.end });
       return (name) => primary.notify('cancelCall', name);
     },
-    logLevels: {
-      keep: (tenant, level) => primary.ask('keepLogLevel', tenant, level),
-      find: (tenant) => primary.ask('findLogLevel', tenant),
-    },
-    processes: () => primary.ask('processes'),
-    bodiesElsewhere: (requestIds) => primary.ask('bodies', requestIds),
+    logLevels: { keep: all.keepLogLevel, find: all.findLogLevel },
     shareBodyWrites(written) {
       offers.bodiesWritten = written;
-      return () => primary.ask('bodiesWritten');
+      return all.bodiesWritten;
     },
-    shareRuns(framesOfRun) {
-      offers.framesOfRun = framesOfRun;
-      return (...run) => primary.ask('framesOfRun', ...run);
+    shareRuns(runs) {
+      Object.assign(offers, runs);
+      return all;
     },
     keepItems: (tenant, items) => primary.notify('keepItems', tenant, items),
-    findItems: findInTurns((tenant, references) => primary.ask('findItems', tenant, references)),
+    findItems: findInTurns(all.findItems),
   };
 }

@@ -15,7 +15,7 @@ import { StartRefused } from './lifetime.ts';
 import { Pulse } from './pulse.ts';
 import { type NotedReload, withTakenAtStart } from './reloads.ts';
 import { Spares } from './spares.ts';
-import { askAll, bodiesAt, cancelAt, framesAt, Hearing, isLook } from './wait-for-reports.ts';
+import { answersOf, askAll, cancelAt, Hearing, isLook } from './wait-for-reports.ts';
 import { WorkerFigures } from './worker-figures.ts';
 import {
   type Given,
@@ -296,6 +296,7 @@ export class Workers {
     serving: PrimaryOffers['serving'],
   ): Omit<PrimaryOffers, keyof BooksOffers | 'begin'> & Partial<BooksOffers> {
     const { log, reload, items } = this.#parts;
+    const elsewhere = <T>(ask: (other: Link<WorkerOffers>) => Promise<T>) => answersOf(this.#others(number), ask);
     return {
       serving,
       refused: (message) => {
@@ -317,9 +318,15 @@ export class Workers {
       keepLogLevel: this.#logLevels.keep,
       findLogLevel: this.#logLevels.find,
       processes: () => this.#pulse.seen(),
-      bodies: (requestIds) => bodiesAt(this.#others(number), requestIds),
+      async bodies(requestIds) {
+        const found = await elsewhere((other) => other.ask('bodies', requestIds));
+        return new Map(found.flatMap((bodies) => [...bodies]));
+      },
+      findRefused: async (...of) =>
+        (await elsewhere((other) => other.ask('findRefused', ...of))).find((one) => one !== null) ?? null,
       bodiesWritten: () => askAll(this.#others(number), (other) => other.ask('bodiesWritten'), lookMaxMs),
-      framesOfRun: (...run) => framesAt(this.#others(number), run),
+      framesOfRun: async (...run) => (await elsewhere((other) => other.ask('framesOfRun', ...run))).flat(),
+      cancelRun: async (...run) => void (await elsewhere((other) => other.ask('cancelRun', ...run))),
       ...items,
       ...desk,
       ...(desk !== undefined && {

@@ -102,10 +102,11 @@ export function ask(
   body?: object,
   key = testKey,
   more: Record<string, string> = {},
+  agent = apart,
 ): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
-    const call = request(`${url}${path}`, { method: body === undefined ? 'GET' : 'POST', headers, agent: apart });
+    const call = request(`${url}${path}`, { method: body === undefined ? 'GET' : 'POST', headers, agent });
     call.on('error', reject);
     call.on('response', (response) => {
       let text = '';

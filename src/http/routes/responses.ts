@@ -66,7 +66,7 @@ export function responsesRoutes(services: Services, background: BackgroundRuns, 
         if (isFailure(after)) return after;
         const headers = exchange.admitted?.headers ?? [];
         if (run !== null) await followRun(run, exchange.client, after, headers);
-        else await followStored(responses, background.framesElsewhere, { tenant, id }, exchange.client, after, headers);
+        else await followStored(responses, background.elsewhere, { tenant, id }, exchange.client, after, headers);
         return null;
       }
       const rest = queryOf(exchange.search);

@@ -44,7 +44,7 @@ export function interactionsRoutes(services: Services, background: BackgroundRun
         exchange.wire = interactionWire(after);
         const run = background.find(tenant, id);
         if (run !== null) await followRun(run, exchange.client, -1, []);
-        else await followStored(responses, background.framesElsewhere, { tenant, id }, exchange.client, -1, []);
+        else await followStored(responses, background.elsewhere, { tenant, id }, exchange.client, -1, []);
         return null;
       }),
       stored('DELETE', `${path}/:id`, 'Delete an interaction', async ({ tenant, params }) => {

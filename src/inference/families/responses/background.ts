@@ -3,7 +3,7 @@ import { responseObject } from '../../../formats/dialects/openai-responses/respo
 import { every } from '../../../kernel/every.ts';
 import { type Failure, FailureError, invalid, isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { FramesOfRun, ShareRuns } from '../../../kernel/sharing/shared-runs.ts';
+import type { NamedRuns, ShareRuns } from '../../../kernel/sharing/shared-runs.ts';
 import { createTurns } from '../../../kernel/sharing/turns.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 import { serve } from '../../spine/serve.ts';
@@ -26,8 +26,8 @@ export interface BackgroundRuns {
   begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
   /** One that runs in this process. */
   find(tenant: string, id: string): BackgroundRun | null;
-  /** The next frames of one that runs in another process of this server. */
-  framesElsewhere: FramesOfRun;
+  /** Those that run in other processes of this server. */
+  elsewhere: NamedRuns;
   /**
    * The response as it is after the cancelling. Throws a FailureError for one that is no background response, or not
    * there (null).
@@ -48,30 +48,27 @@ const writeRetryMs = 1_000;
 /** When the server stops; the next process knows of those without an end that they run no more. */
 const stopTriesMax = 3;
 
-/** `share` is absent where this is the only process. */
-export function openBackgroundRuns(services: ResponsesServices, share?: ShareRuns): BackgroundRuns {
-  const runs = createBackgroundRuns(services);
-  const framesHere: FramesOfRun = async (tenant, id, after) => runs.find(tenant, id)?.framesBehind(after) ?? [];
-  return { ...runs, framesElsewhere: share?.(framesHere) ?? (async () => []) };
-}
+const nowhere: NamedRuns = { framesOfRun: async () => [], cancelRun: async () => undefined };
 
-function createBackgroundRuns(services: ResponsesServices): Omit<BackgroundRuns, 'framesElsewhere'> {
+/** `share` is absent where this is the only process. */
+export function openBackgroundRuns(services: ResponsesServices, share: ShareRuns = () => nowhere): BackgroundRuns {
   const { responses, clock, onTrouble } = services;
   const endpoint = responsesEndpoint(services);
   const turns = createTurns({ name: 'Background responses', places: runsMax, waitingMax, waitingBytesMax });
-  const runs = new Map<string, { run: BackgroundRun; stop: AbortController; done: Promise<void> }>();
+  const runs = new Map<string, Running>();
   let stopLooking: (() => void) | null = null;
   let triesMax = writeTriesMax;
+
+  const elsewhere = share({
+    framesOfRun: async (tenant, id, after) => runs.get(keyOf(tenant, id))?.run.framesBehind(after) ?? [],
+    cancelRun: (tenant, id) => cancelled(runs.get(keyOf(tenant, id))),
+  });
 
   async function look(): Promise<void> {
     const unfinished = [...runs.values()]
       .filter(({ run }) => !run.ended)
       .map(({ run: { tenant, id } }) => ({ tenant, id }));
-    for (const { tenant, id } of await responses.stopped(unfinished)) {
-      const running = runs.get(keyOf(tenant, id));
-      running?.run.cancel();
-      running?.stop.abort();
-    }
+    for (const { tenant, id } of await responses.stopped(unfinished)) void cancelled(runs.get(keyOf(tenant, id)));
     if (runs.size > 0) return;
     stopLooking?.();
     stopLooking = null;
@@ -146,6 +143,7 @@ function createBackgroundRuns(services: ResponsesServices): Omit<BackgroundRuns,
 
   return {
     begin,
+    elsewhere,
     find: (tenant, id) => runs.get(keyOf(tenant, id))?.run ?? null,
     async cancel(tenant, id) {
       const stored = await responses.find(tenant, id);
@@ -153,14 +151,10 @@ function createBackgroundRuns(services: ResponsesServices): Omit<BackgroundRuns,
       if (stored.response.background !== true) throw new FailureError(notInBackground);
       if (hasEnded(stored.status)) return stored.response;
       const running = runs.get(keyOf(tenant, id));
-      if (running !== undefined) {
-        running.run.cancel();
-        running.stop.abort();
-        await running.done;
-      } else {
-        const response = cancelledResponse(stored.response);
-        await responses.change(tenant, { id, conversation: null, input: [], response, end: { frames: null } });
-      }
+      await (running === undefined ? elsewhere.cancelRun(tenant, id) : cancelled(running));
+      // Changes nothing where it has ended by that: otherwise another replica runs it, or nobody.
+      const response = cancelledResponse(stored.response);
+      await responses.change(tenant, { id, conversation: null, input: [], response, end: { frames: null } });
       return (await responses.find(tenant, id))?.response ?? null;
     },
     async close() {
@@ -174,6 +168,19 @@ function createBackgroundRuns(services: ResponsesServices): Omit<BackgroundRuns,
       await Promise.all(all.map(({ done }) => done));
     },
   };
+}
+
+interface Running {
+  run: BackgroundRun;
+  stop: AbortController;
+  done: Promise<void>;
+}
+
+/** Cancels it, if it runs here, and resolves at its end. */
+async function cancelled(running: Running | undefined): Promise<void> {
+  running?.run.cancel();
+  running?.stop.abort();
+  await running?.done;
 }
 
 const notInBackground = invalid(null, 'Only a response that was created with "background": true can be cancelled.');

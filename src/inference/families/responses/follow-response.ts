@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { StreamMark } from '../../../formats/dialects/dialect.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { FramesOfRun } from '../../../kernel/sharing/shared-runs.ts';
+import type { NamedRuns } from '../../../kernel/sharing/shared-runs.ts';
 import type { Delivery, HeaderList } from '../../spine/sink.ts';
 import { type BackgroundRun, sequenceOf } from './background-run.ts';
 import { hasEnded } from './response-states.ts';
@@ -47,7 +47,7 @@ const endOfResponse = /^event: response\.(?:completed|incomplete|failed|cancelle
  */
 export async function followStored(
   responses: StoredResponses,
-  elsewhere: FramesOfRun,
+  { framesOfRun }: NamedRuns,
   { tenant, id }: { tenant: string; id: string },
   client: Delivery,
   after: number,
@@ -63,7 +63,7 @@ export async function followStored(
   };
   let found = await responses.find(tenant, id);
   while (found !== null && !hasEnded(found.status) && !client.disconnected) {
-    const frames = await elsewhere(tenant, id, last);
+    const frames = await framesOfRun(tenant, id, last);
     for (const frame of frames) send(frame);
     if (frames.length === 0) await pause(lookIntervalMs);
     found = await responses.find(tenant, id);
