@@ -6,7 +6,7 @@ import type { WorkerOffers } from './worker-seat.ts';
 /** A worker that takes longer is not waited for: what it has to say is in the books a little later. */
 const waitMaxMs = 100;
 
-/** What a worker that takes longer knows is left out. */
+/** Answers of a worker that takes longer are left out. */
 const answersMaxMs = 1_000;
 
 /** A worker that takes longer has no call that can be cancelled. */

@@ -91,7 +91,7 @@ export interface PrimaryOffers extends BooksOffers {
   bodiesWritten(): Promise<void>;
   /** A refused request that another worker remembers. */
   findRefused(...of: Parameters<Refusals['find']>): Promise<UsageEvent | null>;
-  /** Those of a response that runs in another worker. */
+  /** Frames of a response that runs in another worker. */
   framesOfRun: NamedRuns['framesOfRun'];
   cancelRun: NamedRuns['cancelRun'];
   keepItems(tenant: string, items: readonly JsonObject[]): void;

@@ -59,16 +59,11 @@ export function createBoots(
   let beating: Promise<void> = Promise.resolve();
   let ended = false;
   let aheadMs = 0;
-  let facts: Parameters<Replicas['report']>[0] | null = null;
-
-  /** Facts that cannot be read keep no boot from beating. */
-  async function factsJson(): Promise<string | null> {
-    return facts === null ? null : facts().then(JSON.stringify, () => null);
-  }
+  let facts: Facts | null = null;
 
   async function beat(): Promise<void> {
     try {
-      const values = [bootId, await factsJson(), clock.wallMs()];
+      const values = [bootId, await jsonOf(facts), clock.wallMs()];
       const { rows } = await rest.run<{ ahead_ms: number }>(upsertBeat, values);
       aheadMs = rows[0]?.ahead_ms ?? 0;
       beatingSinceMs ??= clock.monotonicMs();
@@ -119,6 +114,13 @@ export function createBoots(
       await bury(bootId);
     },
   };
+}
+
+type Facts = Parameters<Replicas['report']>[0];
+
+/** Facts that cannot be read keep no boot from beating. */
+async function jsonOf(facts: Facts | null): Promise<string | null> {
+  return facts === null ? null : facts().then(JSON.stringify, () => null);
 }
 
 const upsertBeat = {

@@ -22,7 +22,7 @@ export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number)
   return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
 }
 
-/** As large as a sitemap may be, by sitemaps.org. */
+/** The size of the largest sitemap, by sitemaps.org. */
 const unpackedBytesMax = 50 * 1024 * 1024;
 
 /** The part of a cut file that is there. Null for a bomb, and for other bytes that begin like gzip. */

@@ -66,7 +66,7 @@ export class CascadeEnd implements SessionEnd {
   #answering: Answering | null = null;
   /** The item that holds what the caller is saying, or has said last. */
   #speaking = '';
-  /** A turn has no answer of its own, since the caller spoke on before it began. */
+  /** A turn has no answer yet, since the caller spoke on before it began. */
   #unanswered = false;
   /** The last turn in line: turns are answered in the order in which they were spoken. */
   #turns: Promise<void> = Promise.resolve();

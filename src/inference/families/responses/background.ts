@@ -26,7 +26,7 @@ export interface BackgroundRuns {
   begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
   /** One that runs in this process. */
   find(tenant: string, id: string): BackgroundRun | null;
-  /** Those that run in other processes of this server. */
+  /** Background responses that run in other processes of this server. */
   elsewhere: NamedRuns;
   /**
    * The response as it is after the cancelling. Throws a FailureError for one that is no background response, or not

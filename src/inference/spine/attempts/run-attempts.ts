@@ -58,11 +58,9 @@ export async function runAttempts<C>(
       if (step.kind === 'wait' && delayMs >= job.deadlineMs - clock.monotonicMs()) continue;
       if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
         if (step.kind === 'attempt') giveBack(route, step.attempt, 'cancelled', clock);
-        if (client.disconnected) return left(job);
-        return end(job, refusal === null ? failed(job) : refusedBy(job, refusal));
+        return client.disconnected ? left(job) : end(job, refusal === null ? failed(job) : refusedBy(job, refusal));
       }
       if (step.kind === 'wait') continue;
-
       let fault: Fault | null;
       try {
         const contest = new Contest(parts, job, route, steps.trial);
