@@ -39,10 +39,12 @@ overBothFormats('Claude Code: a tool turn there and back, system messages in the
 
   const [sent, again] = chatsOf(world);
   if (world.format === 'anthropic') {
-    // A server that imitates Anthropic's format knows no messages of the system.
+    // A server that imitates Anthropic's format knows no messages of the system: what they say joins the turn, and the
+    // effort that they set is the request's.
     const [user, reminder] = first.messages as { content: Block[] }[];
     const content = [...user!.content, ...reminder!.content];
-    assert.deepEqual(sent, { ...first, model: 'mock/ok', messages: [{ role: 'user', content }] });
+    const set = { output_config: { effort: 'low' }, messages: [{ role: 'user', content }] };
+    assert.deepEqual(sent, { ...first, ...set, model: 'mock/ok' });
     return;
   }
   const messages = sent!.messages as { role: string; content: unknown }[];

@@ -255,8 +255,13 @@ function membersBeyond({ messages, tools }: ChatRequest): Loss[] {
       const type = jsonText(part.type);
       losses.addUnknown({ ...part, ...objectIn(part[type]) }, read.part, `messages.${type}`);
     }
-    for (const call of message.tool_calls ?? [])
-      losses.addUnknown({ ...call.function, ...call.custom, ...call }, read.call, 'messages.tool_calls');
+    for (const call of objectsIn(message.tool_calls)) {
+      losses.addUnknown(
+        { ...objectIn(call.function), ...objectIn(call.custom), ...call },
+        read.call,
+        'messages.tool_calls',
+      );
+    }
   }
   for (const tool of tools ?? []) {
     if (tool.type !== 'function' && tool.type !== 'custom') losses.add(`tools.${jsonText(tool.type)}`, 'unsupported');
