@@ -107,6 +107,47 @@ test('tool_choice: none takes the functions out, and what Gemini cannot do is an
   for (const { caller } of [silent, forced, fast]) caller.realtime.close();
 });
 
+test('what a session or a response sets and Gemini cannot do is named, and a response apart is not begun', async () => {
+  const turn_detection = { type: 'server_vad', create_response: false };
+  const session = { type: 'realtime', reasoning: { effort: 'low' }, audio: { input: { turn_detection } } };
+  const { caller, live } = await open(session);
+  const { session: shown } = (await caller.heard('session.updated')) as unknown as {
+    session: { audio: { input: { turn_detection: JsonObject } } };
+  };
+  assert.equal(shown.audio.input.turn_detection.create_response, true);
+  const items = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Is it spam?' }] }];
+  caller.send(userSays('Hello'));
+  for (const response of [
+    { conversation: 'none', output_modalities: ['text'] },
+    { input: items },
+    { output_modalities: ['audio'], metadata: { topic: 'a' }, max_output_tokens: 20 },
+  ])
+    caller.send({ type: 'response.create', response });
+  const { response } = (await caller.heard('response.done')) as unknown as { response: JsonObject };
+  assert.deepEqual(response.metadata, { topic: 'a' });
+  assert.deepEqual(
+    caller.events.flatMap(({ type, error }) => (type === 'error' ? [(error as JsonObject).param] : [])),
+    [
+      'session.reasoning.effort',
+      'session.audio.input.turn_detection.create_response',
+      'response.conversation',
+      'response.input',
+      'response',
+    ],
+  );
+  assert.equal(live.messages.filter(({ clientContent }) => clientContent !== undefined).length, 2);
+  const at = caller.events.length;
+  const content = [{ type: 'input_image', image_url: 'https://example.org/a.png' }];
+  caller.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+  const { error } = (await caller.heard('error', at)) as unknown as { error: JsonObject };
+  assert.equal(error.param, 'item.content[0]');
+  const from = caller.events.length;
+  caller.send({ type: 'response.create', response: { output_modalities: ['audio'], conversation: 'auto' } });
+  await caller.heard('response.done', from);
+  assert.ok(!caller.types().slice(from).includes('error'));
+  caller.realtime.close();
+});
+
 test('usage that comes in the message behind the end of its turn is the turn’s, and none keeps the turn open', async () => {
   const { caller, live } = await open({ type: 'realtime' });
   caller.send(userSays('Hello'));

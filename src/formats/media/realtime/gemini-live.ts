@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, jsonText, listIn, objectIn } from '../../../kernel/json.ts';
 import type { RealtimeEvent } from './events.ts';
 import { GeminiChannel } from './gemini-channel.ts';
-import { setupOf } from './gemini-setup.ts';
+import { lostOf, noForcedCalls, setupOf } from './gemini-setup.ts';
 import { hasTokens, usageOf } from './gemini-usage.ts';
 import { type EventForm, EventWriter, ResponseWriter } from './response-writer.ts';
 import { firstSettings, type SessionSettings, shownSession, updated } from './session-settings.ts';
@@ -144,9 +144,8 @@ export class GeminiLive {
     const session = objectIn(event.session);
     const merged = updated(this.#settings, session, ['pcm']);
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
-    const mustCall = callsForced(merged.toolChoice);
-    const hasSpeed = (merged.speed ?? 1) !== 1;
-    const next: SessionSettings = { ...merged, speed: null, ...(mustCall && { toolChoice: 'auto' }) };
+    const lost = lostOf(merged);
+    const next: SessionSettings = Object.assign({ ...merged, speed: null }, ...lost.map(([, instead]) => instead));
     if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
       const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
       return this.#events.error(message, 'session.audio.output.voice', event.event_id);
@@ -160,8 +159,7 @@ export class GeminiLive {
     this.#settings = next;
     if (isOther) this.#channel.renew();
     this.#events.write('session.updated', { session: this.#shown() });
-    if (mustCall) this.#events.error(noForcedCalls, 'session.tool_choice', event.event_id);
-    if (hasSpeed) this.#events.error(noSpeed, 'session.audio.output.speed', event.event_id);
+    for (const [field, , message] of lost) this.#events.error(message, `session.${field}`, event.event_id);
   }
 
   #append({ audio }: RealtimeEvent): void {
@@ -197,16 +195,15 @@ export class GeminiLive {
       const callId = jsonText(item.call_id);
       const name = this.#calls.get(callId);
       if (name === undefined) {
-        return this.#events.error(
-          `No call with the id '${callId.slice(0, 100)}' is open.`,
-          'item.call_id',
-          event.event_id,
-        );
+        const message = `No call with the id '${callId.slice(0, 100)}' is open.`;
+        return this.#events.error(message, 'item.call_id', event.event_id);
       }
       this.#calls.delete(callId);
       this.#results.push({ id: callId, name, response: { output: item.output ?? '' } });
     } else if (item.type === 'message') {
-      const parts = Array.isArray(item.content) ? item.content.flatMap(partOf) : [];
+      const parts = listIn(item.content).map(partOf);
+      const wrong = parts.indexOf(null);
+      if (wrong !== -1) return this.#events.error(noSuchPart, `item.content[${wrong}]`, event.event_id);
       // It has no separate role for instructions of the application within a conversation.
       const role = item.role === 'assistant' ? 'model' : 'user';
       this.#up({ clientContent: { turns: [{ role, parts }], turnComplete: false } });
@@ -221,13 +218,23 @@ export class GeminiLive {
       const message = 'The session has a response already. Wait for its end, or cancel it.';
       return this.#events.error(message, null, event.event_id);
     }
-    const { tool_choice: choice } = objectIn(event.response);
+    const { tool_choice: choice, metadata, ...given } = objectIn(event.response);
+    const apart = given.conversation === 'none' ? 'conversation' : given.input === undefined ? null : 'input';
+    if (apart !== null) return this.#events.error(noneApart, `response.${apart}`, event.event_id);
+    const { instructions } = this.#settings;
+    const merged = updated(this.#settings, { ...given, instructions }, ['pcm'], 'response');
+    if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
     if (choice !== undefined && choice !== 'auto') {
       this.#events.error(noForcedCalls, 'response.tool_choice', event.event_id);
     }
-    this.#begin();
+    if (JSON.stringify(merged) !== JSON.stringify(this.#settings))
+      this.#events.error(noneForOne, 'response', event.event_id);
+    this.#begin(metadata);
+    // Instructions for one response go before it as the caller's words: those of the session are fixed.
+    const text = given.instructions;
+    const turns = typeof text === 'string' ? [{ role: 'user', parts: [{ text }] }] : [];
     if (this.#results.length > 0) this.#up({ toolResponse: { functionResponses: this.#results.splice(0) } });
-    else if (this.#activity === 'none') this.#up({ clientContent: { turns: turnsOf(event), turnComplete: true } });
+    else if (this.#activity === 'none') this.#up({ clientContent: { turns, turnComplete: true } });
     else {
       this.#activity = 'none';
       this.#up({ realtimeInput: { activityEnd: {} } });
@@ -281,7 +288,7 @@ export class GeminiLive {
   }
 
   /** Gemini begins responses itself when the caller has said all. */
-  #begin(): ResponseWriter {
+  #begin(metadata: JsonValue = null): ResponseWriter {
     if (this.#response === null) {
       if (this.#speech !== null) {
         const { item: item_id, transcript } = this.#speech;
@@ -291,7 +298,7 @@ export class GeminiLive {
           this.#events.write('conversation.item.input_audio_transcription.completed', transcription);
       }
       this.#awaitsUsage = false;
-      this.#response = new ResponseWriter(this.#events, this.#settings.output);
+      this.#response = new ResponseWriter(this.#events, this.#settings.output, { isApart: false, metadata });
     }
     return this.#response;
   }
@@ -342,31 +349,22 @@ export class GeminiLive {
   }
 }
 
-const noForcedCalls =
-  "Gemini's Live API has no tool_choice, so the model calls functions when it wants to. For none, send the session's tool_choice 'none'.";
+const noneApart = "Gemini's Live API answers the conversation alone. Leave it out, or ask a model that chats.";
 
-const noSpeed = "Gemini's Live API has no speed, so the model speaks at its usual one.";
+const noneForOne = "Gemini's Live API takes instructions alone for one response. Send settings in session.update.";
 
-function callsForced(choice: SessionSettings['toolChoice']): boolean {
-  return choice !== 'auto' && choice !== 'none';
-}
+const noSuchPart = 'Send a text, sound in base64, or a picture as a data URL.';
 
-/** Instructions for one response go before it as the caller's words: those of the session are fixed. */
-function turnsOf({ response }: RealtimeEvent): JsonObject[] {
-  const instructions = isObject(response) ? response.instructions : undefined;
-  return typeof instructions === 'string' ? [{ role: 'user', parts: [{ text: instructions }] }] : [];
-}
-
-function partOf(part: JsonValue): JsonObject[] {
-  if (!isObject(part)) return [];
-  const { type, text, audio, image_url: image, transcript } = part;
+/** Null: it is none that Gemini takes. */
+function partOf(part: JsonValue): JsonObject | null {
+  const { type, text, audio, image_url: image, transcript } = objectIn(part);
   if (type === 'input_audio' && typeof audio === 'string') {
-    return [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: audio } }];
+    return { inlineData: { mimeType: 'audio/pcm;rate=24000', data: audio } };
   }
   if (type === 'input_image' && typeof image === 'string') {
     const read = /^data:([\w/+.-]+);base64,(.*)$/s.exec(image);
-    return read === null ? [] : [{ inlineData: { mimeType: read[1], data: read[2] } }];
+    return read && { inlineData: { mimeType: read[1], data: read[2] } };
   }
   const content = typeof text === 'string' ? text : transcript;
-  return typeof content === 'string' ? [{ text: content }] : [];
+  return typeof content === 'string' ? { text: content } : null;
 }

@@ -34,6 +34,24 @@ export function setupOf(
   };
 }
 
+export const noForcedCalls =
+  "Gemini's Live API has no tool_choice, so the model calls functions when it wants to. For none, send the session's tool_choice 'none'.";
+const noSpeed = "Gemini's Live API has no speed, so the model speaks at its usual one.";
+const noEffort = "Gemini's Live API has no effort, so the model thinks as it usually does.";
+const answersItself =
+  "Gemini's Live API answers when the caller stops speaking. To ask for each response, send the turn_detection null.";
+
+/** Settings that Gemini has no place for: the field, what is in force instead, and what to know of it. */
+export function lostOf({ toolChoice, speed, effort, turns }: SessionSettings) {
+  const lost: [field: string, instead: Partial<SessionSettings>, message: string][] = [];
+  if (toolChoice !== 'auto' && toolChoice !== 'none') lost.push(['tool_choice', { toolChoice: 'auto' }, noForcedCalls]);
+  if ((speed ?? 1) !== 1) lost.push(['audio.output.speed', {}, noSpeed]);
+  if (effort !== null) lost.push(['reasoning.effort', { effort: null }, noEffort]);
+  if (turns.by === 'silence' && !turns.responds)
+    lost.push(['audio.input.turn_detection.create_response', { turns: { ...turns, responds: true } }, answersItself]);
+  return lost;
+}
+
 function declared({ name, description, parameters }: SessionSettings['tools'][number]): JsonObject {
   return {
     name,
