@@ -1,12 +1,14 @@
 /** How far into a page its own word on its charset is looked for (HTML's algorithm says 1,024; some need more). */
 const prescanBytes = 4_096;
+/** The same in a page that is not UTF-8. */
+const lateBytes = 65_536;
 
 /**
  * Text of a page: the charset comes from the BOM, the header or the page itself; the default is UTF-8. Broken bytes
  * become U+FFFD.
  */
 export function decodePage(body: Uint8Array, contentType: string): string {
-  const label = bomOf(body) ?? labelIn(contentType) ?? declaredIn(body) ?? guessedCharset(body);
+  const label = bomOf(body) ?? labelIn(contentType) ?? declaredIn(body, prescanBytes) ?? guessedCharset(body);
   return new TextDecoder(label).decode(body);
 }
 
@@ -26,12 +28,12 @@ function labelIn(contentType: string): string | null {
  * `<meta charset>`, `<meta http-equiv>` or an XML declaration. A page in which these can be read is not UTF-16 (HTML
  * 13.2.3.2).
  */
-function declaredIn(body: Uint8Array): string | null {
-  const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, prescanBytes)).toString('latin1');
+function declaredIn(body: Uint8Array, bytesMax: number): string | null {
+  const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, bytesMax)).toString('latin1');
   const xml = /^<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]{1,40})/i.exec(head)?.[1];
   const label = xml ?? /<meta[^>]{0,300}charset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(head)?.[1];
   if (label === undefined || !isKnown(label)) return null;
-  return /^utf-?16/i.test(label) ? 'utf-8' : label;
+  return new TextDecoder(label).encoding.startsWith('utf-16') ? 'utf-8' : label;
 }
 
 /** Old pages that say nothing are of Windows' charset, unless they are UTF-8 through and through. */
@@ -40,7 +42,7 @@ export function guessedCharset(body: Uint8Array): string {
     new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: true });
     return 'utf-8';
   } catch {
-    return 'windows-1252';
+    return declaredIn(body, lateBytes) ?? 'windows-1252';
   }
 }
 

@@ -48,6 +48,18 @@ const written: readonly [string, string, string][] = [
     '<html><head><title>no</title></head><body><p>one</p></body>two</html>',
     'one\n\ntwo',
   ],
+  [
+    'a body without a head',
+    '<!doctype html><html lang=de><meta charset=utf-8><title>T</title><body id=a><p>b</p>c',
+    'b\n\nc',
+  ],
+  [
+    'a body that is written in a script and a comment, and words behind the end',
+    '<html><head><script>w("<body>")</script><!-- <head> <body> --></head><p>a</p></html><p>b',
+    'a\n\nb',
+  ],
+  ['words behind a page', '<html><head></head><body><p>a</p></body></html><p>b</p><html><body><p>c', 'a\n\nb\n\nc'],
+  ['a body alone', '<body><p>a</p></body>', 'a'],
   ['headings and paragraphs', '<h1>One</h1><p>Two\n  three</p><h3>Four</h3>', '# One\n\nTwo three\n\n### Four'],
   ['emphasis, also badly placed', '<p>a<b> bold </b>and <i>so</i><em></em></p>', 'a **bold** and *so*'],
   ['a relative link', '<p><a href="../c?d=1#e">here</a></p>', '[here](https://example.org/c?d=1#e)'],
@@ -139,6 +151,9 @@ test('the charset is taken from BOM, header, the page itself, and guessed for ol
     Buffer.from([0x93, 0xfa]),
   ]);
   assert.equal((await read(japanese)).text, '日');
+  const late = `<script>${'x'.repeat(5_000)}</script><meta charset=windows-1251><p>`;
+  assert.equal((await read(Buffer.concat([Buffer.from(late), Buffer.from([0xe6, 0x2e])]))).text, 'ж.');
+  assert.equal((await read('<meta charset=unicode><p>ж')).text, 'ж');
 });
 
 test('metadata: title, description, language, canonical, date, OpenGraph', async () => {
@@ -171,6 +186,16 @@ test('a selector that is none is said to be so', async () => {
   const reply = await extractPage(order('<p>a</p>', { wanted: { excludeTags: ['p >>> ['] } }));
   assert.ok('wrong' in reply);
   assert.equal(reply.wrong.field, 'excludeTags');
+});
+
+test('names of attributes are read in any case', async () => {
+  const html = `<HTML LANG=de><BASE HREF="/x/"><META NAME="description" CONTENT="D"><BODY><P>a <A HREF="b">c</A><IMG SRC="d.png" ALT="e">
+    <TABLE><TR><TH>f<TH ALIGN=RIGHT>g<TR><TD COLSPAN=2>h</TABLE><a hReF="javascript:i()" ONCLICK="j()">k</a></BODY></HTML>`;
+  const old = await read(html);
+  assert.match(old.markdown, /a \[c\]\(https:\/\/example.org\/x\/b\)!\[e\]\(https:\/\/example.org\/x\/d.png\)/);
+  assert.match(old.markdown, /\| f \| g \|\n\| --- \| ---: \|\n\| h \| {2}\|/);
+  assert.deepEqual([old.links, old.facts.description, old.facts.language], [['https://example.org/x/b'], 'D', 'de']);
+  assert.doesNotMatch(old.html, /javascript|onclick|j\(\)/i);
 });
 
 test('html is given without scripts, handlers and inlined pictures', async () => {
@@ -208,6 +233,14 @@ test('a feed is a list of its entries, text and JSON stay what they are', async 
   const feed = await read(rss, { kind: 'xml', contentType: 'application/rss+xml' });
   assert.equal(feed.markdown, '# Feed\n\n- [A & <b>b</b>](https://e.example/1)\n  Words');
   assert.deepEqual(feed.links, ['https://e.example/1']);
+  const entries = `<entry><title>A</title><link rel="replies" href="/c"/><link rel="alternate" href="/a"/><content type="xhtml"><div><p>One</p><p>two</p></div></content></entry>
+    <item><title>B</title><guid isPermaLink="true">https://e.example/b</guid><content:encoded><![CDATA[<p>Three]]></content:encoded></item>
+    <item><title>C</title><guid isPermaLink="false">c</guid></item>`;
+  const atom = await read(`<feed><title>F</title>${entries}</feed>`, { kind: 'xml' });
+  assert.equal(
+    atom.markdown,
+    '# F\n\n- [A](https://example.org/a)\n  One two\n- [B](https://e.example/b)\n  Three\n- C',
+  );
   assert.equal((await read('a\r\nb <p>', { kind: 'text' })).text, 'a\nb <p>');
   assert.equal((await read(' {"a":1}\n', { kind: 'json' })).markdown, '```json\n{"a":1}\n```');
   const xml = await read('<?xml version="1.0"?><a><title/><b>c</b><b><![CDATA[d & e]]></b><head>f</head></a>', {
@@ -244,6 +277,7 @@ test('what a page is, is seen by its type and else by its bytes', () => {
   assert.equal(kindOf('image/svg+xml', '<svg>'), null);
   const xhtml = '<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x">\n<html xmlns="http://www.w3.org/1999/xhtml">';
   for (const type of ['text/xml', 'application/xml', '']) assert.equal(kindOf(type, xhtml), 'html');
+  for (const type of ['text/html', 'text/plain', '']) assert.equal(kindOf(type, '<?xml version="1.0"?><rss>'), 'xml');
 });
 
 test('code and data are text, whatever their type', () => {

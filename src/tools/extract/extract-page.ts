@@ -39,7 +39,7 @@ function readPage({ kind, url, way, options }: ExtractOrder, text: string): Read
   const scan = scanHtml(text);
   if (!scan.fit) return { unfit: scan.why };
   if (text.trim() === '') return { markdown: '', text: '', html: '', links: [], facts: noFacts, warnings: [] };
-  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, options);
+  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, options, scan);
 }
 
 function bounded(read: Read): Read {

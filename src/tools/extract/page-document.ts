@@ -1,4 +1,5 @@
 import { parseHTML } from 'linkedom';
+import type { PageTags } from './scan-html.ts';
 
 /** The used members of a document: few libraries keep to the whole standard. */
 export interface PageNode {
@@ -49,15 +50,31 @@ export function isText(node: PageNode): boolean {
   return node.nodeType === 3;
 }
 
+/** Tags of a document that was written here. */
+const ourTags: PageTags = { roots: new Set(['head', 'body']), capitals: false };
+
 /** A document that always has a body with all of the page in it. Scanned first: see scan-html. */
-export function documentOf(html: string): PageDocument {
-  const { document }: { document: PageDocument & Record<string, unknown> } = parseHTML(withBody(html));
+export function documentOf(html: string, { roots, capitals } = ourTags): PageDocument {
+  const { document }: { document: PageDocument & Record<string, unknown> } = parseHTML(withRoots(html, roots));
   keepBodyNextToHead(document);
+  if (capitals) lowerNames(document);
   // The main-content extractors ask for it; nothing is laid out here.
   document.styleSheets ??= [];
   const view = document.defaultView as Record<string, unknown> | null;
   if (view !== null && view.getComputedStyle === undefined) view.getComputedStyle = () => ({ display: '' });
   return document;
+}
+
+/** Old pages write `HREF`, which linkedom leaves as it is. */
+function lowerNames(document: PageDocument): void {
+  for (const element of document.querySelectorAll('*')) {
+    for (const { name, value } of [...element.attributes]) {
+      const lower = name.toLowerCase();
+      if (lower === name) continue;
+      element.removeAttribute(name);
+      if (element.getAttribute(lower) === null) element.setAttribute(lower, value);
+    }
+  }
 }
 
 /** Brings what pages write before, behind or around the body into it; linkedom may make a second, empty one of that. */
@@ -67,16 +84,11 @@ function keepBodyNextToHead(document: PageDocument): void {
   if (head === null || body === null) return;
   const { documentElement } = document;
   const others = [...documentElement.childNodes].filter((node) => node !== head);
-  if (others.every((node) => node === body || isBlank(node))) return;
   const at = others.indexOf(body);
   body.remove();
   for (const node of others.slice(0, Math.max(at, 0)).toReversed()) body.prepend(node);
   for (const node of others.slice(at + 1)) body.append(node);
   documentElement.append(body);
-}
-
-function isBlank(node: PageNode): boolean {
-  return !isElement(node) && !(isText(node) && (node.textContent ?? '').trim() !== '');
 }
 
 /** A document of this body alone. */
@@ -85,11 +97,14 @@ export function bodyOf(html: string): PageElement {
   return documentOf(`<!doctype html><html><head></head>${body}</html>`).body;
 }
 
-/** linkedom builds the given elements, and forgets those outside `<body>`. */
-function withBody(html: string): string {
-  if (/<body[\s>/]/i.test(html)) return html;
+/** linkedom builds the given elements, and forgets those outside `<body>`, or all where `<head>` is left out. */
+function withRoots(page: string, roots: PageTags['roots']): string {
+  // More may come behind them.
+  const html = page.replace(/<\/(?:body|html)\s*>/gi, '');
+  if (roots.has('body') && roots.has('head')) return html;
   const language = /<html[^>]{0,1000}?\slang\s*=\s*["']?([\w-]{1,40})/i.exec(html)?.[1];
   const open = `<!doctype html><html${language === undefined ? '' : ` lang="${language}"`}>`;
+  if (roots.has('body')) return `${open}<head></head>${html.replace(rootTags, '')}</html>`;
   const headEnd = /<\/head\s*>/i.exec(html);
   const head = headEnd === null ? '' : html.slice(0, headEnd.index).replace(rootTags, '');
   const rest = html.slice(headEnd === null ? 0 : headEnd.index + headEnd[0].length).replace(rootTags, '');

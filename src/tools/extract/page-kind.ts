@@ -14,6 +14,7 @@ export function pageKindOf(contentType: string, body: Uint8Array): PageKind | nu
   const declared = contentType.replace(/;.*/s, '').trim().toLowerCase();
   // A PDF may have other bytes before its mark, and a page may tell of the mark.
   if (text.startsWith('%PDF-') || (declared.endsWith('/pdf') && text.slice(0, 1024).includes('%PDF-'))) return 'pdf';
+  if (feed.test(text)) return 'xml';
   if (declared === 'text/html' || declared === 'application/xhtml+xml') return 'html';
   if (declared === 'application/json' || declared.endsWith('+json')) return 'json';
   if (/^(?:image|font)\/|\/rtf$/.test(declared)) return null;
@@ -32,5 +33,6 @@ export function pageKindOf(contentType: string, body: Uint8Array): PageKind | nu
 }
 
 const sniffedBytes = 4_096;
-/** The first element, behind a declaration and a document type. */
+/** The first element, behind a declaration, a style sheet and a document type. */
 const xhtml = /^(?:<[?!][^>]{0,300}>\s*){0,3}<html[\s>]/i;
+const feed = /^(?:<[?!][^>]{0,300}>\s*){0,3}<(?:rss|feed|rdf:RDF)[\s>]/;

@@ -55,9 +55,11 @@ function feedOf(xml: string, url: string): Read | null {
     const link = linkIn(entry, url);
     if (link !== null) links.add(link);
     const date = textIn(entry, 'pubdate, published, updated, dc\\:date');
-    const summary = textIn(entry, 'description, summary, content');
     const head = link === null ? title : `[${title}](${link})`;
-    const plain = summary === null ? null : tidyLine(plainHtml(summary, url).text);
+    const summary = entry.querySelector('description, summary, content, content\\:encoded');
+    // HTML as text, or as elements of the feed.
+    const html = summary?.querySelector('*') == null ? summary?.textContent : summary.innerHTML;
+    const plain = tidyLine(plainHtml(html ?? '', url).text);
     return `- ${head}${date === null ? '' : ` (${date})`}${plain === null ? '' : `\n  ${plain.slice(0, 500)}`}`;
   });
   const title = textIn(document.body, 'feed-title');
@@ -89,7 +91,10 @@ function textIn(element: PageElement, selector: string): string | null {
 }
 
 function linkIn(entry: PageElement, base: string): string | null {
-  const element = entry.querySelector('feed-link[rel="alternate"], feed-link');
-  const href = element?.getAttribute('href') ?? tidyLine(element?.textContent);
+  // Other relations are the feed itself, comments, or sound.
+  const places = ['feed-link[rel="alternate"]', 'feed-link:not([rel])', 'feed-link'];
+  const element = places.map((place) => entry.querySelector(place)).find((found) => found !== null);
+  const guid = /^https?:.*/i.exec(textIn(entry, 'guid') ?? '')?.[0];
+  const href = element?.getAttribute('href') ?? tidyLine(element?.textContent) ?? guid;
   return href == null ? null : absoluteLink(href, base);
 }

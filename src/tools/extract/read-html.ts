@@ -10,6 +10,7 @@ import { pageFacts } from './page-facts.ts';
 import { pageImages, pictureIn } from './page-images.ts';
 import { absoluteLink, firstLinks, linksMax, onlyFirst, tidyLine, tidyText } from './plain-text.ts';
 import { removeBlocks } from './remove-blocks.ts';
+import type { PageTags } from './scan-html.ts';
 import { textBlocksOf } from './text-blocks.ts';
 import { htmlOfMarks, textOfMarks, withoutMarks } from './text-marks.ts';
 import { tidyCode } from './tidy-code.ts';
@@ -28,9 +29,14 @@ export class WrongSelector extends Error {
 /** Longest value of one attribute: `srcdoc` and inlined pictures may be whole files. */
 const attributeCharsMax = 10_000;
 
-/** A page as a document; `html` was scanned. Throws `WrongSelector`. */
-export function readHtml(html: string, url: string, options: ExtractOptions): Omit<Extracted, 'rawHtml'> {
-  const document = documentOf(withoutMarks(html));
+/** A page as a document. Throws `WrongSelector`. */
+export function readHtml(
+  html: string,
+  url: string,
+  options: ExtractOptions,
+  tags: PageTags,
+): Omit<Extracted, 'rawHtml'> {
+  const document = documentOf(withoutMarks(html), tags);
   const base = baseOf(document, url);
   const facts = pageFacts(document, base);
   const warnings: string[] = [];

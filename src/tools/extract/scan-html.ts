@@ -4,40 +4,55 @@ import { Parser } from 'htmlparser2';
 export const depthMax = 400;
 export const nodesMax = 150_000;
 
-export type HtmlScan = { fit: true } | { fit: false; why: string };
+export type HtmlScan = ({ fit: true } & PageTags) | { fit: false; why: string };
+
+/** Facts of a page's tags that a document is made by. */
+export interface PageTags {
+  /** `head` and `body`, as far as they are there. */
+  roots: ReadonlySet<string>;
+  /** There are capitals in names of attributes. */
+  capitals: boolean;
+}
 
 /** A first look that costs little: whether a document of this text is safe to build. */
 export function scanHtml(html: string): HtmlScan {
   let depth = 0;
   let nodes = 0;
   let attributes = 0;
+  const roots = new Set<string>();
+  let capitals = false;
   let why: string | null = null;
-  const parser = new Parser({
-    onopentag() {
-      depth += 1;
-      nodes += 1;
-      if (depth > depthMax) stop(`its elements are nested more than ${depthMax} deep`);
-      else if (nodes > nodesMax) stop(`it has more than ${nodesMax} elements and texts`);
+  const parser = new Parser(
+    {
+      onopentag(name) {
+        if (name === 'head' || name === 'body') roots.add(name);
+        depth += 1;
+        nodes += 1;
+        if (depth > depthMax) stop(`its elements are nested more than ${depthMax} deep`);
+        else if (nodes > nodesMax) stop(`it has more than ${nodesMax} elements and texts`);
+      },
+      onattribute(name) {
+        attributes += 1;
+        capitals ||= name !== name.toLowerCase();
+        if (attributes > nodesMax * 4) stop(`it has more than ${nodesMax * 4} attributes`);
+      },
+      onclosetag() {
+        depth -= 1;
+      },
+      ontext() {
+        nodes += 1;
+        if (nodes > nodesMax) stop(`it has more than ${nodesMax} elements and texts`);
+      },
     },
-    onattribute() {
-      attributes += 1;
-      if (attributes > nodesMax * 4) stop(`it has more than ${nodesMax * 4} attributes`);
-    },
-    onclosetag() {
-      depth -= 1;
-    },
-    ontext() {
-      nodes += 1;
-      if (nodes > nodesMax) stop(`it has more than ${nodesMax} elements and texts`);
-    },
-  });
+    { lowerCaseAttributeNames: false },
+  );
   const stop = (reason: string) => {
     why ??= reason;
     parser.pause();
   };
   // In pieces, so that a find stops the rest.
   for (let at = 0; at < html.length && why === null; at += pieceChars) parser.write(html.slice(at, at + pieceChars));
-  return why === null ? { fit: true } : { fit: false, why };
+  return why === null ? { fit: true, roots, capitals } : { fit: false, why };
 }
 
 const pieceChars = 64 * 1024;
