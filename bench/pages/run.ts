@@ -18,7 +18,10 @@ const all: Record<string, (page: LabelledPage) => string> = {
   readability: ({ html }) => ofRoot(byReadability(documentOf(html))?.root),
   'the names of parts': ({ html }) => ofRoot(byNames(documentOf(html))?.root),
   'the choice': ({ html, url }) => ofRoot(mainContentOf(documentOf(html), html.length, url)),
-  'as given': ({ html, url }) => (scanHtml(html).fit ? readHtml(html, url, wishes) : plainHtml(html, url, true)).text,
+  'as given': ({ html, url }) => {
+    const scan = scanHtml(html);
+    return (scan.fit ? readHtml(html, url, wishes, scan) : plainHtml(html, url, true)).text;
+  },
 };
 
 const [folder, only] = process.argv.slice(2);

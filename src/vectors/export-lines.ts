@@ -102,13 +102,11 @@ function exported({ id, payload, vector, named }: StoredPoint): ExportedPoint {
   return {
     id,
     vector: Array.from(vector ?? [], shortestFloat),
-    ...(named !== undefined && { vectors: mapValues(named, shownValue) }),
+    ...(named !== undefined && {
+      vectors: Object.fromEntries(Object.entries(named).map(([name, value]) => [name, shownValue(value)])),
+    }),
     payload: payload ?? null,
   };
-}
-
-function mapValues<From, To>(object: Readonly<Record<string, From>>, map: (one: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(object).map(([key, one]) => [key, map(one)]));
 }
 
 function line(value: object): string {

@@ -68,6 +68,19 @@ for (const [engine, open] of Object.entries(vectorEngines)) {
     assert.equal((hybrid[0]!.vector as { words: { indices: number[] } }).words.indices.length, 5);
   });
 
+  test(`${engine}: a sparse vector without a name takes the texts of points`, async (t) => {
+    const call = await world(t);
+    const unnamed = { vectors: {}, sparse_vectors: { '': { embedding_model: 'culvert-bm25' } } };
+    assert.equal((await call('PUT', '/collections/words', unnamed)).status, 200);
+    const points = texts.map((text, id) => ({ id, payload: { text } }));
+    assert.equal((await call('PUT', '/collections/words/points', { points })).status, 200);
+    const { result } = (await call('POST', '/collections/words/points/query', { query: { text: 'rates' } })).body;
+    assert.deepEqual(
+      (result as { points: { id: number }[] }).points.map(({ id }) => id),
+      [1],
+    );
+  });
+
   test(`${engine}: words of another language are found by their stems, and its stop words count for nothing`, async (t) => {
     const call = await world(t);
     const options = { language: 'german' };

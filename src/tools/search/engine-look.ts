@@ -1,5 +1,7 @@
+import { ToolFields } from '../tool-fields.ts';
 import type { ConfiguredEngine } from './engine-targets.ts';
 import { type QueryParts, queryEngine } from './query-engine.ts';
+import { queryOf, readSearch } from './read-search.ts';
 
 /** The answer of an engine to one query, right now. */
 export interface EngineLook {
@@ -29,18 +31,7 @@ export function lookAtEngines(parts: QueryParts, engines: readonly ConfiguredEng
 async function lookAt(parts: QueryParts, name: string, engine: Parameters<typeof queryEngine>[1]): Promise<EngineLook> {
   const { clock } = parts;
   const startedMs = clock.monotonicMs();
-  const query = {
-    query: 'test',
-    source: 'web',
-    limit: 1,
-    offset: 0,
-    country: null,
-    lang: null,
-    timeRange: null,
-    includeDomains: [],
-    excludeDomains: [],
-    nowMs: clock.wallMs(),
-  } as const;
+  const query = queryOf(readSearch(new ToolFields({ query: 'test', limit: 1 }), []), 'web', clock.wallMs());
   const { signal } = new AbortController();
   const outcome = await queryEngine(parts, engine, query, { timeoutMs: lookTimeoutMs, signal });
   const ms = Math.round(clock.monotonicMs() - startedMs);

@@ -28,7 +28,7 @@ const sourcesMax = 10;
 export function readSearch(fields: ToolFields, providers: readonly string[]): SearchOptions {
   const lang = langOf(fields);
   return {
-    query: queryOf(fields),
+    query: wordsOfQuery(fields),
     limit: fields.whole('limit', { ...limits, default: fields.whole('max_results', limits) }),
     offset: fields.whole('offset', { min: 0, max: 1_000, default: 0 }),
     sources: sourcesOf(fields),
@@ -43,7 +43,13 @@ export function readSearch(fields: ToolFields, providers: readonly string[]): Se
   };
 }
 
-function queryOf(fields: ToolFields): string {
+/** A question of it to one engine. */
+export function queryOf(options: SearchOptions, source: SearchSource, nowMs: number): SearchQuery {
+  const { sources: _sources, provider: _provider, timeoutMs: _timeout, scrape: _scrape, ...query } = options;
+  return { ...query, source, nowMs };
+}
+
+function wordsOfQuery(fields: ToolFields): string {
   const value = fields.value('query');
   const text = typeof value === 'string' ? value.toWellFormed().replace(unprintable, ' ').trim() : '';
   if (text === '' || text.length > queryCharsMax) {

@@ -9,7 +9,7 @@ import type { ToolAnswer, ToolJob } from '../tool-call.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import { type ConfiguredEngine, configuredEngines, corpusName, type SearchProviderConfig } from './engine-targets.ts';
 import type { SearchHit } from './merge-hits.ts';
-import { readSearch, type SearchOptions } from './read-search.ts';
+import { queryOf, readSearch, type SearchOptions } from './read-search.ts';
 import { type FoundHits, runSearch, type SearchRunParts } from './run-search.ts';
 import { createSearchCache, type SearchCache } from './search-cache.ts';
 import type { SearchQuery, SearchSource } from './search-engine.ts';
@@ -80,7 +80,7 @@ async function run(
   const deadlineMs = caller.startedMs + options.timeoutMs;
   const found = await Promise.all(
     options.sources.map((source) =>
-      findOne(parts, cache, engines, queryOf(options, source, parts), { caller, deadlineMs, signal }),
+      findOne(parts, cache, engines, queryOf(options, source, parts.clock.wallMs()), { caller, deadlineMs, signal }),
     ),
   );
   const lists: FoundList[] = [];
@@ -159,11 +159,6 @@ function bodyOf(
     cached: lists.every(({ cached }) => cached),
     creditsUsed,
   };
-}
-
-function queryOf(options: SearchOptions, source: SearchSource, { clock }: SearchToolParts): SearchQuery {
-  const { sources: _sources, provider: _provider, timeoutMs: _timeout, scrape: _scrape, ...query } = options;
-  return { ...query, source, nowMs: clock.wallMs() };
 }
 
 async function findOne(

@@ -167,8 +167,11 @@ interface PointVectors {
 
 /** `vector` of a point: the unnamed one itself, or an object of them by name. */
 function lookVectors(value: JsonValue, at: string, vectors: VectorReader): PointVectors {
-  if (!isObject(value) || isDocument(value, vectors)) return lookByName([['', value]], vectors, () => at);
-  return lookByName(Object.entries(value), vectors, (name) => (name === '' ? `${at}[""]` : `${at}.${name}`));
+  if (!isObject(value) || isDocument(value, vectors)) return byName([''], vectors, () => [vectors.look(value, at), at]);
+  return byName(Object.keys(value), vectors, (name) => {
+    const place = name === '' ? `${at}[""]` : `${at}.${name.slice(0, 64)}`;
+    return [vectors.look(value[name], place, name), place];
+  });
 }
 
 /** An object in place of one vector; one with `text` is so unless the collection has a vector of that name. */
@@ -178,17 +181,17 @@ function isDocument(value: JsonObject, { collection }: VectorReader): boolean {
   return ['indices', 'values', 'image', 'object', 'text'].some((key) => key in value && !names.includes(key));
 }
 
-function lookByName(
-  entries: readonly (readonly [string, JsonValue | undefined])[],
+function byName(
+  names: readonly string[],
   vectors: VectorReader,
-  placeOf: (name: string) => string,
+  sourceOf: (name: string) => [VectorSource, string],
 ): PointVectors {
   let unnamed: PointVectors['unnamed'] = null;
   const named = new Map<string, VectorValue>();
-  for (const [name, value] of entries) {
-    const at = placeOf(name.slice(0, 64));
-    if (name === '' && vectors.specOf('', at).kind === 'dense') unnamed = { source: vectors.look(value, at), at };
-    else named.set(name, vectors.read(value, at, name));
+  for (const name of names) {
+    const [source, at] = sourceOf(name);
+    if (name === '' && vectors.specOf('', at).kind === 'dense') unnamed = { source, at };
+    else named.set(name, vectors.readSource(source, at, name));
   }
   return { unnamed, named };
 }
@@ -209,14 +212,7 @@ function textVectors(
     refuse(vectorAt, `is missing, and there is no text to embed in ${payloadAt}.text`);
   }
   const at = `${payloadAt}.text`;
-  let unnamed: PointVectors['unnamed'] = null;
-  const named = new Map<string, VectorValue>();
-  for (const name of names) {
-    const source = vectors.text(text, at, name);
-    if (name === '') unnamed = { source, at };
-    else named.set(name, vectors.readSource(source, at, name));
-  }
-  return { unnamed, named };
+  return byName(names, vectors, (name) => [vectors.text(text, at, name), at]);
 }
 
 /** Columns of all points: unnamed vectors row after row, and a column for each name that one of them has. */
