@@ -75,7 +75,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
       guardedFetch(url, {
         ...order,
         guard: createFetchGuard(parts.rules(), parts.resolve),
-        bytesMax: (contentType) => (isPdf(contentType) ? bytesMax.pdf : bytesMax.page),
+        bytesMax: (contentType) => (/^\s*application\/pdf/i.test(contentType) ? bytesMax.pdf : bytesMax.page),
         whenTooLarge: 'cut',
         userAgent: mobile ? `${mobilePrefix} ${userAgent()}` : userAgent(),
         signal: ending,
@@ -120,8 +120,4 @@ const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36
 /** Our own name, wherever pages are asked. */
 export function userAgentOf(version: string, contact: string | undefined): string {
   return `${robotsName}/${version}${contact === undefined ? '' : ` (+${contact})`}`;
-}
-
-function isPdf(contentType: string): boolean {
-  return contentType.trim().toLowerCase().startsWith('application/pdf');
 }

@@ -8,7 +8,6 @@ export interface SitemapText {
 }
 
 const locCharsMax = 2_048;
-const nothing: SitemapText = { pages: [], sitemaps: [] };
 
 /**
  * The URLs of a sitemap: XML, an index of sitemaps, or one URL a line, compressed or not. A broken one gives its
@@ -17,7 +16,6 @@ const nothing: SitemapText = { pages: [], sitemaps: [] };
  */
 export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number): SitemapText {
   const bytes = unpacked(body);
-  if (bytes === null) return nothing;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bytesMax)).toString('utf8');
   return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
 }
@@ -25,13 +23,13 @@ export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number)
 /** The size of the largest sitemap, by sitemaps.org. */
 const unpackedBytesMax = 50 * 1024 * 1024;
 
-/** The part of a cut file that is there. Null for a bomb, and for other bytes that begin like gzip. */
-function unpacked(body: Uint8Array): Uint8Array | null {
+/** The part of a cut file that is there. Nothing of a bomb, and of other bytes that begin like gzip. */
+function unpacked(body: Uint8Array): Uint8Array {
   if (body[0] !== 0x1f || body[1] !== 0x8b) return body;
   try {
     return gunzipSync(body, { maxOutputLength: unpackedBytesMax, finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
-    return null;
+    return new Uint8Array();
   }
 }
 

@@ -200,9 +200,8 @@ function removeAnchors(document: PageDocument): void {
   }
 }
 
-const raisedDigits: ReadonlyMap<string, string> = new Map(
-  [...'0123456789+-−'].map((sign, at) => [sign, '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻'.charAt(at)]),
-);
+const digits = '0123456789+-−';
+const raisedDigits = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻';
 
 /** Writes the exponent of a number as one: 10⁶ is not 106. */
 function raiseDigits(document: PageDocument): void {
@@ -211,7 +210,7 @@ function raiseDigits(document: PageDocument): void {
     // Those that lead somewhere are notes.
     const isLink = raised.querySelector('a') !== null || raised.closest('a, pre') !== null;
     if (isLink || !/^[+−-]?\d{1,4}$/.test(exponent) || !/\d$/.test(raised.previousSibling?.textContent ?? '')) continue;
-    const signs = [...exponent].map((sign) => knownEntry(raisedDigits, sign));
+    const signs = [...exponent].map((sign) => raisedDigits.charAt(digits.indexOf(sign)));
     raised.replaceWith(document.createTextNode(signs.join('')));
   }
 }

@@ -88,7 +88,9 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     endMs: number,
   ): Promise<(Came & { ok: true }) | (Rendered & { ok: false })> {
     const bytesMax = Math.min(parts.bytesMax(), order.options.maxBytes ?? Number.POSITIVE_INFINITY);
-    const timeoutMs = Math.max(1, Math.floor(endMs - clock.monotonicMs() - extractReserveMs(order.options)));
+    // Part of the caller's time is for reading the browser's result.
+    const reserveMs = Math.min(1_000, order.options.timeoutMs / 10);
+    const timeoutMs = Math.max(1, Math.floor(endMs - clock.monotonicMs() - reserveMs));
     const rendered = await rendering.render(order, { bytesMax, timeoutMs });
     if (!rendered.ok) return rendered;
     return {
@@ -145,11 +147,6 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       await Promise.all([pool.close(), rendering.close()]);
     },
   };
-}
-
-/** Part of the caller's time for reading the browser's result. */
-function extractReserveMs({ timeoutMs }: ScrapeOptions): number {
-  return Math.min(1_000, timeoutMs / 10);
 }
 
 /** A page that is there is given, when the browser took the time for it. */

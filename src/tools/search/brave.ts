@@ -91,13 +91,12 @@ function imagesRequest(
 }
 
 function hitsOf(results: readonly unknown[]) {
-  return results.filter(isObject).map((hit: JsonObject) => ({
-    url: hit.url,
-    title: hit.title,
-    description: hit.description,
-    publishedDate: hit.page_age,
-    ...(isObject(hit.properties) && {
-      image: { url: hit.properties.url, width: hit.properties.width, height: hit.properties.height },
-    }),
-  }));
+  return results
+    .filter(isObject)
+    .map(({ url, title, description, page_age: publishedDate, properties }: JsonObject) => {
+      const image = isObject(properties) && {
+        image: { url: properties.url, width: properties.width, height: properties.height },
+      };
+      return { url, title, description, publishedDate, ...image };
+    });
 }

@@ -25,15 +25,11 @@ export const exa: SearchEngine = {
   },
   decode(body) {
     if (!isObject(body) || !Array.isArray(body.results)) return null;
-    return {
-      hits: body.results.filter(isObject).map((hit) => ({
-        url: hit.url,
-        title: hit.title,
-        description: descriptionOf(hit),
-        score: hit.score,
-        publishedDate: hit.publishedDate,
-      })),
-    };
+    const hits = body.results.filter(isObject).map((hit) => {
+      const { url, title, score, publishedDate } = hit;
+      return { url, title, score, publishedDate, description: descriptionOf(hit) };
+    });
+    return { hits };
   },
 };
 

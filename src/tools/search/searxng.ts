@@ -23,14 +23,10 @@ export const searxng: SearchEngine = {
   },
   decode(body, { source }) {
     if (!isObject(body) || !Array.isArray(body.results)) return null;
-    const hits = body.results.filter(isObject).map((hit) => ({
-      url: hit.url,
-      title: hit.title,
-      description: hit.content,
-      score: hit.score,
-      publishedDate: hit.publishedDate,
-      ...(source === 'images' && { image: { url: hit.img_src, ...sidesOf(hit.resolution) } }),
-    }));
+    const hits = body.results.filter(isObject).map(({ url, title, content, score, publishedDate, ...hit }) => {
+      const image = source === 'images' && { image: { url: hit.img_src, ...sidesOf(hit.resolution) } };
+      return { url, title, score, publishedDate, description: content, ...image };
+    });
     const silent = unresponsive(body.unresponsive_engines);
     return hits.length === 0 && silent !== ''
       ? { hits, warning: `These engines gave no answer: ${silent}.` }

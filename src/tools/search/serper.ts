@@ -42,15 +42,11 @@ export const serper: SearchEngine = {
     // Without a hit the list is left out; `searchParameters` is there always.
     if (results === undefined) return isObject(body.searchParameters) ? { hits: [] } : null;
     if (!Array.isArray(results)) return null;
-    return {
-      hits: results.filter(isObject).map((hit) => ({
-        url: hit.link,
-        title: hit.title,
-        description: hit.snippet,
-        publishedDate: hit.date,
-        ...(source === 'images' && { image: { url: hit.imageUrl, width: hit.imageWidth, height: hit.imageHeight } }),
-      })),
-    };
+    const hits = results.filter(isObject).map(({ link, title, snippet, date, imageUrl, imageWidth, imageHeight }) => {
+      const image = source === 'images' && { image: { url: imageUrl, width: imageWidth, height: imageHeight } };
+      return { url: link, title, description: snippet, publishedDate: date, ...image };
+    });
+    return { hits };
   },
   faultOfStatus(status, message) {
     return status === 400 && /credits/i.test(message)

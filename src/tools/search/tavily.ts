@@ -25,15 +25,10 @@ export const tavily: SearchEngine = {
   },
   decode(body) {
     if (!isObject(body) || !Array.isArray(body.results)) return null;
-    return {
-      hits: body.results.filter(isObject).map((hit) => ({
-        url: hit.url,
-        title: hit.title,
-        description: hit.content,
-        score: hit.score,
-        publishedDate: hit.published_date,
-      })),
-    };
+    const hits = body.results.filter(isObject).map(({ url, title, content, score, published_date: publishedDate }) => {
+      return { url, title, score, publishedDate, description: content };
+    });
+    return { hits };
   },
   faultOfStatus(status) {
     // Its own statuses for the plan's limit and that of pay-as-you-go.

@@ -129,36 +129,32 @@ function checkScalar(value: unknown, at: string, expected: string): void {
 
 /** Numbers alone, or times alone. */
 function readRange(json: unknown, at: string): FieldTest {
-  const object = readObject(json, at, rangeKeys);
-  const given = rangeKeys.filter((side) => object[side] !== undefined && object[side] !== null);
-  const kind = given.some((side) => typeof object[side] === 'string') ? 'datetime' : 'range';
-  const range = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
-  for (const side of given) {
-    const value = object[side];
-    const bound = kind === 'datetime' && typeof value === 'string' ? datetimeMs(value) : value;
-    if (kind === 'datetime' && typeof value === 'string' && bound === null)
-      refuse(`${at}.${side}`, `${quoted(value)} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z`);
-    if (typeof bound !== 'number' || (kind === 'datetime' && typeof value !== 'string'))
-      refuse(`${at}.${side}`, `expected ${kind === 'range' ? 'a number' : 'a time'}, got ${kindOf(value)}`);
-    range[side] = bound;
-  }
-  return { kind, ...range };
+  const isTimes = Object.values(readObject(json, at, rangeKeys)).some((value) => typeof value === 'string');
+  if (isTimes) return { kind: 'datetime', ...readSides(json, at, readTime) };
+  const readNumber = (value: unknown, place: string) =>
+    typeof value === 'number' ? value : refuse(place, `expected a number, got ${kindOf(value)}`);
+  return { kind: 'range', ...readSides(json, at, readNumber) };
+}
+
+function readTime(value: unknown, at: string): number {
+  if (typeof value !== 'string') refuse(at, `expected a time, got ${kindOf(value)}`);
+  return datetimeMs(value) ?? refuse(at, `${quoted(value)} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z`);
 }
 
 function readValuesCount(json: unknown, at: string): FieldTest {
+  const readCount = (value: unknown, place: string) => {
+    if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+    return refuse(place, `expected an integer from 0 on, got ${typeof value === 'number' ? value : kindOf(value)}`);
+  };
+  return { kind: 'values-count', ...readSides(json, at, readCount) };
+}
+
+/** Sides that are left out are open. */
+function readSides(json: unknown, at: string, read: (value: unknown, at: string) => number) {
   const object = readObject(json, at, rangeKeys);
   const range = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
-  for (const side of rangeKeys) {
-    const value = object[side];
-    if (value === undefined || value === null) continue;
-    if (!Number.isSafeInteger(value) || (value as number) < 0)
-      refuse(
-        `${at}.${side}`,
-        `expected an integer from 0 on, got ${typeof value === 'number' ? value : kindOf(value)}`,
-      );
-    range[side] = value as number;
-  }
-  return { kind: 'values-count', ...range };
+  for (const side of rangeKeys) if (object[side] != null) range[side] = read(object[side], `${at}.${side}`);
+  return range;
 }
 
 /** Points of one polygon, its holes included. */
