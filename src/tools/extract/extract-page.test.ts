@@ -88,6 +88,11 @@ const written: readonly [string, string, string][] = [
   ['code with fences in it', '<pre>```\nx\n```</pre>', '````\n```\nx\n```\n````'],
   ['code among words', '<p>the <code>a`b</code> word</p>', 'the ``a`b`` word'],
   ['a table', '<table><tr><th>a<th>b|c<tr><td>1<td>2<br>3</table>', '| a | b\\|c |\n| --- | --- |\n| 1 | 2 3 |'],
+  [
+    'a table with a form around its rows, and words in no row',
+    '<table>a<form><tr><td>b<td>c</tr></form><tr><td>d<td>e</tr></table><table><div>f</div><p>g</table>',
+    'a\n\n| b | c |\n| --- | --- |\n| d | e |\n\nf\n\ng',
+  ],
   ['a table that is layout', '<table><tr><td><p>a</p><p>b</p></table>', 'a\n\nb'],
   [
     'what looks like form',

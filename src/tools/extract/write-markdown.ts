@@ -10,7 +10,7 @@ export function writeMarkdown(root: PageElement): string {
 }
 
 /** One string a block, without empty lines around. */
-function blocksIn(parent: PageNode): string[] {
+function blocksIn(parent: Pick<PageNode, 'childNodes'>): string[] {
   const blocks: string[] = [];
   let run: PageNode[] = [];
   const flush = () => {
@@ -34,10 +34,7 @@ function blocksIn(parent: PageNode): string[] {
 
 /** Such as a link around a whole card: its text is blocks. */
 function hasBlock(element: PageElement): boolean {
-  for (const child of element.childNodes) {
-    if (isElement(child) && (isBlock(child.localName) || hasBlock(child))) return true;
-  }
-  return false;
+  return [...element.childNodes].some((child) => isElement(child) && (isBlock(child.localName) || hasBlock(child)));
 }
 
 function blockOf(element: PageElement): string[] {
@@ -64,7 +61,7 @@ function blockOf(element: PageElement): string[] {
     case 'hr':
       return ['---'];
     case 'table':
-      return writeTable(element, blocksIn);
+      return [...blocksIn({ childNodes: looseIn(element) }), ...writeTable(element)];
     case 'a':
       return cardOf(element);
     case 'dt': {
@@ -146,8 +143,16 @@ function codeOf(pre: PageElement): string[] {
 const columnsMax = 100;
 const rowspanMax = 100;
 
+/** Nodes of a table that are in no row: browsers show them above it. */
+function looseIn(table: PageElement): PageNode[] {
+  return [...table.childNodes].filter((node) => {
+    if (!isElement(node)) return isText(node);
+    return !/^(?:caption|colgroup|tr)$/.test(node.localName) && node.querySelector('tr') === null;
+  });
+}
+
 /** GitHub's table; tables that hold others, or one column, are layout: their cells are blocks like any other. */
-function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]): string[] {
+function writeTable(table: PageElement): string[] {
   const rows = rowsOf(table).map(cellsOf);
   const grid = gridOf(rows);
   const columns = Math.max(0, ...grid.map((cells) => cells.length));
@@ -155,9 +160,7 @@ function writeTable(table: PageElement, blocksIn: (parent: PageNode) => string[]
   const caption = table.querySelector('caption');
   const line = (cells: readonly string[]) =>
     `| ${Array.from({ length: columns }, (_, at) => cells[at] ?? '').join(' | ')} |`;
-  const [head, ...body] = grid.map((cells) =>
-    line(cells.map((cell) => (cell === null ? '' : cellText(cell, blocksIn)))),
-  );
+  const [head, ...body] = grid.map((cells) => line(cells.map((cell) => (cell === null ? '' : cellText(cell)))));
   const rule = Array.from({ length: columns }, (_, at) => ` ${ruleOf(grid[0]?.[at])} |`).join('');
   const written = [head, `|${rule}`, ...body].join('\n');
   return caption === null ? [written] : [...blocksIn(caption), written];
@@ -194,23 +197,19 @@ function ruleOf(cell: PageElement | null | undefined): string {
 
 function rowsOf(parent: PageElement): PageElement[] {
   const rows: PageElement[] = [];
-  for (const child of parent.childNodes) {
-    if (!isElement(child)) continue;
+  for (const child of [...parent.childNodes].filter(isElement)) {
     if (child.localName === 'tr') rows.push(child);
-    else if (/^(?:thead|tbody|tfoot)$/.test(child.localName)) rows.push(...rowsOf(child));
+    // Old pages have a form around rows.
+    else if (child.localName !== 'caption' && child.localName !== 'table') rows.push(...rowsOf(child));
   }
   return rows;
 }
 
 function cellsOf(row: PageElement): PageElement[] {
-  const cells: PageElement[] = [];
-  for (const child of row.childNodes) {
-    if (isElement(child) && (child.localName === 'td' || child.localName === 'th')) cells.push(child);
-  }
-  return cells;
+  return [...row.childNodes].filter(isElement).filter(({ localName }) => localName === 'td' || localName === 'th');
 }
 
-function cellText(cell: PageElement, blocksIn: (parent: PageNode) => string[]): string {
+function cellText(cell: PageElement): string {
   const blocks = blocksIn(cell).map(withoutFence);
   const text = blocks.length <= 1 ? (blocks[0] ?? writeInline(cell.childNodes)) : blocks.join(' ');
   return text.replace(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
