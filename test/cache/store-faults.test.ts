@@ -171,25 +171,21 @@ test('a store that never answers costs a request about 20 ms, and one that fails
     return performance.now() - startMs;
   }
   await took();
-  const [plain, slow, timers]: number[][] = [[], [], []];
+  // The least of each: other work of the machine adds to some.
+  let [plainMs, slowMs, timerMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let n = 0; n < 15; n += 1) {
-    plain?.push(await took({ 'x-culvert-cache': 'off' }));
-    slow?.push(await took());
-    timers?.push(await waited(20));
+    plainMs = Math.min(plainMs, await took({ 'x-culvert-cache': 'off' }));
+    slowMs = Math.min(slowMs, await took());
+    timerMs = Math.min(timerMs, await waited(20));
   }
-  const added = middle(slow) - middle(plain);
-  assert.ok(added < 2 * middle(timers), `${added} ms more, where a timer of 20 ms takes ${middle(timers)}`);
+  assert.ok(slowMs - plainMs < 2 * timerMs, `${slowMs - plainMs} ms more, where a timer of 20 ms takes ${timerMs}`);
   get = () => Promise.reject(new Error('gone'));
   const errors = await looks(gateway, 'error');
-  const failing: number[] = [];
-  for (let n = 0; n < 15; n += 1) failing.push(await took());
+  let failingMs = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < 15; n += 1) failingMs = Math.min(failingMs, await took());
   assert.equal((await looks(gateway, 'error')) - errors, 15);
-  assert.ok(middle(failing) - middle(plain) < middle(timers), `${middle(failing)} ms, and ${middle(plain)} without`);
+  assert.ok(failingMs - plainMs < timerMs, `${failingMs} ms, and ${plainMs} without`);
 });
-
-function middle(values: readonly number[] = []): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
 
 test('a file of the cache that is damaged while it is open is a miss, and is made anew', async (t) => {
   const gateway = await startGateway(t, { providers, models });

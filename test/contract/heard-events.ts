@@ -15,15 +15,15 @@ export class HeardEvents {
     for (const look of this.#awaited.splice(0)) look();
   }
 
-  /** The first event of a type, from the `from`th on. Rejects when it does not come within half a minute. */
+  /** The first event of a type, from the `from`th on (-1: the last). Rejects when none of any type comes for half a minute. */
   async heard(type: string, from = 0): Promise<RealtimeEvent> {
     const late = Promise.withResolvers<never>();
     const types = () => this.events.slice(from).map((one) => one.type);
     const timer = setTimeout(() => late.reject(new Error(`No ${type} came, but ${types().join(', ')}`)), heardWithinMs);
     try {
-      for (;;) {
-        const event = this.events.slice(from).find((one) => one.type === type);
-        if (event !== undefined) return event;
+      for (let at = from < 0 ? Math.max(0, this.events.length + from) : from; ; ) {
+        for (; at < this.events.length; at += 1) if (this.events[at]!.type === type) return this.events[at]!;
+        timer.refresh();
         await Promise.race([late.promise, new Promise<void>((resolve) => this.#awaited.push(resolve))]);
       }
     } finally {

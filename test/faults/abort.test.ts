@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
@@ -42,6 +43,8 @@ test(`F17, F18 ${requests} callers leave at random moments: upstreams closed, ea
   await settled(gateway);
   upstream.clear();
 
+  const lateness = monitorEventLoopDelay({ resolution: 5 });
+  lateness.enable();
   let next = 0;
   const caller = async () => {
     while (next < requests) {
@@ -53,6 +56,7 @@ test(`F17, F18 ${requests} callers leave at random moments: upstreams closed, ea
     }
   };
   await Promise.all(Array.from({ length: atOnce }, caller));
+  lateness.disable();
   await settled(gateway);
   const posts = () => upstream.requests().filter(({ method }) => method === 'POST');
   await until('each upstream has ended', () => posts().every(({ ended_ms }) => ended_ms !== null));
@@ -69,8 +73,10 @@ test(`F17, F18 ${requests} callers leave at random moments: upstreams closed, ea
     `${asked.size} reached the upstream, ${late.length} were aborted there, the last after ${late.at(-1)} ms`,
   );
   assert.ok(late.length > requests / 5, 'the moments strike');
-  assertWithin(late[Math.floor(late.length * 0.98)]!, abortMs + 1, '98 % of them');
-  assertWithin(late.at(-1)!, stragglersMs + 1, 'the last');
+  // Callers, gateway and upstream share this loop: each of them may find it as late as it was.
+  const loopMs = (percent: number) => 3 * (lateness.percentile(percent) / 1e6);
+  assertWithin(late[Math.floor(late.length * 0.98)]!, abortMs + 1 + loopMs(98), '98 % of them');
+  assertWithin(late.at(-1)!, stragglersMs + 1 + loopMs(100), 'the last');
 
   const rows = settledRows(gateway);
   rows.delete('warm-up');
@@ -136,10 +142,7 @@ function idOf(body: unknown): string {
 
 /** Resolves once no request runs any more; the ledger's gauge says so. */
 async function settled(gateway: TestGateway): Promise<void> {
-  const deadlineMs = performance.now() + 10_000;
-  while ((await openReservations(gateway)) > 0) {
-    assert.ok(performance.now() < deadlineMs, `${await openReservations(gateway)} reservations stay open`);
-  }
+  await until('no reservation stays open', async () => (await openReservations(gateway)) === 0);
 }
 
 function settledRows(gateway: TestGateway): Map<string, number> {

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { assertWithin, busyness } from '../machine-load.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { recordsOf } from './books-agree.ts';
-import { answeredShare, type Calls, openLoop } from './many-calls.ts';
+import { answeredShare, type Calls, openLoop, statusesOf } from './many-calls.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());
 const names = ['slow', 'silent'] as const;
+/** A busy machine is asked more slowly: more of its requests are under way while a target becomes slow. */
+const slower = Math.min(6, busyness());
 const gateway = await startGateway(
   { after: after as never },
   {
+    // A busy machine would refuse some.
+    server: { overload: 'off' },
     providers: Object.fromEntries(
       names.flatMap((alias) =>
         [1, 2].map((index) => [
@@ -44,11 +49,8 @@ test('F73 the first priority becomes slower than its max_first_token: the next o
   assert.deepEqual([callsTo('slow', 1), callsTo('slow', 2)], [10, 0]);
   upstream.script('/v1/chat/completions key-of-slow-1', ['always delay=20s']);
   const seen = await load('slow', 'stream', 40);
-  assert.equal(answeredShare(seen), 1);
-  assert.ok(
-    seen.every(({ ms }) => ms < 15_000),
-    'nobody waits for the slow one',
-  );
+  assert.equal(answeredShare(seen), 1, statusesOf(seen));
+  assertWithin(Math.max(...seen.map(({ ms }) => ms)), 15_000, 'the longest, which waits for no slow one,');
   const asked = callsTo('slow', 1) - 10;
   assert.ok(asked < 30, `${asked} of 40 were sent to the slow one`);
 });
@@ -63,7 +65,7 @@ test('F73 a whole answer that waits at a silent target: the next is asked when h
 
 function load(model: (typeof names)[number], form: Calls['form'], count: number) {
   const keys = [`sk-cv-test-late-${model}`];
-  return openLoop({ url: gateway.url, model, keys, form, count, patienceMs: 30_000 }, 5);
+  return openLoop({ url: gateway.url, model, keys, form, count, patienceMs: Math.ceil(slower * 30_000) }, 5 / slower);
 }
 
 function callsTo(alias: string, index: number): number {

@@ -109,3 +109,11 @@ export function answeredShare(
   const counted = seen.filter(among);
   return counted.filter(({ outcome }) => outcome === 'answered').length / counted.length;
 }
+
+/** Statuses, or words of Node, of those that failed, with how many there are of each. */
+export function statusesOf(seen: readonly CallSeen[]): string {
+  const reasons = seen.filter(({ outcome }) => outcome === 'failed').map(({ status, why }) => why ?? `${status}`);
+  return [...new Set(reasons)]
+    .map((reason) => `${reason} × ${reasons.filter((one) => one === reason).length}`)
+    .join(', ');
+}

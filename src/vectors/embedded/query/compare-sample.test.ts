@@ -88,18 +88,16 @@ test('a thousand points are compared in less than half the time of a search for 
     return process.cpuUsage(before).user / 1_000;
   };
   const searchedMs = await cpuOf(() => neighboursBySearch((queries) => store.query('alice', 'docs', queries), asked));
+  const comparedMs = await cpuOf(() => store.neighbours('alice', 'docs', asked));
+  assert.ok(comparedMs < searchedMs / 2, `${comparedMs} ms, a search for each ${searchedMs} ms`);
   let isCompared = false;
-  const startMs = performance.now();
-  const compared = cpuOf(() => store.neighbours('alice', 'docs', asked)).finally(() => (isCompared = true));
-  let longestMs = 0;
-  for (let atMs = startMs; !isCompared; ) {
+  const compared = store.neighbours('alice', 'docs', asked).finally(() => (isCompared = true));
+  let answered = 0;
+  while (!isCompared) {
     await store.query('bob', 'docs', [near([1, 0])]);
     await setImmediate();
-    longestMs = Math.max(longestMs, performance.now() - atMs);
-    atMs = performance.now();
+    answered += 1;
   }
-  const wholeMs = performance.now() - startMs;
-  assert.ok(longestMs < wholeMs / 2, `another tenant waited ${longestMs} of ${wholeMs} ms`);
-  const comparedMs = await compared;
-  assert.ok(comparedMs < searchedMs / 2, `${comparedMs} ms, a search for each ${searchedMs} ms`);
+  await compared;
+  assert.ok(answered > 3, `another tenant had ${answered} answers meanwhile`);
 });
