@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'yaml';
@@ -27,11 +28,37 @@ export const noLimits = { default: { windows: 'off', rpm: 'off' } };
 export const testProcesses = Number(process.env.CULVERT_TEST_PROCESSES ?? 1);
 
 /**
- * Waits until other workers of the gateway find kept answers, and know what is stored and which targets cool down, where
- * tests run over several. Kept answers, and what is stored, are gathered for 20 ms; usage is there sooner.
+ * Waits until other workers of the gateway know what is stored and which targets cool down, where tests run over several.
+ * What is stored is gathered for 20 ms; usage is there sooner.
  */
 export async function workersKnow(withinMs = 500): Promise<void> {
   if (testProcesses > 1) await pause(withinMs);
+}
+
+/** How long the row of an answer may take on a quiet machine. */
+const keptWithinMs = 100;
+
+/**
+ * Waits until other workers of the gateway find the answer to what was asked at `sinceMs`, where tests run over several:
+ * its row is in the file. One that is not kept is waited for as long as a row may take.
+ */
+export async function answerKept({ dataDir }: Pick<TestGateway, 'dataDir'>, sinceMs: number): Promise<void> {
+  if (testProcesses === 1) return;
+  const file = join(dataDir, 'cache.db');
+  const untilMs = performance.now() + keptWithinMs * Math.max(1, loadavg()[0]! / availableParallelism());
+  while (performance.now() < untilMs) {
+    if (existsSync(file) && newestAnswerMs(file) >= sinceMs) return;
+    await pause(5);
+  }
+}
+
+function newestAnswerMs(file: string): number {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    return Number(database.prepare('SELECT max(at_ms) AS ms FROM entry').get()?.ms ?? 0);
+  } finally {
+    database.close();
+  }
 }
 
 export interface TestGateway extends Gateway {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
-import { otherKey, startGateway, workersKnow } from '../start-gateway.ts';
+import { answerKept, otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { ask, withoutIds } from './formats.ts';
 
@@ -21,10 +21,11 @@ const gateway = await startGateway({ after } as TestContext, {
 });
 
 async function post(path: string, json: object, key = gateway.key) {
+  const sinceMs = Date.now();
   const response = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } });
   const body = await response.text();
   const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
-  if (cache === 'miss') await workersKnow();
+  if (cache === 'miss') await answerKept(gateway, sinceMs);
   return { status: response.status, body, cache, type: response.headers.get('content-type') };
 }
 

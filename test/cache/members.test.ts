@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
-import { startGateway, workersKnow } from '../start-gateway.ts';
+import { answerKept, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 /*
@@ -255,12 +255,13 @@ async function ask(format: Format, model: string, text: string, change: Change, 
 
 /** Whether a second request gets the answer to the first; null: neither is kept. */
 async function shares(format: Format, model: string, text: string, [one, other]: readonly [Change, Change]) {
+  const sinceMs = Date.now();
   const first = await ask(format, model, text, one);
   if (first.status === 400) return null;
   assert.equal(first.status, 200, first.answer);
   if (first.cache === 'bypass') return null;
   assert.equal(first.cache, 'miss', `${text}: ${first.answer}`);
-  await workersKnow(100);
+  await answerKept(gateway, sinceMs);
   const second = await ask(format, model, text, other, { 'x-culvert-cache': 'only' });
   assert.match(`${second.status} ${second.cache}`, /^(504|200 hit|400)/, second.answer);
   return second.status === 200;

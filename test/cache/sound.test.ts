@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import { wavOf } from '../scripted-transcriber.ts';
-import { otherKey, startGateway, workersKnow } from '../start-gateway.ts';
+import { answerKept, otherKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 const upstream = await startUpstream();
@@ -24,10 +24,11 @@ interface Answered {
 }
 
 async function answered(asking: Promise<Response>): Promise<Answered> {
+  const sinceMs = Date.now();
   const response = await asking;
   const bytes = Buffer.from(await response.arrayBuffer());
   const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
-  if (cache === 'miss') await workersKnow();
+  if (cache === 'miss') await answerKept(gateway, sinceMs);
   return { status: response.status, cache, type: response.headers.get('content-type'), bytes };
 }
 

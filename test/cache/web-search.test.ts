@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import { callAdmin } from '../call-admin.ts';
 import { listening } from '../listening.ts';
-import { adminKey, otherKey, startGateway, testKey, workersKnow } from '../start-gateway.ts';
+import { adminKey, answerKept, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { until } from '../until.ts';
 
 /** A search engine that counts its calls, and answers once `open` resolves. */
@@ -39,6 +39,7 @@ interface Asking {
 }
 
 async function search(query: string, { headers, key = testKey, at = '/v1/tools/search', more, signal }: Asking = {}) {
+  const sinceMs = Date.now();
   const response = await gateway.fetch(at, {
     json: { query, ...more },
     headers: { ...headers, authorization: `Bearer ${key}` },
@@ -46,7 +47,7 @@ async function search(query: string, { headers, key = testKey, at = '/v1/tools/s
   });
   const body = (await response.json()) as Record<string, unknown>;
   const cache = response.headers.get('x-culvert-cache')?.split(';')[0] ?? null;
-  if (cache === 'miss') await workersKnow();
+  if (cache === 'miss') await answerKept(gateway, sinceMs);
   return { status: response.status, headers: response.headers, cache, body };
 }
 
