@@ -10,6 +10,7 @@ import {
 } from '@google/genai';
 import { WebSocket } from 'ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
+import { sound } from '../contract/cascade-caller.ts';
 import { adminKey, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
@@ -128,6 +129,15 @@ test('the end of a stream of sound that held no speech leaves a cascade as it is
   opened.session.close();
 });
 
+test('what was said before the end of a stream of sound is answered', async () => {
+  const opened = await open('live-claude', { responseModalities: [Modality.TEXT] });
+  opened.session.sendRealtimeInput({ audio: { mimeType: 'audio/pcm;rate=24000', data: sound(600, 0.3) } });
+  opened.session.sendRealtimeInput({ audioStreamEnd: true });
+  await opened.ended();
+  assert.ok(partsOf(opened).some(({ text }) => text));
+  opened.session.close();
+});
+
 test('OpenAI’s session gets the settings, the sound at its own rate, and calls go round', async () => {
   const opening = openai.next();
   const schema = { type: 'OBJECT', properties: { city: { type: 'STRING' } } };
@@ -202,6 +212,24 @@ test('a caller that speaks into an answer interrupts it', async () => {
   await until('it was told', () => opened.messages.some(({ serverContent }) => serverContent?.interrupted));
   opened.session.sendRealtimeInput({ text: 'Stop' });
   await opened.ended();
+  openai.answers = 'whole';
+  opened.session.close();
+});
+
+test('a caller that says itself when it speaks interrupts an answer with its first word', async () => {
+  openai.answers = 'begun';
+  const opening = openai.next();
+  const opened = await open('live-openai', {
+    responseModalities: [Modality.AUDIO],
+    realtimeInputConfig: { automaticActivityDetection: { disabled: true } },
+  });
+  const upstream = await opening;
+  opened.session.sendClientContent({ turns: 'Hello' });
+  await until('it has begun', () => upstream.events.some(({ type }) => type === 'response.create'));
+  opened.session.sendRealtimeInput({ activityStart: {} });
+  await opened.ended();
+  assert.ok(opened.messages.some(({ serverContent }) => serverContent?.interrupted));
+  assert.equal(upstream.events.at(-1)!.type, 'response.cancel');
   openai.answers = 'whole';
   opened.session.close();
 });

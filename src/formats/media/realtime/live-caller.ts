@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, jsonText, objectIn, parsedData } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText, objectIn, objectsIn, parsedData } from '../../../kernel/json.ts';
 import type { RealtimeEvent } from './events.ts';
 import { type LiveSetup, liveUsageOf } from './live-session.ts';
 
@@ -21,6 +21,8 @@ const harmless = new Set([
   'conversation_already_has_active_response',
 ]);
 const soundRateHz = 16_000;
+/** Of the session's sound, PCM of 24 kHz. */
+const bytesPerMs = 48;
 
 /**
  * A caller of Gemini's Live API (https://ai.google.dev/api/live) in a session of OpenAI's events. Errors have no message
@@ -83,31 +85,31 @@ export class LiveCaller {
         if (this.#isRunning && this.#setup.interrupts) this.#interrupt();
         return;
       case 'response.output_item.done':
-        return this.#item(event.item);
+        return this.#item(event);
       case 'response.done':
-        return this.#ended(event.response);
+        return this.#ended(event);
       case 'error':
-        return this.#failed(event.error);
+        return this.#failed(event);
       default:
     }
   }
 
   #content({ turns, turnComplete }: JsonObject): void {
-    const contents = Array.isArray(turns) ? turns : isObject(turns) ? [turns] : [];
-    for (const turn of contents) {
-      if (!isObject(turn)) continue;
+    for (const turn of objectsIn([turns].flat())) {
       const role = turn.role === 'model' ? 'assistant' : 'user';
-      const parts = Array.isArray(turn.parts) ? turn.parts : [];
-      const content = parts.flatMap((part) => this.#partOf(part, role));
+      const content = objectsIn(turn.parts).flatMap((part) => this.#partOf(part, role));
       if (content.length > 0) this.#add({ type: 'message', role, content });
     }
     if (turnComplete !== false) this.#respond();
   }
 
   #input(input: JsonObject): void {
-    const { audio, text, video, mediaChunks, activityEnd, audioStreamEnd } = input;
-    const chunks = Array.isArray(mediaChunks) ? mediaChunks : [];
-    for (const blob of [audio, video, ...chunks]) if (isObject(blob)) this.#blob(blob);
+    const { audio, text, video, mediaChunks, activityStart, activityEnd, audioStreamEnd } = input;
+    if (isObject(activityStart) && this.#isRunning && this.#setup.interrupts) {
+      this.#sinks.up({ type: 'response.cancel' });
+      this.#interrupt();
+    }
+    for (const blob of objectsIn([audio, video, mediaChunks].flat())) this.#blob(blob);
     if (typeof text === 'string' && text !== '') {
       this.#add({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
       this.#respond();
@@ -115,7 +117,11 @@ export class LiveCaller {
     if (isObject(activityEnd)) {
       this.#sinks.up({ type: 'input_audio_buffer.commit' });
       this.#respond();
-    } else if (audioStreamEnd === true) this.#sinks.up({ type: 'input_audio_buffer.commit' });
+    } else if (audioStreamEnd === true) {
+      // By silence a turn ends and is answered; a commit would only end it.
+      const silence = Buffer.alloc(this.#setup.silenceMs * bytesPerMs).toString('base64');
+      this.#sinks.up({ type: 'input_audio_buffer.append', audio: silence });
+    }
   }
 
   #blob({ mimeType, data }: JsonObject): void {
@@ -129,8 +135,7 @@ export class LiveCaller {
   }
 
   #results({ functionResponses }: JsonObject): void {
-    const responses = Array.isArray(functionResponses) ? functionResponses.filter(isObject) : [];
-    for (const { id, response } of responses) {
+    for (const { id, response } of objectsIn(functionResponses)) {
       const callId = jsonText(id);
       const result = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
       const output = typeof result === 'string' ? result : JSON.stringify(result);
@@ -150,9 +155,7 @@ export class LiveCaller {
     this.#sinks.up({ type: 'response.create' });
   }
 
-  #partOf(part: JsonValue, role: 'user' | 'assistant'): JsonObject[] {
-    if (!isObject(part)) return [];
-    const { text, inlineData } = part;
+  #partOf({ text, inlineData }: JsonObject, role: 'user' | 'assistant'): JsonObject[] {
     if (typeof text === 'string') return [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
     if (!isObject(inlineData) || role !== 'user') return [];
     const [type, base64] = [jsonText(inlineData.mimeType), jsonText(inlineData.data)];
@@ -185,21 +188,21 @@ export class LiveCaller {
     if (text !== '' && !(isWhole && isKnown)) this.#sendContent({ inputTranscription: { text } });
   }
 
-  #item(item: JsonValue | undefined): void {
-    if (!isObject(item) || item.type !== 'function_call') return;
-    const id = jsonText(item.call_id);
+  #item({ item }: RealtimeEvent): void {
+    const { type, call_id, name, arguments: given } = objectIn(item);
+    if (type !== 'function_call') return;
+    const id = jsonText(call_id);
     this.#open.add(id);
-    this.#calls.push({ id, name: jsonText(item.name), args: argumentsOf(item.arguments) });
+    this.#calls.push({ id, name: jsonText(name), args: objectIn(parsedData(jsonText(given))) });
   }
 
-  #ended(response: JsonValue | undefined): void {
-    const { status, status_details: details, usage } = isObject(response) ? response : {};
+  #ended({ response }: RealtimeEvent): void {
+    const { status, status_details: details, usage } = objectIn(response);
     this.#isRunning = false;
     const functionCalls = this.#calls;
     this.#calls = [];
     if (status === 'failed') {
-      const error = isObject(details) && isObject(details.error) ? details.error : {};
-      return this.#sinks.fail(jsonText(error.message) || 'The model gave no answer.');
+      return this.#sinks.fail(jsonText(objectIn(objectIn(details).error).message) || 'The model gave no answer.');
     }
     const usageMetadata = liveUsageOf(usage);
     if (status === 'cancelled') this.#interrupt();
@@ -209,8 +212,8 @@ export class LiveCaller {
     this.#sinks.down({ serverContent: { turnComplete: true }, usageMetadata });
   }
 
-  #failed(error: JsonValue | undefined): void {
-    const { code, message } = isObject(error) ? error : {};
+  #failed({ error }: RealtimeEvent): void {
+    const { code, message } = objectIn(error);
     if (!harmless.has(jsonText(code))) this.#sinks.fail(jsonText(message) || 'The session failed.');
   }
 }
@@ -218,8 +221,4 @@ export class LiveCaller {
 function rateOf(mimeType: string): number {
   const rate = Number(/;\s*rate=(\d{4,6})\b/.exec(mimeType)?.[1] ?? soundRateHz);
   return rate >= 8_000 && rate <= 48_000 ? rate : soundRateHz;
-}
-
-function argumentsOf(text: JsonValue | undefined): JsonValue {
-  return objectIn(parsedData(jsonText(text)));
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, objectsIn } from '../../../kernel/json.ts';
 import { jsonSchemaOf } from '../../dialects/gemini/request-fields.ts';
 
 /** Settings in the first message of a session of Gemini's Live API. */
@@ -10,6 +10,8 @@ export interface LiveSetup {
   transcribes: { input: boolean; output: boolean };
   /** Speech of the caller stops that of the model. */
   interrupts: boolean;
+  /** So much silence ends what the caller says. */
+  silenceMs: number;
 }
 
 /** Null: the message is no setup. */
@@ -21,7 +23,8 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
   const voiceConfig = objectIn(objectIn(config.speechConfig).voiceConfig);
   const { voiceName } = objectIn(voiceConfig.prebuiltVoiceConfig);
   const instructions = textIn(setup.systemInstruction);
-  const tools = Array.isArray(setup.tools) ? setup.tools.flatMap(toolsIn) : [];
+  const tools = objectsIn(setup.tools).flatMap(toolsIn);
+  const detection = detectionOf(setup.realtimeInputConfig);
   const input = setup.inputAudioTranscription !== undefined && setup.inputAudioTranscription !== null;
   const output = setup.outputAudioTranscription !== undefined && setup.outputAudioTranscription !== null;
   return {
@@ -31,7 +34,7 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
       output_modalities: [modalities.includes('AUDIO') ? 'audio' : 'text'],
       audio: {
         input: {
-          turn_detection: detectionOf(setup.realtimeInputConfig),
+          turn_detection: detection,
           ...(input && { transcription: inputTranscriber }),
         },
         ...(typeof voiceName === 'string' && { output: { voice: voiceName } }),
@@ -42,6 +45,7 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
     },
     transcribes: { input, output },
     interrupts: !isUninterrupted(setup.realtimeInputConfig),
+    silenceMs: Math.min(Number(detection?.silence_duration_ms ?? 1_000), 10_000) + 500,
   };
 }
 
@@ -65,10 +69,8 @@ function isUninterrupted(realtimeInput: JsonValue | undefined): boolean {
   return objectIn(realtimeInput).activityHandling === 'NO_INTERRUPTION';
 }
 
-function toolsIn(tool: JsonValue): JsonObject[] {
-  const declared = isObject(tool) ? tool.functionDeclarations : undefined;
-  if (!Array.isArray(declared)) return [];
-  return declared.filter(isObject).map(({ name, description, parameters, parametersJsonSchema: schema }) => ({
+function toolsIn({ functionDeclarations }: JsonObject): JsonObject[] {
+  return objectsIn(functionDeclarations).map(({ name, description, parameters, parametersJsonSchema: schema }) => ({
     type: 'function',
     name: name ?? '',
     ...(typeof description === 'string' && { description }),
@@ -78,8 +80,7 @@ function toolsIn(tool: JsonValue): JsonObject[] {
 
 /** All texts of a content; '' where it has none. */
 export function textIn(content: JsonValue | undefined): string {
-  const { parts } = objectIn(content);
-  const texts = Array.isArray(parts) ? parts.filter(isObject).map(({ text }) => text) : [];
+  const texts = objectsIn(objectIn(content).parts).map(({ text }) => text);
   return texts.filter((text) => typeof text === 'string').join('\n');
 }
 
