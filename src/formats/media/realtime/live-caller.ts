@@ -21,7 +21,7 @@ const harmless = new Set([
   'conversation_already_has_active_response',
 ]);
 const soundRateHz = 16_000;
-/** Of the session's sound, PCM of 24 kHz. */
+/** Size of the session's sound, PCM of 24 kHz. */
 const bytesPerMs = 48;
 
 /**
