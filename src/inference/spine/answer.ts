@@ -364,10 +364,9 @@ function usdText(usd: number): string {
 
 /** The headers of one of several answers that become one: with what this one and those before it cost together. */
 export function withCostOfAll(headers: HeaderList, before: HeaderList): HeaderList {
-  const usdIn = (list: HeaderList) => Number(list[list.indexOf(usdHeaderName) + 1]);
-  const at = headers.indexOf(usdHeaderName);
-  if (at < 0 || !before.includes(usdHeaderName)) return headers;
-  return [...headers.slice(0, at), ...usdHeader(usdIn(before) + usdIn(headers)), ...headers.slice(at + 2)];
+  const priced = [before, headers].filter((list) => list.includes(usdHeaderName));
+  const usd = priced.reduce((sum, list) => sum + Number(list[list.indexOf(usdHeaderName) + 1]), 0);
+  return priced.length === 0 ? headers : [...withoutNames(headers, [usdHeaderName]), ...usdHeader(usd)];
 }
 
 /**
