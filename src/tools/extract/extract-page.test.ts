@@ -208,6 +208,13 @@ test('html is given without scripts, handlers and inlined pictures', async () =>
     '<p onclick="x()" style="y">a<script>z</script><img src="data:,1"><a href="javascript:b">c</a></p>',
   );
   assert.equal(html, '<p>a<img><a>c</a></p>');
+  const active = [
+    '<p>b</p><![CDATA[ --><img src=x onerror=y()> ]]><!-- --!><img src=x onerror=y()>-->',
+    '<noframes><p title="</noframes><img src=x onerror=y()>">c</p></noframes><base href="javascript:y()">',
+    '<form action=" java\nscript:y()"><p background="vbscript:y()">d</p></form>',
+  ];
+  const cleaned = await read(active.join(''));
+  assert.equal(cleaned.html, '<p>b</p><noframes><p>c</p></noframes><form><p>d</p></form>');
 });
 
 test('F59 what no library of documents survives is found before one is asked, and read as plain text', async () => {

@@ -14,7 +14,7 @@ export function isBlock(name: string): boolean {
 }
 
 const unreadSelector =
-  'script, style, noscript, template, iframe, object, embed, svg, canvas, link, meta, title, select, button, dialog:not([open]), [hidden], [aria-hidden="true"], .mw-editsection';
+  'script, style, noscript, template, iframe, object, embed, svg, canvas, base, link, meta, title, select, button, dialog:not([open]), [hidden], [aria-hidden="true"], .mw-editsection';
 
 /** Removes the parts of `root` that nobody reads. */
 export function withoutUnread(root: PageElement): PageElement {

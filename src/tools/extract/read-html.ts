@@ -175,11 +175,22 @@ function makeAbsolute(root: PageElement, base: string): void {
       else element.setAttribute(attribute, link);
     }
   }
-  for (const element of root.querySelectorAll('*')) {
-    for (const { name } of [...element.attributes]) {
-      if (name.startsWith('on') || name === 'srcset' || name === 'style') element.removeAttribute(name);
+  for (const element of [root, ...root.querySelectorAll('*')]) {
+    for (const { name, value } of [...element.attributes]) {
+      if (name.startsWith('on') || name === 'srcset' || name === 'style' || isActive(element, value))
+        element.removeAttribute(name);
     }
+    // Browsers end some of them sooner, and would run what follows.
+    for (const node of [...element.childNodes]) if (node.nodeType === commentType) element.removeChild(node);
   }
+}
+
+const commentType = 8;
+
+/** A script, or tags in an element whose content browsers take for text, up to its end even in a value. */
+function isActive(element: PageElement, value: string): boolean {
+  if (/^[\0-\x20]*(?:java|vb)script:/i.test(value.replace(/[\t\n\r]/g, ''))) return true;
+  return value.includes('<') && element.closest('noframes, noembed, plaintext') !== null;
 }
 
 /** Keeps in `data-align` which way cells are set: extractors take styles away. */
@@ -266,7 +277,7 @@ function restoreHeading(main: PageElement, heading: string | null): void {
   if (heading === null || main.querySelector('h1') !== null) return;
   const second = main.querySelector('h2');
   const same = second !== null && tidyLine(second.textContent) === heading ? second : null;
-  const html = same === null ? escapeHtml(heading) : same.innerHTML;
+  const html = same?.innerHTML ?? heading.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
   same?.remove();
   const first = textBlocksOf(main).slice(0, 3);
   removeBlocks(
@@ -274,10 +285,6 @@ function restoreHeading(main: PageElement, heading: string | null): void {
     first.filter(({ text }) => tidyLine(text) === heading),
   );
   main.innerHTML = `<h1>${html}</h1>${main.innerHTML}`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** Text as people read it: a line for each block, without any other form. */

@@ -19,7 +19,9 @@ export async function readPdf(body: Uint8Array<ArrayBuffer>): Promise<Omit<Extra
     const { text, warnings } = await textOf(document);
     return { markdown: text, text, html: '', links: [], facts: factsIn(info), warnings };
   } catch (error) {
-    return { unfit: whyUnread(error) };
+    // pdf.js says it by the name of its error.
+    const isLocked = error instanceof Error && error.name === 'PasswordException';
+    return { unfit: isLocked ? 'the PDF is locked with a password' : 'the PDF is damaged or cut off' };
   }
 }
 
@@ -62,13 +64,6 @@ function listed(numbers: readonly number[]): string {
   return numbers.length === 1
     ? `page ${shown}`
     : `${numbers.length} pages (${shown}${numbers.length > 10 ? ', …' : ''})`;
-}
-
-/** pdf.js says it by the name of its error. */
-function whyUnread(error: unknown): string {
-  const name = error instanceof Error ? error.name : '';
-  if (name === 'PasswordException') return 'the PDF is locked with a password';
-  return 'the PDF is damaged or cut off';
 }
 
 function factsIn(info: Record<string, unknown>): PageFacts {
