@@ -188,7 +188,7 @@ test('words of Tavily’s API mean the same', async (t) => {
   const gateway = await startGateway(t, {
     tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
   });
-  const asked = { query: 'otters', max_results: 1, topic: 'news', search_depth: 'basic' };
+  const asked = { query: 'otters', max_results: 1, topic: 'news', time_range: 'w', search_depth: 'basic' };
   const { body } = await search(gateway, {
     ...asked,
     include_domains: ['b.example', 'c.example'],
@@ -198,7 +198,8 @@ test('words of Tavily’s API mean the same', async (t) => {
     body.results.map((hit: { url: string; content: string }) => [hit.url, hit.content]),
     [['https://b.example/', 'Words of https://b.example/']],
   );
-  assert.equal(engine.asked[0]!.url.searchParams.get('categories'), 'news');
+  const { searchParams } = engine.asked[0]!.url;
+  assert.deepEqual([searchParams.get('categories'), searchParams.get('time_range')], ['news', 'week']);
   assert.equal(body.warning, 'These fields are unknown and were ignored: search_depth.');
   const refused = await search(gateway, { query: 'otters', exclude_domains: ['no host'] });
   assert.equal(refused.body.error.param, 'exclude_domains[0]');

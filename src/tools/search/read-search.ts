@@ -34,7 +34,7 @@ export function readSearch(fields: ToolFields, providers: readonly string[]): Se
     sources: sourcesOf(fields),
     country: countryOf(fields) ?? lang.country,
     lang: lang.lang,
-    timeRange: fields.oneOf('time_range', timeRanges) ?? rangeOfTbs(fields),
+    timeRange: rangeOf(fields),
     includeDomains: domainsOf(fields, 'includeDomains', 'include_domains'),
     excludeDomains: domainsOf(fields, 'excludeDomains', 'exclude_domains'),
     provider: providerOf(fields, providers),
@@ -85,12 +85,12 @@ function langOf(fields: ToolFields): { lang: string | null; country: string | nu
   return { lang: lang.toLowerCase(), country: country?.toUpperCase() ?? null };
 }
 
-/** Firecrawl's SDK has this instead of `time_range`. */
-const ranges = { 'qdr:d': 'day', 'qdr:w': 'week', 'qdr:m': 'month', 'qdr:y': 'year' } as const;
-
-function rangeOfTbs(fields: ToolFields): TimeRange | null {
-  const word = fields.oneOf('tbs', Object.keys(ranges) as (keyof typeof ranges)[]);
-  return word === null ? null : ranges[word];
+/** Tavily has letters too, and Firecrawl's SDK `tbs` instead of `time_range`. */
+function rangeOf(fields: ToolFields): TimeRange | null {
+  const word = fields.oneOf('time_range', [...timeRanges, 'd', 'w', 'm', 'y']);
+  const tbs = fields.oneOf('tbs', ['qdr:d', 'qdr:w', 'qdr:m', 'qdr:y']);
+  const letter = word?.charAt(0) ?? tbs?.at(-1) ?? 'none';
+  return timeRanges.find((range) => range.startsWith(letter)) ?? null;
 }
 
 function domainsOf(fields: ToolFields, ...names: readonly string[]): readonly string[] {
