@@ -45,7 +45,7 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
     },
     transcribes: { input, output },
     interrupts: !isUninterrupted(setup.realtimeInputConfig),
-    silenceMs: Math.min(Number(detection?.silence_duration_ms ?? 1_000), 10_000) + 500,
+    silenceMs: Math.max(0, Math.min(Math.round(Number(detection?.silence_duration_ms ?? 1_000)), 10_000)) + 500,
   };
 }
 
