@@ -138,6 +138,19 @@ test('what was said before the end of a stream of sound is answered', async () =
   opened.session.close();
 });
 
+test('ends of streams that held no sound send nothing on', async () => {
+  const opening = openai.next();
+  const opened = await open('live-openai', { responseModalities: [Modality.TEXT] });
+  const upstream = await opening;
+  const data = Buffer.alloc(9_600).toString('base64');
+  opened.session.sendRealtimeInput({ audio: { mimeType: 'audio/pcm;rate=24000', data } });
+  for (let times = 0; times < 20; times += 1) opened.session.sendRealtimeInput({ audioStreamEnd: true });
+  opened.session.sendClientContent({ turns: 'Hello' });
+  await opened.ended();
+  assert.equal(upstream.events.filter(({ type }) => type === 'input_audio_buffer.append').length, 2);
+  opened.session.close();
+});
+
 test('OpenAI’s session gets the settings, the sound at its own rate, and calls go round', async () => {
   const opening = openai.next();
   const schema = { type: 'OBJECT', properties: { city: { type: 'STRING' } } };

@@ -23,8 +23,7 @@ export function soundPart(base64: string): JsonObject {
 
 /** Pictures of an OpenAI answer, each with its type. */
 export function picturesIn({ data }: JsonObject): { mimeType: string; base64: string }[] {
-  const entries = objectsIn(data);
-  return entries.flatMap(({ b64_json: base64 }) =>
+  return objectsIn(data).flatMap(({ b64_json: base64 }) =>
     typeof base64 === 'string' ? [{ mimeType: typeOf(base64), base64 }] : [],
   );
 }

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, objectsIn, stringOr } from '../../../kernel/json.ts';
 import { asInReference } from '../../dialects/gemini/read-request.ts';
 import { uploadOfUri } from '../../dialects/named-objects.ts';
 import { sizesOfRatios } from '../../neutral/image-size.ts';
@@ -67,7 +67,7 @@ export function pictureRequestOf(written: JsonObject, model: string): MediaReque
   const last = contents.at(-1);
   const texts = [systemInstruction === null ? '' : textOf(systemInstruction), last === undefined ? '' : textOf(last)];
   const prompt = texts.filter((text) => text !== '').join('\n\n');
-  const images = contents.flatMap((content) => partsOf(content).flatMap(pictureIn));
+  const images = contents.flatMap((content) => objectsIn(content.parts).flatMap(pictureIn));
   const { size, unsaid } = sizeOf(isObject(imageConfig) ? imageConfig : {});
   return {
     body: {
@@ -148,19 +148,15 @@ function membersOf(written: JsonObject): Members {
   } = asInReference(written);
   const given = Object.entries(others).filter(([, value]) => value !== null);
   return {
-    contents: Array.isArray(contents) ? contents.filter(isObject) : [],
+    contents: objectsIn(contents),
     systemInstruction: isObject(systemInstruction) ? systemInstruction : null,
     generationConfig: isObject(generationConfig) ? generationConfig : null,
     others: Object.fromEntries(given),
   };
 }
 
-function partsOf({ parts }: JsonObject): JsonObject[] {
-  return Array.isArray(parts) ? parts.filter(isObject) : [];
-}
-
 function textOf(content: JsonObject): string {
-  return partsOf(content)
+  return objectsIn(content.parts)
     .flatMap(({ text, thought }) => (typeof text === 'string' && thought !== true ? [text] : []))
     .join('\n');
 }
@@ -195,8 +191,7 @@ function sizeOf(config: JsonObject): { size: string | null; unsaid: string[] } {
 }
 
 function textsOf(value: JsonValue | undefined): string[] {
-  const words = Array.isArray(value) ? value : [];
-  return words.filter((one) => typeof one === 'string' && one !== 'MODALITY_UNSPECIFIED') as string[];
+  return listIn(value).filter((one) => typeof one === 'string' && one !== 'MODALITY_UNSPECIFIED') as string[];
 }
 
 function within(place: string, members: JsonObject): string[] {

@@ -23,6 +23,8 @@ const harmless = new Set([
 const soundRateHz = 16_000;
 /** Size of the session's sound, PCM of 24 kHz. */
 const bytesPerMs = 48;
+/** Sound in base64 of less than 40 ms, which is no speech: nothing follows its end. */
+const speechCharsMin = 2_560;
 
 /**
  * A caller of Gemini's Live API (https://ai.google.dev/api/live) in a session of OpenAI's events. Errors have no message
@@ -34,6 +36,8 @@ export class LiveCaller {
   #isReady = false;
   #isRunning = false;
   #isInterrupted = false;
+  /** Sound since the last end of its stream, in base64. */
+  #soundChars = 0;
   /** Calls of the response that runs, and ids of those that wait for their results. */
   #calls: JsonObject[] = [];
   readonly #open = new Set<string>();
@@ -109,7 +113,11 @@ export class LiveCaller {
       this.#sinks.up({ type: 'response.cancel' });
       this.#interrupt();
     }
-    for (const blob of objectsIn([audio, video, mediaChunks].flat())) this.#blob(blob);
+    const blobs = objectsIn([audio, video, mediaChunks].flat());
+    for (const part of blobs.flatMap((blob) => this.#mediaOf(blob))) {
+      if (part.type === 'input_audio') this.#append(jsonText(part.audio));
+      else this.#add({ type: 'message', role: 'user', content: [part] });
+    }
     if (typeof text === 'string' && text !== '') {
       this.#add({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] });
       this.#respond();
@@ -117,21 +125,16 @@ export class LiveCaller {
     if (isObject(activityEnd)) {
       this.#sinks.up({ type: 'input_audio_buffer.commit' });
       this.#respond();
-    } else if (audioStreamEnd === true) {
+    } else if (audioStreamEnd === true && this.#soundChars >= speechCharsMin) {
       // By silence a turn ends and is answered; a commit would only end it.
-      const silence = Buffer.alloc(this.#setup.silenceMs * bytesPerMs).toString('base64');
-      this.#sinks.up({ type: 'input_audio_buffer.append', audio: silence });
+      this.#append(Buffer.alloc(this.#setup.silenceMs * bytesPerMs).toString('base64'));
+      this.#soundChars = 0;
     }
   }
 
-  #blob({ mimeType, data }: JsonObject): void {
-    const [type, base64] = [jsonText(mimeType), jsonText(data)];
-    if (type.startsWith('audio/')) {
-      this.#sinks.up({ type: 'input_audio_buffer.append', audio: this.#sinks.sound(base64, rateOf(type)) });
-    } else if (type.startsWith('image/')) {
-      const picture = { type: 'input_image', image_url: `data:${type};base64,${base64}` };
-      this.#add({ type: 'message', role: 'user', content: [picture] });
-    }
+  #append(audio: string): void {
+    this.#soundChars += audio.length;
+    this.#sinks.up({ type: 'input_audio_buffer.append', audio });
   }
 
   #results({ functionResponses }: JsonObject): void {
@@ -157,8 +160,11 @@ export class LiveCaller {
 
   #partOf({ text, inlineData }: JsonObject, role: 'user' | 'assistant'): JsonObject[] {
     if (typeof text === 'string') return [{ type: role === 'user' ? 'input_text' : 'output_text', text }];
-    if (!isObject(inlineData) || role !== 'user') return [];
-    const [type, base64] = [jsonText(inlineData.mimeType), jsonText(inlineData.data)];
+    return isObject(inlineData) && role === 'user' ? this.#mediaOf(inlineData) : [];
+  }
+
+  #mediaOf({ mimeType, data }: JsonObject): JsonObject[] {
+    const [type, base64] = [jsonText(mimeType), jsonText(data)];
     if (type.startsWith('image/')) return [{ type: 'input_image', image_url: `data:${type};base64,${base64}` }];
     return type.startsWith('audio/') ? [{ type: 'input_audio', audio: this.#sinks.sound(base64, rateOf(type)) }] : [];
   }
