@@ -188,6 +188,32 @@ test('Mistral tells who said what in its own way, and the answer is as OpenAI ha
   ]);
 });
 
+test('a stream of who said what has the text as deltas too, and one of text has no segments', async (t) => {
+  const { ask, upstream } = await over(t, 'mistral', 'voxtral-mini-latest');
+  const segments = ['Hi.', 'Yes.'].map((text, at) => ({
+    text,
+    start: at,
+    end: at + 1,
+    speaker_id: `speaker_${at + 1}`,
+  }));
+  for (const [fields, kinds] of [
+    [{ response_format: 'diarized_json' }, ['delta', 'segment', 'segment', 'done']],
+    [{ diarize: 'true' }, ['delta', 'done']],
+  ] as const) {
+    upstream.script(json({ text: 'Hi. Yes.', segments }));
+    const response = await ask({ model: 'there', stream: 'true', ...fields });
+    const events = (await response.text())
+      .split('\n')
+      .filter((line) => line.startsWith('data: {'))
+      .map((line) => JSON.parse(line.slice(6)) as { type: string; delta?: string });
+    assert.deepEqual(
+      events.map(({ type }) => type.split('.').at(-1)),
+      kinds,
+    );
+    assert.equal(events.map(({ delta = '' }) => delta).join(''), 'Hi. Yes.');
+  }
+});
+
 test('a model of OpenAI that tells speakers apart is told how to cut sound, unless the caller says it', async (t) => {
   const { ask, last } = await over(t, 'openai', 'gpt-4o-transcribe-diarize');
   for (const [given, sent] of [

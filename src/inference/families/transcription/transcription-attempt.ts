@@ -336,7 +336,7 @@ class WholeTranscript implements AnswerReader {
     }
     this.usage = decoded.usage;
     this.contentEvents = 1;
-    if (request.stream) return writeTranscriptEvents(decoded.transcript);
+    if (request.stream) return writeTranscriptEvents(request, decoded.transcript);
     // In the caller's own format: its own bytes.
     if (request.format === 'json' && decoded.transcript.reported !== null) return bytes;
     return writeTranscript(request, decoded.transcript);

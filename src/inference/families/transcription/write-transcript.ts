@@ -31,19 +31,17 @@ export function writeTranscript(request: TranscriptionRequest, transcript: Trans
   }
 }
 
-/** The same as events, all at once; with speakers, a segment for each of theirs. */
-export function writeTranscriptEvents(transcript: Transcript): string {
+/** The same as events, all at once; with speakers, a segment for each of theirs behind the text. */
+export function writeTranscriptEvents({ format }: TranscriptionRequest, transcript: Transcript): string {
   const { text, durationS, segments } = transcript;
-  if (segments?.some(({ speaker }) => speaker !== undefined)) {
-    const events = diarizedSegments(transcript).map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
-    return events.join('') + doneEvent(text.trim(), durationS);
-  }
   const pieces = new TextPieces();
   const shown = (segments ?? []).map((segment) => pieces.add(segment.text));
   const whole = text.trim();
   // Segments may leave out what the text has.
-  const deltas = (pieces.text === whole ? shown : [whole]).filter((piece) => piece !== '');
-  return deltas.map(deltaEvent).join('') + doneEvent(whole, durationS);
+  const deltas = (pieces.text === whole ? shown : [whole]).filter((piece) => piece !== '').map(deltaEvent);
+  const spoken = format === 'diarized_json' ? diarizedSegments(transcript) : [];
+  const turns = spoken.map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
+  return [...deltas, ...turns, doneEvent(whole, durationS)].join('');
 }
 
 function timedText({ segments, words }: Transcript) {
