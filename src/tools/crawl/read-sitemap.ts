@@ -20,7 +20,7 @@ export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number)
   return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
 }
 
-/** The size of the largest sitemap, by sitemaps.org. */
+/** Bytes of the largest sitemap that sitemaps.org allows. */
 const unpackedBytesMax = 50 * 1024 * 1024;
 
 /** The part of a cut file that is there. Nothing of a bomb, and of other bytes that begin like gzip. */
