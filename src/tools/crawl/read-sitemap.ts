@@ -15,8 +15,7 @@ const locCharsMax = 2_048;
  * thread.
  */
 export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number): SitemapText {
-  const bytes = unpacked(body);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bytesMax)).toString('utf8');
+  const text = unpacked(body).toString('utf8', 0, bytesMax);
   return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
 }
 
@@ -24,12 +23,12 @@ export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number)
 const unpackedBytesMax = 50 * 1024 * 1024;
 
 /** The part of a cut file that is there. Nothing of a bomb, and of other bytes that begin like gzip. */
-function unpacked(body: Uint8Array): Uint8Array {
-  if (body[0] !== 0x1f || body[1] !== 0x8b) return body;
+function unpacked(body: Uint8Array): Buffer {
+  if (body[0] !== 0x1f || body[1] !== 0x8b) return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   try {
     return gunzipSync(body, { maxOutputLength: unpackedBytesMax, finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
-    return new Uint8Array();
+    return Buffer.alloc(0);
   }
 }
 

@@ -99,6 +99,11 @@ const written: readonly [string, string, string][] = [
     '<p>1. a *b* [c] &lt;d&gt; # e</p><p># f</p><p>snake_case _g_</p>',
     '1\\. a \\*b\\* \\[c\\] \\<d> # e\n\n\\# f\n\nsnake_case \\_g\\_',
   ],
+  [
+    'shadow trees that the page writes itself, and a template',
+    '<x-a><template shadowrootmode="open"><p>a</p><x-b><template shadowrootmode=closed>b</template></x-b></template>c</x-a><template>d</template>',
+    'a\n\nb\n\nc',
+  ],
   ['scripts and styles', '<script>a()</script><style>b{}</style><p>c</p><noscript>d</noscript>', 'c'],
   ['unclosed elements', '<p>a<p>b<div>c<span>d', 'a\n\nb\n\ncd'],
   ['text without any element', 'just text &amp; more', 'just text & more'],

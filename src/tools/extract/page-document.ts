@@ -58,6 +58,7 @@ export function documentOf(html: string, { roots, capitals } = ourTags): PageDoc
   const { document }: { document: PageDocument & Record<string, unknown> } = parseHTML(withRoots(html, roots));
   keepBodyNextToHead(document);
   if (capitals) lowerNames(document);
+  if (html.includes('shadowrootmode')) showShadows(document);
   // The main-content extractors ask for it; nothing is laid out here.
   document.styleSheets ??= [];
   const view = document.defaultView as Record<string, unknown> | null;
@@ -73,6 +74,19 @@ function lowerNames(document: PageDocument): void {
       if (lower === name) continue;
       element.removeAttribute(name);
       if (element.getAttribute(lower) === null) element.setAttribute(lower, value);
+    }
+  }
+}
+
+const shadowDepthMax = 8;
+
+/** Shadow trees that a page writes itself: browsers show them, one within another too. */
+function showShadows(document: PageDocument): void {
+  for (let depth = 0; depth < shadowDepthMax; depth++) {
+    for (const template of [...document.querySelectorAll('template[shadowrootmode]')]) {
+      const shown = document.createElement('div');
+      shown.innerHTML = template.innerHTML;
+      template.replaceWith(shown);
     }
   }
 }

@@ -1,5 +1,4 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { directMember } from '../../kernel/known-entry.ts';
 import { datetimeMs } from '../filter/datetime.ts';
 import { geoPointOf } from '../filter/geo.ts';
 import { readLoneCondition } from '../filter/read-filter.ts';
@@ -35,9 +34,6 @@ const queryKinds = [
 ] as const;
 /** An object with one of these is in place of a vector. */
 const vectorKeys = ['text', 'indices', 'values', 'image', 'object', ''];
-const unsupportedKinds: Readonly<Record<string, string>> = {
-  relevance_feedback: 'use recommend with positive and negative',
-};
 
 /** The vectors to compare, and the place of the points that the query names; null: the collection itself. */
 export interface Compared {
@@ -55,10 +51,8 @@ export function readTarget(
 ): Target {
   if (optional(value)) return { kind: 'all' };
   if (!isObject(value)) return nearest(readVectorInput(value, at, vectors, compared));
-  for (const key in value) {
-    const fix = directMember(unsupportedKinds, key);
-    if (fix !== undefined) refuseUnsupported(`${at}.${key}`, 'this kind of query is', fix);
-  }
+  if ('relevance_feedback' in value)
+    refuseUnsupported(`${at}.relevance_feedback`, 'this kind of query is', 'use recommend with positive and negative');
   const kind = queryKinds.find((key) => key in value);
   if (kind === undefined) {
     if (!vectorKeys.some((key) => key in value)) readObject(value, at, [...queryKinds, 'text']);
