@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type Anthropic from '@anthropic-ai/sdk';
-import { otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, startGateway, testKey, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { anthropic } from './world.ts';
@@ -170,18 +170,6 @@ const storedBytes = async (key = testKey) => {
   return usage.storage.files;
 };
 
-/** Bytes in which five looks in a row agree: another process learns a moment later of what this one stored. */
-async function steadyBytes(key = testKey): Promise<number> {
-  let bytes = await storedBytes(key);
-  for (let agreed = 1; agreed < 5; agreed += 1) {
-    await pause(20);
-    const now = await storedBytes(key);
-    if (now !== bytes) agreed = 0;
-    bytes = now;
-  }
-  return bytes;
-}
-
 test('a batch of messages that is begun again with the same Idempotency-Key is the first one, and keeps no second file', async () => {
   const begin = async (key: string, requests: readonly object[]) => {
     const json = { requests };
@@ -191,7 +179,8 @@ test('a batch of messages that is begun again with the same Idempotency-Key is t
   };
   const requests = [request('once', 'late')];
   const first = await begin('batch-1', requests);
-  const before = await steadyBytes(otherKey);
+  await workersKnow();
+  const before = await storedBytes(otherKey);
   const again = await begin('batch-1', requests);
   assert.deepEqual([first.status, again.status], [200, 200]);
   assert.equal(again.body.id, first.body.id);
@@ -205,22 +194,24 @@ test('a batch of messages that is begun again with the same Idempotency-Key is t
 });
 
 test('a deleted batch of messages leaves no bytes, neither its requests nor its results', async () => {
-  const before = await steadyBytes();
+  const before = await storedBytes();
   const { id } = await client.messages.batches.create({ requests: [request('a')] });
   await batchWhen(id, hasEnded);
   const results = await (await gateway.fetch(`/v1/messages/batches/${id}/results`)).text();
-  assert.ok((await steadyBytes()) >= before + 2 * results.length);
+  // Another worker knows of it a little later.
+  await until('both files count', async () => (await storedBytes()) >= before + 2 * results.length);
   await client.messages.batches.delete(id);
   // The answers of its lines are gone with its end, which is seen at the next measuring.
-  assert.ok((await steadyBytes()) < before + 2 * results.length);
+  await until('they are gone', async () => (await storedBytes()) < before + 2 * results.length);
 });
 
 test('a batch of messages that is one too many leaves no bytes', async () => {
   const open: string[] = [];
   const create = () => client.messages.batches.create({ requests: [request('a', 'late')] }, { maxRetries: 0 });
   for (let at = 0; at < 100; at += 1) open.push((await create()).id);
-  const before = await steadyBytes();
+  await workersKnow();
+  const before = await storedBytes();
   await assert.rejects(create(), { status: 429 });
-  assert.equal(await steadyBytes(), before);
+  await until('nothing of it is left', async () => (await storedBytes()) === before);
   for (const id of open) await client.messages.batches.cancel(id);
 });
