@@ -140,7 +140,10 @@ test('what was said before the end of a stream of sound is answered', async () =
 
 test('ends of streams that held no sound send nothing on', async () => {
   const opening = openai.next();
-  const opened = await open('live-openai', { responseModalities: [Modality.TEXT] });
+  const opened = await open('live-openai', {
+    responseModalities: [Modality.TEXT],
+    realtimeInputConfig: { automaticActivityDetection: { silenceDurationMs: -900 } },
+  });
   const upstream = await opening;
   const data = Buffer.alloc(9_600).toString('base64');
   opened.session.sendRealtimeInput({ audio: { mimeType: 'audio/pcm;rate=24000', data } });

@@ -39,8 +39,8 @@ export function writeTranscriptEvents({ format }: TranscriptionRequest, transcri
   const whole = text.trim();
   // Segments may leave out what the text has.
   const deltas = (pieces.text === whole ? shown : [whole]).filter((piece) => piece !== '').map(deltaEvent);
-  const spoken = format === 'diarized_json' ? diarizedSegments(transcript) : [];
-  const turns = spoken.map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
+  const bySpeaker = format === 'diarized_json' ? diarizedSegments(transcript) : [];
+  const turns = bySpeaker.map((segment) => `data: ${JSON.stringify(segment)}\n\n`);
   return [...deltas, ...turns, doneEvent(whole, durationS)].join('');
 }
 
