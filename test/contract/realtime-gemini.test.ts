@@ -142,7 +142,8 @@ test('what a session or a response sets and Gemini cannot do is named, and a res
   const { error } = (await caller.heard('error', at)) as unknown as { error: JsonObject };
   assert.equal(error.param, 'item.content[0]');
   const from = caller.events.length;
-  caller.send({ type: 'response.create', response: { output_modalities: ['audio'], conversation: 'auto' } });
+  const plain = { output_modalities: ['audio'], conversation: 'auto', input: null, tool_choice: null };
+  caller.send({ type: 'response.create', response: plain });
   await caller.heard('response.done', from);
   assert.ok(!caller.types().slice(from).includes('error'));
   caller.realtime.close();

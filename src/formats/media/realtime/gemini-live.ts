@@ -219,12 +219,12 @@ export class GeminiLive {
       return this.#events.error(message, null, event.event_id);
     }
     const { tool_choice: choice, metadata, ...given } = objectIn(event.response);
-    const apart = given.conversation === 'none' ? 'conversation' : given.input === undefined ? null : 'input';
+    const apart = given.conversation === 'none' ? 'conversation' : given.input == null ? null : 'input';
     if (apart !== null) return this.#events.error(noneApart, `response.${apart}`, event.event_id);
     const { instructions } = this.#settings;
     const merged = updated(this.#settings, { ...given, instructions }, ['pcm'], 'response');
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
-    if (choice !== undefined && choice !== 'auto') {
+    if (choice != null && choice !== 'auto') {
       this.#events.error(noForcedCalls, 'response.tool_choice', event.event_id);
     }
     if (JSON.stringify(merged) !== JSON.stringify(this.#settings))
