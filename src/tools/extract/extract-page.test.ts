@@ -1,6 +1,7 @@
 // Slow: `npm test` runs it, `npm run check` does not.
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import fc from 'fast-check';
 import type { Extracted, ExtractOptions, ExtractOrder, PageKind } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
 import { pageKindOf } from './page-kind.ts';
@@ -133,6 +134,32 @@ const written: readonly [string, string, string][] = [
 for (const [name, html, markdown] of written) {
   test(`markdown of ${name}`, async () => assert.equal(await markdownOf(html), markdown));
 }
+
+test('no word of a page is lost, however its elements are opened and closed', async () => {
+  const names =
+    'p div ul li dl dt dd a b span h1 h3 blockquote pre code section main header figure summary form br hr sup ins';
+  const tags = fc.constantFrom(...names.split(' '));
+  const roots = ['', '<!doctype html>', '<html>', '<html><body>', '<body>', '<head><title>t</title></head>'];
+  const soup = fc.array(
+    fc.oneof(
+      tags.map((tag) => `<${tag}>`),
+      tags.map((tag) => `</${tag}>`),
+      fc.constant('word'),
+    ),
+    {
+      maxLength: 14,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...roots), soup, async (root, pieces) => {
+      const words = pieces.flatMap((piece, at) => (piece === 'word' ? [`w${at}`] : []));
+      const html = root + pieces.map((piece, at) => (piece === 'word' ? ` w${at} ` : piece)).join('');
+      const { markdown } = await read(html);
+      for (const word of words) assert.match(markdown, new RegExp(`\\b${word}\\b`), html);
+    }),
+    { seed: 3, numRuns: 300 },
+  );
+});
 
 test('a base element moves the links', async () => {
   const { markdown, links } = await read('<base href="https://other.example/x/"><a href="y">z</a><a href="#top">t</a>');
