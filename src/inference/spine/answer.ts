@@ -32,7 +32,7 @@ export interface AnswerContest<C> {
   readonly clock: Clock;
   readonly job: Job<C>;
   readonly route: Pick<Route, 'firstToken'>;
-  /** False: another one was first. */
+  /** Notes who answers. False: another one was first. */
   claim(answer: Answer<C>): boolean;
 }
 

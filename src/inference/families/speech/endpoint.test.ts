@@ -49,7 +49,11 @@ function speak(
     refusedFormats: new RefusedFormats(),
   };
   const run = { request, plans: new Map([[target, plan]]), form: 'streamed' } as const;
-  const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);
+  const claim = () => {
+    progress.answeredBy = attempt;
+    return true;
+  };
+  const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim }, attempt);
   const trial = speechTrial(services, job, run, answer);
   client.onDisconnect(() => trial.stop(fault('cancelled', 'left')));
   const ended = trial.run().then((found) => {
