@@ -122,7 +122,7 @@ function hasBlocks(message: JsonValue): boolean {
  */
 function spelledTurns(messages: readonly JsonValue[]): JsonValue[] | null {
   let count = 0;
-  let open: string[] = [];
+  let open = new Set<JsonValue | undefined>();
   const turns = messages.map((message) => {
     if (!isObject(message)) return message;
     const { role, content, tool_calls: calls, tool_call_id: answered } = message;
@@ -132,12 +132,13 @@ function spelledTurns(messages: readonly JsonValue[]): JsonValue[] | null {
     if (role === 'assistant') {
       const named = listIn(calls).map((call) => (lacksId(call) ? { ...call, id: `call_${++count}` } : call));
       if (listIn(calls).some(lacksId)) changed.tool_calls = named;
-      open = objectsIn(named).map(({ id }) => jsonText(id));
+      open = new Set(objectsIn(named).map(({ id }) => jsonText(id)));
     }
     if (role === 'tool') {
       // Qwen-Agent has it in `id`.
-      const id = stringOr(answered, '') || open.find((one) => one === message.id) || open[0];
-      open = open.filter((one) => one !== id);
+      const [next] = open;
+      const id = stringOr(answered, '') || (open.has(message.id) ? message.id : next);
+      open.delete(id);
       if (id !== undefined && (answered ?? '') === '') changed.tool_call_id = id;
     }
     return Object.keys(changed).length === 0 ? message : { ...message, ...changed };
