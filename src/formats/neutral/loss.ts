@@ -8,13 +8,16 @@ export interface Loss {
   why: 'unknown' | 'unsupported' | 'clamped' | 'narrowed';
 }
 
+/** More of a request, which may have a hundred thousand, serve nobody, and would fill the books. */
+const lossesMax = 1_000;
+
 /** Members without a neutral place, each field once. */
 export class Losses {
   readonly list: Loss[] = [];
   readonly #seen = new Set<string>();
 
   add(field: string, why: Loss['why']): void {
-    if (this.#seen.has(field)) return;
+    if (this.#seen.has(field) || this.#seen.size >= lossesMax) return;
     this.#seen.add(field);
     this.list.push({ field, why });
   }
@@ -29,7 +32,7 @@ export class Losses {
 
 /** Notes that an encoder left a field out, once for each field. */
 export function lose({ losses }: { losses: Loss[] }, field: string, why: Loss['why'] = 'unsupported'): void {
-  if (!losses.some((loss) => loss.field === field)) losses.push({ field, why });
+  if (losses.length < lossesMax && !losses.some((loss) => loss.field === field)) losses.push({ field, why });
 }
 
 /** Takes members out of a body, in any case of letters: servers in Go read each. */

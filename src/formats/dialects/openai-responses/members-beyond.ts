@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
-import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
+import { type Loss, Losses, lossesOfRest } from '../../neutral/loss.ts';
 import { offeredTools } from './offered-tools.ts';
 import type { ResponsesRequest } from './wire.ts';
 
@@ -29,12 +29,13 @@ const defaults: ReadonlySet<JsonValue | undefined> = new Set(['auto', 'standard'
 
 /** Members with a value inside of items, parts, tools, `reasoning` and `text` that no conversion has a place for. */
 export function membersBeyond({ input, tools, reasoning, text }: ResponsesRequest): Loss[] {
-  const fields = new Set<string>();
+  const losses = new Losses();
   const look = (holder: JsonObject, path: string, type = holder.type ?? 'message'): void => {
     const taken = members.get(jsonText(type));
     for (const { field } of taken === undefined ? [] : lossesOfRest(holder, taken)) {
       const value = holder[field];
-      if (!defaults.has(isObject(value) ? value.type : value)) fields.add(`${path || `input.${type}`}.${field}`);
+      if (!defaults.has(isObject(value) ? value.type : value))
+        losses.add(`${path || `input.${type}`}.${field}`, 'unsupported');
     }
   };
   for (const item of Array.isArray(input) ? input : []) {
@@ -45,5 +46,5 @@ export function membersBeyond({ input, tools, reasoning, text }: ResponsesReques
   look(objectIn(reasoning), 'reasoning', 'reasoning');
   look(objectIn(text), 'text', 'settings');
   look(objectIn(text?.format), 'text.format');
-  return [...fields].map((field) => ({ field, why: 'unsupported' }));
+  return losses.list;
 }
