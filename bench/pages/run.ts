@@ -1,10 +1,10 @@
 // node bench/run.mjs pages FOLDER: how well the main content of pages is found that people have labelled
 import { availableParallelism, loadavg } from 'node:os';
 import { byDefuddle, byNames, byReadability, mainContentOf } from '../../src/tools/extract/main-content.ts';
-import { documentOf, type PageElement } from '../../src/tools/extract/page-document.ts';
+import { type PageElement, pageDocument } from '../../src/tools/extract/page-document.ts';
 import { plainHtml } from '../../src/tools/extract/plain-text.ts';
 import { readHtml, writeText } from '../../src/tools/extract/read-html.ts';
-import { scanHtml } from '../../src/tools/extract/scan-html.ts';
+import { UnfitPage } from '../../src/tools/extract/scan-html.ts';
 import { type Found, foundIn, scoreOfPieces } from './pieces.ts';
 import { type Label, type LabelledPage, readPages } from './read-pages.ts';
 import { type Match, matchOf, type Score, scoreOf } from './shingles.ts';
@@ -14,13 +14,17 @@ const ofRoot = (root: PageElement | null | undefined) => (root == null ? '' : wr
 
 /** From the page to the text, with its parsing, for each. */
 const all: Record<string, (page: LabelledPage) => string> = {
-  defuddle: ({ html, url }) => ofRoot(byDefuddle(documentOf(html), html.length, url)?.root),
-  readability: ({ html }) => ofRoot(byReadability(documentOf(html))?.root),
-  'the names of parts': ({ html }) => ofRoot(byNames(documentOf(html))?.root),
-  'the choice': ({ html, url }) => ofRoot(mainContentOf(documentOf(html), html.length, url)),
+  defuddle: ({ html, url }) => ofRoot(byDefuddle(pageDocument(html), html.length, url)?.root),
+  readability: ({ html }) => ofRoot(byReadability(pageDocument(html))?.root),
+  'the names of parts': ({ html }) => ofRoot(byNames(pageDocument(html))?.root),
+  'the choice': ({ html, url }) => ofRoot(mainContentOf(pageDocument(html), html.length, url)),
   'as given': ({ html, url }) => {
-    const scan = scanHtml(html);
-    return (scan.fit ? readHtml(html, url, wishes, scan) : plainHtml(html, url, true)).text;
+    try {
+      return readHtml(html, url, wishes).text;
+    } catch (error) {
+      if (!(error instanceof UnfitPage)) throw error;
+      return plainHtml(html, url, true).text;
+    }
   },
 };
 

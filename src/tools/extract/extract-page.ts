@@ -4,7 +4,7 @@ import { onlyFirst, plainHtml, textCharsMax } from './plain-text.ts';
 import { readJson, readText, readXml } from './read-data.ts';
 import { readHtml, WrongSelector } from './read-html.ts';
 import { readPdf } from './read-pdf.ts';
-import { scanHtml } from './scan-html.ts';
+import { UnfitPage } from './scan-html.ts';
 
 /** Above it a page is given as plain text: finding its main content would take too long. */
 const documentCharsMax = 1_500_000;
@@ -20,10 +20,10 @@ export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
   const text = decodePage(body, contentType);
   try {
     const read = readPage(order, text);
-    if ('unfit' in read) return { id, unfit: read.unfit };
     const rawHtml = options.rawHtml ? text.slice(0, rawCharsMax) : null;
     return { id, extracted: { ...bounded(read), rawHtml } };
   } catch (error) {
+    if (error instanceof UnfitPage) return { id, unfit: error.message };
     if (error instanceof WrongSelector) return { id, wrong: { field: error.field, message: error.message } };
     throw error;
   }
@@ -31,15 +31,13 @@ export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
 
 type Read = Omit<Extracted, 'rawHtml'>;
 
-function readPage({ kind, url, way, options }: ExtractOrder, text: string): Read | { unfit: string } {
+function readPage({ kind, url, way, options }: ExtractOrder, text: string): Read {
   if (kind === 'json') return readJson(text);
   if (kind === 'text' || kind === 'pdf') return readText(text);
   if (way === 'plain') return plainHtml(text, url, options.onlyMainContent && options.includeTags === null);
-  if (text.length > documentCharsMax) return { unfit: `it has more than ${documentCharsMax} characters` };
-  const scan = scanHtml(text);
-  if (!scan.fit) return { unfit: scan.why };
+  if (text.length > documentCharsMax) throw new UnfitPage(`it has more than ${documentCharsMax} characters`);
   if (text.trim() === '') return { markdown: '', text: '', html: '', links: [], facts: noFacts, warnings: [] };
-  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, options, scan);
+  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, options);
 }
 
 function bounded(read: Read): Read {

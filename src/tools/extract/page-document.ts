@@ -1,5 +1,5 @@
 import { parseHTML } from 'linkedom';
-import type { PageTags } from './scan-html.ts';
+import { type PageTags, scanHtml } from './scan-html.ts';
 
 /** The used members of a document: few libraries keep to the whole standard. */
 export interface PageNode {
@@ -50,15 +50,21 @@ export function isText(node: PageNode): boolean {
   return node.nodeType === 3;
 }
 
-/** Tags of a document that was written here. */
-const ourTags: PageTags = { roots: new Set(['head', 'body']), capitals: false };
-
-/** A document that always has a body with all of the page in it. Scanned first: see scan-html. */
-export function documentOf(html: string, { roots, capitals } = ourTags): PageDocument {
-  const { document }: { document: PageDocument & Record<string, unknown> } = parseHTML(withRoots(html, roots));
-  keepBodyNextToHead(document);
+/** A document that always has a body with all of the page in it. Throws `UnfitPage`. */
+export function pageDocument(page: string): PageDocument {
+  const html = withRoots(page, scanHtml(page).roots);
+  // Without some of its tags, more of a page may be tags.
+  const { capitals } = scanHtml(html);
+  const document = documentOf(html);
   if (capitals) lowerNames(document);
   if (html.includes('shadowrootmode')) showShadows(document);
+  return document;
+}
+
+/** A document of HTML with a head and a body, which was scanned (see scan-html) or written here. */
+export function documentOf(html: string): PageDocument {
+  const { document }: { document: PageDocument & Record<string, unknown> } = parseHTML(html);
+  keepBodyNextToHead(document);
   // The main-content extractors ask for it; nothing is laid out here.
   document.styleSheets ??= [];
   const view = document.defaultView as Record<string, unknown> | null;
@@ -84,6 +90,9 @@ const shadowDepthMax = 8;
 function showShadows(document: PageDocument): void {
   for (let depth = 0; depth < shadowDepthMax; depth++) {
     for (const template of [...document.querySelectorAll('template[shadowrootmode]')]) {
+      // Those within one come in the next round: each would be written and read once for all around it.
+      const { parentNode: parent } = template;
+      if (parent !== null && isElement(parent) && parent.closest('template') !== null) continue;
       const shown = document.createElement('div');
       shown.innerHTML = template.innerHTML;
       template.replaceWith(shown);

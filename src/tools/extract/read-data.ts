@@ -2,6 +2,7 @@ import { Parser } from 'htmlparser2';
 import { type Extracted, noFacts } from './extract-order.ts';
 import { documentOf, type PageElement } from './page-document.ts';
 import { absoluteLink, onlyFirst, plainHtml, textCharsMax, tidyLine, tidyText } from './plain-text.ts';
+import { scanHtml } from './scan-html.ts';
 
 type Read = Omit<Extracted, 'rawHtml'>;
 
@@ -23,7 +24,7 @@ function firstOf(text: string, charsMax: number): { body: string; warnings: stri
   return { body: text.slice(0, charsMax), warnings };
 }
 
-/** A feed as a list of its entries; other XML as its text. `xml` was scanned. */
+/** A feed as a list of its entries; other XML as its text. Throws `UnfitPage`. */
 export function readXml(xml: string, url: string): Read {
   const feed = feedOf(xml, url);
   if (feed !== null) return feed;
@@ -46,6 +47,7 @@ function feedOf(xml: string, url: string): Read | null {
     .replace(/<\?xml[^>]{0,200}\?>/g, '')
     .replace(/<(\/?)link\b/g, '<$1feed-link')
     .replace(/<(\/?)title\b/g, '<$1feed-title');
+  scanHtml(html);
   const document = documentOf(`<!doctype html><html><head></head><body>${html}</body></html>`);
   const entries = [...document.querySelectorAll('item, entry')];
   const warnings = entries.length > entriesMax ? [onlyFirst(entriesMax, 'entries')] : [];

@@ -5,12 +5,18 @@ import { bringFormulas, holdFormulas } from './hold-formulas.ts';
 import { bringNotes, holdNotes, noteNumber } from './hold-notes.ts';
 import { mainContentOf } from './main-content.ts';
 import { isBlock, withoutUnread } from './page-blocks.ts';
-import { documentOf, isElement, isText, type PageDocument, type PageElement, type PageNode } from './page-document.ts';
+import {
+  isElement,
+  isText,
+  type PageDocument,
+  type PageElement,
+  type PageNode,
+  pageDocument,
+} from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
 import { pageImages, pictureIn } from './page-images.ts';
 import { absoluteLink, firstLinks, linksMax, onlyFirst, tidyLine, tidyText } from './plain-text.ts';
 import { removeBlocks } from './remove-blocks.ts';
-import type { PageTags } from './scan-html.ts';
 import { textBlocksOf } from './text-blocks.ts';
 import { htmlOfMarks, textOfMarks, withoutMarks } from './text-marks.ts';
 import { tidyCode } from './tidy-code.ts';
@@ -29,14 +35,9 @@ export class WrongSelector extends Error {
 /** Longest value of one attribute: `srcdoc` and inlined pictures may be whole files. */
 const attributeCharsMax = 10_000;
 
-/** A page as a document. Throws `WrongSelector`. */
-export function readHtml(
-  html: string,
-  url: string,
-  options: ExtractOptions,
-  tags: PageTags,
-): Omit<Extracted, 'rawHtml'> {
-  const document = documentOf(withoutMarks(html), tags);
+/** A page as a document. Throws `WrongSelector` and `UnfitPage`. */
+export function readHtml(html: string, url: string, options: ExtractOptions): Omit<Extracted, 'rawHtml'> {
+  const document = pageDocument(withoutMarks(html));
   const base = baseOf(document, url);
   const facts = pageFacts(document, base);
   const warnings: string[] = [];
@@ -175,22 +176,19 @@ function makeAbsolute(root: PageElement, base: string): void {
       else element.setAttribute(attribute, link);
     }
   }
+  /** Those whose content browsers take for text, up to its end even in a value, and all in them. */
+  const unseen = new Set<PageNode | null>();
   for (const element of [root, ...root.querySelectorAll('*')]) {
+    const isUnseen = unseen.has(element.parentNode) || /^(?:noframes|noembed|plaintext)$/.test(element.localName);
+    if (isUnseen) unseen.add(element);
     for (const { name, value } of [...element.attributes]) {
-      if (name.startsWith('on') || name === 'srcset' || name === 'style' || isActive(element, value))
-        element.removeAttribute(name);
+      const isScript = /^[\0-\x20]*(?:java|vb)script:/i.test(value.replace(/[\t\n\r]/g, ''));
+      const isActive = isScript || (isUnseen && value.includes('<'));
+      if (name.startsWith('on') || name === 'srcset' || name === 'style' || isActive) element.removeAttribute(name);
     }
-    // Browsers end some of them sooner, and would run what follows.
-    for (const node of [...element.childNodes]) if (node.nodeType === commentType) element.removeChild(node);
+    // Browsers end some comments sooner, and would run what follows.
+    for (const node of [...element.childNodes]) if (!isElement(node) && !isText(node)) element.removeChild(node);
   }
-}
-
-const commentType = 8;
-
-/** A script, or tags in an element whose content browsers take for text, up to its end even in a value. */
-function isActive(element: PageElement, value: string): boolean {
-  if (/^[\0-\x20]*(?:java|vb)script:/i.test(value.replace(/[\t\n\r]/g, ''))) return true;
-  return value.includes('<') && element.closest('noframes, noembed, plaintext') !== null;
 }
 
 /** Keeps in `data-align` which way cells are set: extractors take styles away. */
@@ -205,7 +203,8 @@ function tidyTables(document: PageDocument): void {
 
 /** Removes the signs next to headings that lead to these themselves. */
 function removeAnchors(document: PageDocument): void {
-  for (const anchor of document.querySelectorAll('h1 a, h2 a, h3 a, h4 a, h5 a, h6 a')) {
+  const headings = [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')];
+  for (const anchor of headings.flatMap((heading) => [...heading.querySelectorAll('a')])) {
     const isSign = !/[\p{L}\p{N}]/u.test(anchor.textContent ?? '') && anchor.querySelector('img') === null;
     if (isSign && (anchor.getAttribute('href') ?? '').includes('#')) anchor.remove();
   }
@@ -218,9 +217,9 @@ const raisedDigits = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻';
 function raiseDigits(document: PageDocument): void {
   for (const raised of document.querySelectorAll('sup')) {
     const exponent = raised.textContent ?? '';
+    if (!/^[+−-]?\d{1,4}$/.test(exponent) || !/\d$/.test(raised.previousSibling?.textContent ?? '')) continue;
     // Those that lead somewhere are notes.
-    const isLink = raised.querySelector('a') !== null || raised.closest('a, pre') !== null;
-    if (isLink || !/^[+−-]?\d{1,4}$/.test(exponent) || !/\d$/.test(raised.previousSibling?.textContent ?? '')) continue;
+    if (raised.querySelector('a') !== null || raised.closest('a, pre') !== null) continue;
     const signs = [...exponent].map((sign) => raisedDigits.charAt(digits.indexOf(sign)));
     raised.replaceWith(document.createTextNode(signs.join('')));
   }

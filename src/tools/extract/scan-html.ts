@@ -4,7 +4,8 @@ import { Parser } from 'htmlparser2';
 export const depthMax = 400;
 export const nodesMax = 150_000;
 
-export type HtmlScan = ({ fit: true } & PageTags) | { fit: false; why: string };
+/** A page of which no document may be built. */
+export class UnfitPage extends Error {}
 
 /** Facts of a page's tags that a document is made by. */
 export interface PageTags {
@@ -14,14 +15,16 @@ export interface PageTags {
   capitals: boolean;
 }
 
-/** A first look that costs little: whether a document of this text is safe to build. */
-export function scanHtml(html: string): HtmlScan {
+/** A first look that costs little: whether a document of this text is safe to build. Throws `UnfitPage`. */
+export function scanHtml(html: string): PageTags {
   let depth = 0;
   let nodes = 0;
   let attributes = 0;
   const roots = new Set<string>();
   let capitals = false;
-  let why: string | null = null;
+  const stop = (reason: string) => {
+    throw new UnfitPage(reason);
+  };
   const parser = new Parser(
     {
       onopentag(name) {
@@ -46,13 +49,6 @@ export function scanHtml(html: string): HtmlScan {
     },
     { lowerCaseAttributeNames: false },
   );
-  const stop = (reason: string) => {
-    why ??= reason;
-    parser.pause();
-  };
-  // In pieces, so that a find stops the rest.
-  for (let at = 0; at < html.length && why === null; at += pieceChars) parser.write(html.slice(at, at + pieceChars));
-  return why === null ? { fit: true, roots, capitals } : { fit: false, why };
+  parser.write(html);
+  return { roots, capitals };
 }
-
-const pieceChars = 64 * 1024;
