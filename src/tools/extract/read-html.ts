@@ -176,7 +176,7 @@ function makeAbsolute(root: PageElement, base: string): void {
       else element.setAttribute(attribute, link);
     }
   }
-  /** Those whose content browsers take for text, up to its end even in a value, and all in them. */
+  /** Elements that browsers take for text up to their end, even an end in a value, and all in them. */
   const unseen = new Set<PageNode | null>();
   for (const element of [root, ...root.querySelectorAll('*')]) {
     const isUnseen = unseen.has(element.parentNode) || /^(?:noframes|noembed|plaintext)$/.test(element.localName);
