@@ -234,6 +234,12 @@ test('a caller that speaks on before its answer begins gets one answer to all of
   speaks(sound(300, 0.3), sound(300, 0), sound(300, 0.3), sound(300, 0));
   await caller.heard('response.done', from);
   assert.equal((bodyOf('/v1/chat/completions').messages as JsonObject[]).at(-1)!.content, 'And a tea.');
+  // So is one before a noise that no model transcribes.
+  const last = caller.events.length;
+  upstream.script('/v1/audio/transcriptions', ['delay=500ms;text=And a cake.', 'status=400']);
+  speaks(sound(300, 0.3), sound(300, 0), sound(300, 0.3), sound(300, 0));
+  await caller.heard('response.done', last);
+  assert.equal((bodyOf('/v1/chat/completions').messages as JsonObject[]).at(-1)!.content, 'And a cake.');
 });
 
 test('an answer that is cut is incomplete, and one that fails says why', async (t) => {

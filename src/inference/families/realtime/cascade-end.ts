@@ -225,17 +225,17 @@ export class CascadeEnd implements SessionEnd {
     this.#events.write('input_audio_buffer.committed', { previous_item_id: previous, item_id: itemId });
     this.#events.write('conversation.item.added', { previous_item_id: previous, item: begun });
     this.#after(async () => {
-      const { answers } = this.#parts;
       const sound = held.whole();
-      const transcript = await this.#transcriptOf(sound).finally(() => held.drop());
-      if (typeof transcript !== 'string') return this.#transcriptionFailed(itemId, transcript);
-      this.#transcribed(speechItem(itemId, 'completed', transcript), transcript);
-      if (this.#settings.transcribes || answers === null) {
+      const found = await this.#transcriptOf(sound).finally(() => held.drop());
+      const transcript = typeof found === 'string' ? found : '';
+      if (typeof found !== 'string') this.#transcriptionFailed(itemId, found);
+      else this.#transcribed(speechItem(itemId, 'completed', found), found);
+      if (typeof found === 'string' && (this.#settings.transcribes || this.#parts.answers === null)) {
         const usage = { type: 'duration', seconds: sound.length / (sampleRateHz * 2) };
         const event = { item_id: itemId, content_index: 0, transcript, usage };
         this.#events.write('conversation.item.input_audio_transcription.completed', event);
       }
-      if ((transcript.trim() === '' && !this.#unanswered) || answers === null || then === 'waits') return;
+      if ((transcript.trim() === '' && !this.#unanswered) || then === 'waits') return;
       const { turns } = this.#settings;
       // Speaking on stops an answer.
       this.#unanswered = turns.by === 'silence' && turns.interrupts && !['', itemId].includes(this.#speaking);
