@@ -472,6 +472,13 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'conversationShape.columns',
   ],
   'src/stores/schema/crawls.ts': ['key', 'keyName', 'shape', 'shapeName'],
+  'src/stores/schema/ledger.ts': [
+    'provider',
+    "sumOf('tokens', 'counted')",
+    "sumOf('tokens', 'estimated')",
+    "sumOf('usd_nano', 'counted')",
+    "sumOf('usd_nano', 'estimated')",
+  ],
   'src/stores/accounts/session-store.ts': ['assertion', 'session', 'surplus', 'token'],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'table', 'taken'],
   'src/stores/sqlite/sqlite-facts.ts': ['any', 'name'],
@@ -545,6 +552,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'sums',
     'usageSums',
     "where.join(' AND ')",
+    "sumsAs('DOUBLE PRECISION')",
   ],
   'src/stores/answers/body-store.ts': [
     'body',
