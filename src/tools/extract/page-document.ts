@@ -52,9 +52,12 @@ export function isText(node: PageNode): boolean {
 
 /** A document that always has a body with all of the page in it. Throws `UnfitPage`. */
 export function pageDocument(page: string): PageDocument {
-  const html = withRoots(page, scanHtml(page).roots);
+  // More may come behind the ends.
+  const open = page.replace(/<\/(?:body|html)\s*>/gi, '');
+  const tags = scanHtml(open);
+  const html = withRoots(open, tags.roots);
   // Without some of its tags, more of a page may be tags.
-  const { capitals } = scanHtml(html);
+  const { capitals } = html === open ? tags : scanHtml(html);
   const document = documentOf(html);
   if (capitals) lowerNames(document);
   if (html.includes('shadowrootmode')) showShadows(document);
@@ -121,9 +124,7 @@ export function bodyOf(html: string): PageElement {
 }
 
 /** linkedom builds the given elements, and forgets those outside `<body>`, or all where `<head>` is left out. */
-function withRoots(page: string, roots: PageTags['roots']): string {
-  // More may come behind them.
-  const html = page.replace(/<\/(?:body|html)\s*>/gi, '');
+function withRoots(html: string, roots: PageTags['roots']): string {
   if (roots.has('body') && roots.has('head')) return html;
   const language = /<html[^>]{0,1000}?\slang\s*=\s*["']?([\w-]{1,40})/i.exec(html)?.[1];
   const open = `<!doctype html><html${language === undefined ? '' : ` lang="${language}"`}>`;
