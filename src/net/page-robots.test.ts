@@ -89,3 +89,11 @@ test('F25 a robots.txt of patterns made to be slow loses them and keeps the rest
   assert.equal(await allows(`https://e.org/${'a'.repeat(3_000)}`), true);
   assert.equal(await allows('https://e.org/secret'), false);
 });
+
+test('groups of other agents take no room: a long file ends with the group of everybody', async () => {
+  const others = Array.from({ length: 3_000 }, (_, at) => `User-agent: bot${at}\nDisallow: /*a${at}\nDisallow: /`);
+  const text = [...others, '# Everybody', '', 'User-agent: slow', 'User-agent: *', 'Disallow: /*/secret'].join('\n');
+  const { allows } = answering(() => page(text));
+  assert.equal(await allows('https://e.org/a1'), true);
+  assert.equal(await allows('https://e.org/a/secret'), false);
+});

@@ -73,13 +73,18 @@ function rulesIn(origin: string, status: number, body: Buffer): RobotsRules {
 
 const ourName = 'Culvert';
 
+/** Lines of our groups and of everybody's, and the sitemaps: groups of others take no room of ours. */
 function boundedLines(text: string): string {
-  let starRules = 0;
+  let [starRules, isAgent, isOurs] = [0, false, false];
   const lines = text.split(/\r\n|\r|\n/).filter((line) => {
-    if (line.length > lineCharsMax) return false;
-    if (!line.includes('*') || /^\s*user-agent/i.test(line)) return true;
-    starRules += 1;
-    return line.length <= starCharsMax && starRules <= starRulesMax;
+    const [, name = '', agent = ''] = /^\s*([\w-]+)\s*:\s*([^\s/#]*)/.exec(line) ?? [];
+    if (name === '' || line.length > lineCharsMax) return false;
+    const wasAgent = isAgent;
+    isAgent = name.toLowerCase() === 'user-agent';
+    if (isAgent) isOurs = (wasAgent && isOurs) || ['*', ourName.toLowerCase()].includes(agent.toLowerCase());
+    if (isAgent || !line.includes('*')) return isOurs || name.toLowerCase() === 'sitemap';
+    if (isOurs) starRules += 1;
+    return isOurs && line.length <= starCharsMax && starRules <= starRulesMax;
   });
   return lines.slice(0, rulesMax).join('\n');
 }

@@ -240,6 +240,14 @@ test('a caller that speaks on before its answer begins gets one answer to all of
   speaks(sound(300, 0.3), sound(300, 0), sound(300, 0.3), sound(300, 0));
   await caller.heard('response.done', last);
   assert.equal((bodyOf('/v1/chat/completions').messages as JsonObject[]).at(-1)!.content, 'And a cake.');
+  // And one before speech that the caller takes back.
+  const taken = caller.events.length;
+  upstream.script('/v1/audio/transcriptions', ['text=That is all.']);
+  speaks(sound(300, 0.3), sound(300, 0), sound(300, 0.3));
+  await caller.heard(done, taken);
+  caller.send('input_audio_buffer.clear');
+  await caller.heard('response.done', taken);
+  assert.equal((bodyOf('/v1/chat/completions').messages as JsonObject[]).at(-1)!.content, 'That is all.');
 });
 
 test('an answer that is cut is incomplete, and one that fails says why', async (t) => {

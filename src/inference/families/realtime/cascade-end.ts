@@ -138,7 +138,10 @@ export class CascadeEnd implements SessionEnd {
         this.#takeSound().drop();
         this.#detector?.clear();
         this.#speaking = '';
-        return this.#events.write('input_audio_buffer.cleared', {});
+        this.#events.write('input_audio_buffer.cleared', {});
+        if (this.#unanswered) this.#after(() => this.#respond({ response: {}, input: null }));
+        this.#unanswered = false;
+        return;
       case 'response.create': {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
         const ordered = this.#ordered(event);
