@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { ResponsesWS } from 'openai/resources/responses/ws';
 import { WebSocket } from 'ws';
 import { listening } from '../listening.ts';
-import { adminKey, overUpstreams, startGateway, testProcesses } from '../start-gateway.ts';
+import { adminKey, overUpstreams, startGateway, testProcesses, workersKnow } from '../start-gateway.ts';
 import { until } from '../until.ts';
 import { models, openThreeProviders } from './three-providers.ts';
 
@@ -183,11 +183,13 @@ test('events that wait count as bodies, of which an account has only so many at 
   const [first, second] = [await open(), await open()];
   first.send(create);
   await until('it is asked', () => stop.running === 1);
+  await workersKnow();
   second.send(create);
   const [message] = await once(second, 'message');
   assert.match(String(message), /"status":503.*as many bytes of request bodies as one account may have at once/);
   first.close();
   await until('its place is free', () => stop.running === 0);
+  await workersKnow();
   second.send(create);
   await until('the next one is asked', () => stop.running === 1);
   second.close();
