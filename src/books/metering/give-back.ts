@@ -9,10 +9,7 @@ import type { Ledger, UsageEvent } from './ledger.ts';
 import type { ReplyStore, ReplyTake } from './reply-store.ts';
 import { chargedUsd, repricedBack } from './reprice.ts';
 
-/**
- * Gives back the charges of jobs that failed after their request had ended, each once, no matter which process finds
- * out.
- */
+/** Gives back the charges of jobs that failed after their request, each once, whichever process finds out. */
 export interface GiveBack {
   /**
    * Remembers which request paid for a tenant's job. Resolves after the first try, and goes on for a minute where that

@@ -33,10 +33,7 @@ export interface Ledger extends QuotaBooks {
    * forget: where it cannot be written a crash charges nothing.
    */
   began(requestId: string, endpoint: string): void;
-  /**
-   * Writes the record of a refused request (`metering/refusal`), which counts nowhere. Given up without a word where
-   * the books are slow or away.
-   */
+  /** Writes the record of a refused request, which counts nowhere. Given up silently where the books are away. */
   note(refused: UsageEvent): void;
   /**
    * Charges every open reservation of a boot that is over once, as estimated; returns how many. At start, and where

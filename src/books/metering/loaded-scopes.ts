@@ -31,10 +31,7 @@ interface LoadedScopesOptions {
 
 /** Use of the active scopes: read from the ledger at the first request, then counted here. */
 export class LoadedScopes {
-  /**
-   * Number of scopes that were forgotten so far. A caller that keeps the result of `get` checks whether it is still
-   * valid.
-   */
+  /** Number of forgotten scopes. Who keeps the result of `get` checks by it whether that is still valid. */
   forgotten = 0;
   readonly #options: LoadedScopesOptions;
   /** Oldest first. A scope that was found in use during a search for room moves to the end again. */

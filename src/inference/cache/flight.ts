@@ -13,10 +13,7 @@ export interface Landed {
   similarity?: number;
 }
 
-/**
- * One request that is asked for all equal ones under way. Its work goes on as long as one of them waits, also where the
- * caller that came first has left.
- */
+/** One request that is asked for all equal ones. It goes on as long as one waits, also if the first caller left. */
 export class Flight {
   readonly #landed = Promise.withResolvers<Landed | 'refused' | null>();
   /** Resolves once the answer comes as a stream that others may join. */

@@ -11,10 +11,7 @@ import type { LiveAnswer } from './live-answer.ts';
 import { type CachedPassed, cachedBytesMax } from './packed-entry.ts';
 import { isRenewable } from './renewed-passed.ts';
 
-/**
- * Collects the events of an answer, and keeps them once the answer is complete. What a turn or a choice in a separate
- * call says is a part of an answer, which is not kept.
- */
+/** Collects the events of an answer, and keeps them once it is complete: no turn, and no choice in a separate call. */
 export function keepingSteps(keeping: KeepingEvents): KeepingSteps {
   const { toolCalls, keep, lost, begin = null, repaired } = keeping;
   /** The attempts whose answer a guard ended. */

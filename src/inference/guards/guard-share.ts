@@ -66,10 +66,7 @@ export function masked(name: string, book: MaskBook, texts: Texts | null, found:
   };
 }
 
-/**
- * Turns that a provider keeps and a request continues, which have the values that its caller got back: nobody masks them
- * here. 0 or 1.
- */
+/** Turns that a provider keeps and a request continues: nobody masks the values that they have. 0 or 1. */
 export function continuedIn(texts: Texts | null): number {
   return Number(texts?.parts.some(({ path: [name] }) => name === 'previous_response_id' || name === 'conversation'));
 }
@@ -89,10 +86,7 @@ function isInFilter({ kind, path }: Pick<TextPart, 'kind' | 'path'>): boolean {
   return isOfTool || (kind === 'query' && (path.includes('filter') || path.includes('formula')));
 }
 
-/**
- * Adds, to the findings, the words in what tools bring. Other requests wrote them: each gets a word of this request, and
- * answers give it back as it was.
- */
+/** Adds the words in what tools bring: each gets a word of this request, and answers give it back as it was. */
 export function withWordsOfOthers(found: readonly Found[], texts: Texts | null): Found[] {
   const findingsOf = new Map(found.map(({ part, findings }) => [part, findings]));
   return (texts?.parts ?? []).map((part) => {

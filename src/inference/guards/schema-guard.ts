@@ -15,10 +15,7 @@ const endpoints: readonly string[] = ['chat', 'messages', 'responses'];
 /** Others that answer with a model's texts. */
 const unreadEndpoints: readonly string[] = ['completions', 'fim'];
 
-/**
- * The schema of one guard over the answers to a request. Answers that call tools, or refuse, pass; one without a text is
- * no JSON.
- */
+/** The schema of one guard over answers. Those that call tools or refuse pass; one without a text is no JSON. */
 export class RunningSchemaGuard extends RunningGuard<SchemaGuard> {
   readonly #about: StepRequest;
   #repaired: string | null = null;

@@ -20,10 +20,7 @@ export type Moderate = (body: JsonValue, bounds: QuestionBounds) => Promise<unkn
 export interface ServerPorts {
   moderate: Moderate;
   schemas: Pick<SchemaCheck, 'look'>;
-  /**
-   * Vectors of texts by a model of this server; null: there are none in so many milliseconds. Rejects with a FailureError
-   * where the data rules leave no target.
-   */
+  /** Vectors of texts; null: none in so many ms. Rejects with a FailureError where the data rules leave no target. */
   embed(
     model: string,
     texts: readonly string[],

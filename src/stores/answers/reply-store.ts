@@ -4,10 +4,7 @@ import { every } from '../../kernel/every.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { BootTables, Row, SqlTables } from '../sql-tables.ts';
 
-/**
- * Between a conflict and the look at its cause, the other row may have gone. In each such round another process won
- * meanwhile.
- */
+/** Rounds in which the row of a conflict may have gone before the look at it: another process won each. */
 const takeRoundsMax = 10;
 /** Rows removed in one transaction, of up to a megabyte each. */
 const sweptAtOnce = 10;

@@ -91,10 +91,7 @@ export function openCacheFile(file: string, bounds: CacheBounds, onRemade: (why:
     },
     /** Gives the places of those that had to make room. */
     put: (entries: readonly WrittenEntry[], nowMs: number): EntryPlace[] => done((file) => file.put(entries, nowMs)),
-    /**
-     * Writes it if the entry there is still the one with `atMs` of `over`; null: if there is none. Returns whether it
-     * was.
-     */
+    /** Writes it if the entry there is still the one with `atMs` of `over` (null: none). Returns whether it was. */
     swap: (entry: WrittenEntry, over: number | null, nowMs: number): boolean =>
       done((file) => file.swap(entry, over, nowMs)),
     clear: (which: CacheSelection): number => done((file) => file.clear(which)),

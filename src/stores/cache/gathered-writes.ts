@@ -32,10 +32,7 @@ export interface BodyPieces {
 
 type Write = (entries: readonly GatheredEntry[], shared: SharedArrayBuffer) => Promise<void>;
 
-/**
- * Gathers entries for `write`, which runs once at a time. Bodies are copied into memory that both threads share, and that
- * is used again: so no buffer waits with an entry.
- */
+/** Gathers entries for `write`, which runs once at a time. Bodies are copied into memory that both threads share. */
 export class GatheredWrites {
   readonly #write: Write;
   readonly #memory = [sharedMemory(), sharedMemory()] as const;

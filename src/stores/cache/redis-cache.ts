@@ -35,10 +35,7 @@ export interface RedisCacheOptions {
   onTrouble(message: string): void;
 }
 
-/**
- * Entries in Redis, over a connection of the cache alone: a large answer holds up no counter. While Redis is away or slow,
- * each call rejects at once, and it connects again without a call.
- */
+/** Entries in Redis, over a connection of their own. While Redis is away or slow, each call rejects at once. */
 export function openRedisCache(options: RedisCacheOptions): SharedCacheStore {
   const { booksId, bounds, clock } = options;
   const prefix = `${keysOf(booksId)}{cache}:`;

@@ -23,10 +23,7 @@ export interface ResultsQuery {
   /** Wall-clock ms of arrival; `toMs` itself is not in. */
   fromMs: number;
   toMs: number;
-  /**
-   * Names so many of the busiest accounts of each of these variants, or of their callers, in `by` of the rows. Absent: `by` is
-   * null.
-   */
+  /** Names so many of the busiest accounts of these variants, or of their callers, in `by`. Absent: it is null. */
   apart?: { by: 'account' | 'caller'; variants: readonly string[]; count: number };
 }
 

@@ -27,10 +27,7 @@ export function limitHeaders(calls: readonly Limit[], windows: readonly Limit[])
   return calls.length === 0 && windows.length === 0 ? null : new LimitHeaders(calls, windows);
 }
 
-/**
- * Headers of one LimitSet (design §6): those of the IETF draft, then those of the caller's dialect. Flat lists: name,
- * value…
- */
+/** Headers of one LimitSet: those of the IETF draft, then those of the caller's dialect. Flat: name, value… */
 export class LimitHeaders {
   readonly #calls: readonly Column[];
   readonly #windows: readonly Column[];

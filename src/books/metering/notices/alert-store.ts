@@ -1,9 +1,6 @@
 import type { Notice } from './notice-store.ts';
 
-/**
- * The port of alerts: present problems, and which of them were reported, for all processes together. Drivers as for
- * notices.
- */
+/** The port of alerts: present problems, and which of them were reported, for all processes together. */
 export interface AlertStore {
   /**
    * Reads all rows and writes what `step` makes of them, with its notices, in one commit that no other process comes

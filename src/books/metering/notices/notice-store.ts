@@ -1,7 +1,4 @@
-/**
- * The port of notices (design §11): what was reported of a window, and what is still to be delivered. Its
- * store is in stores/answers.
- */
+/** The port of notices: what was reported of a window, and what is still to be delivered. */
 export interface NoticeStore {
   /**
    * Notes that a limit is above a share, or that a month is over, and queues the notice with it, in one commit. False if

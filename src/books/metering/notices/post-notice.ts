@@ -2,10 +2,7 @@ import type { Post } from '../../../kernel/web/post.ts';
 
 const postTimeoutMs = 10_000;
 
-/**
- * Posts once; rejects unless a 2xx came within ten seconds. The message names the host alone, since the path of a webhook
- * is often a secret.
- */
+/** Posts once; rejects unless a 2xx came in ten seconds. It names the host alone: the path is often a secret. */
 export async function postNotice(
   post: Post,
   url: string,

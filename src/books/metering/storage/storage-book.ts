@@ -31,10 +31,7 @@ export interface StorageElsewhere {
   shareStored(take: (changes: readonly StoredChange[]) => void): (changes: readonly StoredChange[]) => void;
 }
 
-/**
- * Bytes that accounts store, against their plans. Exact except for bytes that are still arriving, and for recent
- * deletions.
- */
+/** Bytes that accounts store. Exact but for bytes that are still arriving, and for recent deletions. */
 export interface StorageBook {
   /** Null when the account may keep more: else 429 of its plan, or 503 of the disk. Never rejects. */
   mayKeep(account: string): Promise<Failure | null>;

@@ -54,10 +54,7 @@ export interface SemanticCacheParts {
 
 /** For the embedding of a question that is learnt, which nobody waits for. */
 const learnMsMax = 30_000;
-/**
- * Answers that are learnt from at once, of all scopes and of one: their models may be slow, and each answer waits in memory. One
- * more is no observation.
- */
+/** Answers that are learnt from at once, of all scopes and of one: each waits in memory. One more is no observation. */
 const learningMax = 256;
 const learningOfScopeMax = 32;
 /** Times that a change meets one of another process before it is given up: one observation less. */
