@@ -38,7 +38,7 @@ export interface HookRequest extends HookFacts {
 }
 
 export interface RequestReply {
-  /** The request is refused with 403 and this message. Nothing else counts then. */
+  /** The request is refused with 400 and this message. Nothing else counts then. */
   refuse?: string;
   /** Another model answers, which the caller must be allowed to use. */
   model?: string;

@@ -180,6 +180,31 @@ test('a hook chooses among the targets, and sees each attempt and the end', asyn
   assert.equal(settled.status, 200);
 });
 
+test('a kept answer comes from the targets that a hook chose for its caller', async (t) => {
+  const isOther = `caller.keyName === 'other'`;
+  const module = moduleOf(
+    'parts-callers',
+    `onRoute: ({ targets, caller }) => (${isOther} ? { targets: [targets[1]] } : null)`,
+  );
+  const targets = [
+    { provider: 'up1', model: 'first', priority: 1 },
+    { provider: 'up1', model: 'second', priority: 2 },
+  ];
+  const models = { chat: { targets, cache: { ttl: '1h', scope: 'account' } } };
+  const keys = ['first', 'other'].map((name) => ({ key: `sk-cv-${name}-12345678`, account: 'dev', name }));
+  const gateway = await withHooks(t, { chooses: { module } }, { models, keys });
+  const by = async (name: string) => {
+    const answer = await send(gateway, chat(), { headers: { authorization: `Bearer sk-cv-${name}-12345678` } });
+    const { headers } = answer;
+    assert.equal(answer.status, 200, await answer.text());
+    return [headers.get('x-culvert-model'), headers.get('x-culvert-cache')?.slice(0, 4)];
+  };
+  assert.deepEqual(await by('first'), ['first', 'miss']);
+  assert.deepEqual(await by('other'), ['second', 'miss']);
+  assert.deepEqual(await by('first'), ['first', 'hit;']);
+  assert.deepEqual(await by('other'), ['second', 'hit;']);
+});
+
 test('a hook changes and refuses answers, whole and streamed', async (t) => {
   const module = moduleOf(
     'answers',

@@ -29,6 +29,8 @@ export interface KeyFacts {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** Targets of the plan, which are not the alias's alone where the request names fallbacks. */
   targets: readonly RouteCandidate[];
+  /** The targets that steps chose. */
+  chosen?: readonly string[] | undefined;
   call: Pick<ModelCall, 'principal' | 'preferences' | 'callerHeaders' | 'gate'>;
   /** Name in the ledger. */
   endpoint: string;
@@ -47,6 +49,7 @@ export function cacheKeyOf(facts: KeyFacts, { fields: { model, ...fields } }: Ca
     ...fields,
     ' configuration of the model': fingerprintOf(alias, providers),
     ...(fields.fallbacks !== undefined && { ' fallbacks': digestOf([targets, reachedBy(targets, providers)]) }),
+    ...(facts.chosen !== undefined && { ' targets': JSON.stringify(facts.chosen) }),
     // Every format writes the same events, whole or as a stream.
     ...(form === 'bytes' && { ' form': `${endpoint} ${facts.facts.stream} ${facts.facts.includeUsage ?? false}` }),
     // A key without a guard that repairs answers does not share them.
@@ -74,10 +77,7 @@ function sortedEntries(parts: Readonly<Record<string, string | undefined>>): unk
   return sortedNames(parts).map((name) => [name, parts[name]]);
 }
 
-/**
- * The place of all questions that may be similar: everything of the request but its last turn, and the model that
- * embeds. Null: it has no such place.
- */
+/** The place of questions that may be similar: all of a request but its last turn. Null: it has no such place. */
 export function filterOf(
   facts: KeyFacts,
   { question, ...canonical }: Canonical,

@@ -116,8 +116,9 @@ async function enter<I, R extends RequestBody, P extends Plan>(
   }
   const { providers } = planned.snapshot;
   const { id: name } = endpoint;
+  const { alias, chosen } = plan;
   const { targets } = plan.query;
-  const facts = { alias: plan.alias, rule, providers, targets, call, endpoint: name, form, facts: request.facts };
+  const facts = { alias, rule, providers, targets, chosen, call, endpoint: name, form, facts: request.facts };
   const key = cacheKeyOf(facts, canonical);
   const keyed: Keyed = { ...parts, key, rule, directives, tag: call.tag ?? request.facts.tag ?? null };
 

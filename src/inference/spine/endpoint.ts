@@ -21,6 +21,8 @@ export interface Plan {
   /** Calls or pictures that it may take, each of which costs; 1 for most. */
   calls: number;
   query: RouteQuery;
+  /** Names of its targets where steps chose among them; absent: none did. */
+  chosen?: readonly string[];
   form: AnswerForm;
   /** The field that names what lives at a provider, so that only its credential can answer; absent: any may. */
   bound?: string | null | undefined;

@@ -298,5 +298,5 @@ async function withChosen<P extends Plan>(
     targets.filter((_, at) => names[at] === name).map((candidate) => ({ ...candidate, rank })),
   );
   const { prefer: _, ...query } = plan.query;
-  return { ...plan, query: { ...query, targets: ordered } };
+  return { ...plan, chosen, query: { ...query, targets: ordered } };
 }
