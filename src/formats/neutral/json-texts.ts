@@ -43,8 +43,8 @@ export interface TextPart extends TextChange {
 
 export interface Texts {
   parts: TextPart[];
-  /** Content that is no text, that a provider keeps, or that is at an address. */
-  unread: { path: TextPath; kind: 'bytes' | 'provider-object' | 'elsewhere' }[];
+  /** Content that is no text, that a provider keeps, or that is at an address; `tokens` of a tokenizer for a text. */
+  unread: { path: TextPath; kind: 'bytes' | 'provider-object' | 'elsewhere' | 'tokens'; tokens?: number }[];
 }
 
 /** Lists whose texts are read as one: those of a message, of a system prompt and of a result of a tool. */
@@ -134,6 +134,9 @@ interface Around {
 function visit(value: JsonValue | undefined, path: TextPath, around: Around, found: Texts): void {
   if (typeof value === 'string') visitText(value, path, around, found);
   else if (Array.isArray(value)) {
+    const mayBeTokens = path.length <= 2 && (path[0] === 'input' || path[0] === 'prompt') && !around.free;
+    const tokens = mayBeTokens ? value.filter((one) => typeof one === 'number').length : 0;
+    if (tokens > 0) found.unread.push({ path, kind: 'tokens', tokens });
     for (const [at, one] of value.entries()) {
       // Vectors have thousands of numbers.
       const isLong = typeof one === 'number' && around.free && Math.abs(one) >= 1e6;

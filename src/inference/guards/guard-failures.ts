@@ -24,7 +24,7 @@ export function cannotRead(name: string, what: Unreadable): Failure {
   const such =
     what === 'a request of this kind' || ofAnswer !== ''
       ? ofAnswer
-      : ', such as a picture, a sound, a file, bytes in base64 or a response that a provider keeps';
+      : ', such as a picture, a sound, a file, tokens, bytes in base64 or a response that a provider keeps';
   const cure = what === 'a part of the answer' || ofAnswer !== '' ? 'Ask' : 'Leave it out, or ask';
   const message = `The guard '${name}' cannot read ${what}${such}. ${cure} the operator to set ${ofAnswer === '' ? '' : 'on: [input] or '}on_error: allow for this guard.`;
   return { kind: 'guard-blocked', guard: name, message };

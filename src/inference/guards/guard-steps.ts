@@ -267,7 +267,7 @@ class RunningRules extends RunningGuard<Guard> {
     const all = await findingsOfParts(check, parts);
     const bytes = all.flat().filter(({ isUnread }) => isUnread === true).length;
     const heldBytes = config.action === 'mask' && this.enforces ? continuedIn(texts) : 0;
-    const unread = texts === null ? 1 : texts.unread.length + bytes + heldBytes;
+    const unread = texts === null ? 1 : this.unreadIn(texts) + bytes + heldBytes;
     const what = texts === null ? 'a request of this kind' : 'a part of this request';
     const refused = unread > 0 ? this.unread(unread, what) : null;
     if (refused !== null) return { refused };

@@ -81,7 +81,7 @@ export class RunningOutsideGuard extends RunningGuard<OutsideGuard> {
     const texts = await view.texts();
     const parts = (texts?.parts ?? []).filter((part) => this.#reads(part));
     const unread =
-      texts === null ? 1 : texts.unread.length + (await bytesIn(parts)) + (this.#changes ? continuedIn(texts) : 0);
+      texts === null ? 1 : this.unreadIn(texts) + (await bytesIn(parts)) + (this.#changes ? continuedIn(texts) : 0);
     const refused =
       unread === 0 ? null : this.unread(unread, texts === null ? 'a request of this kind' : 'a part of this request');
     if (refused !== null) return { refused };

@@ -1,5 +1,5 @@
 import type { GuardConfig } from '../../config/schema.ts';
-import type { TextKind } from '../../formats/neutral/json-texts.ts';
+import type { TextKind, Texts } from '../../formats/neutral/json-texts.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { cannotRead, type Unreadable, unanswered } from './guard-failures.ts';
 import type { GuardReport } from './guard-report.ts';
@@ -55,6 +55,11 @@ export class RunningGuard<R extends GuardRule = GuardRule> {
   protected reads(kind: TextKind, names?: TextKind): boolean {
     const read = names ?? kind;
     return read !== 'label' && (this.guard.parts?.has(read) ?? true);
+  }
+
+  /** Parts of a request that it cannot read. Tokens are a text of the user. */
+  protected unreadIn({ unread }: Texts): number {
+    return unread.filter(({ kind }) => kind !== 'tokens' || this.reads('user')).length;
   }
 
   protected count(did: NonNullable<GuardReport['did']>, findings: number): void {

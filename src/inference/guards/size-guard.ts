@@ -17,7 +17,8 @@ const conversation = new Set<string | number>(['messages', 'input', 'contents'])
 export function sizesOf({ parts, unread }: Texts, reads: (part: TextPart) => boolean): Sizes {
   let chars = 0;
   let bytes = 0;
-  let attachments = unread.length;
+  let attachments = unread.filter(({ kind }) => kind !== 'tokens').length;
+  const tokens = unread.reduce((sum, { tokens = 0 }) => sum + tokens, 0);
   const counted = new Set(unread.map(({ path }) => path.join()));
   const turns = new Map<string, boolean>();
   for (const part of parts) {
@@ -34,7 +35,7 @@ export function sizesOf({ parts, unread }: Texts, reads: (part: TextPart) => boo
     if (conversation.has(path[0] ?? '') && !turns.has(turn)) turns.set(turn, false);
   }
   const turnCount = [...turns.values()].filter((isSystem) => !isSystem).length;
-  return { chars, tokens: estimatedTokens(bytes), turns: turnCount, attachments };
+  return { chars, tokens: tokens + estimatedTokens(bytes), turns: turnCount, attachments };
 }
 
 /** Kinds whose limit is passed. */
