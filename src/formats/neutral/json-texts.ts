@@ -63,7 +63,7 @@ function kindTable(names: Partial<Record<TextKind, string>>): ReadonlyMap<string
 
 const kinds = kindTable({
   system: 'system instructions systemInstruction system_instruction',
-  user: 'messages input contents prompt negative_prompt',
+  user: 'messages input contents prompt negative_prompt suffix questions',
   reasoning: 'reasoning reasoning_content reasoning_details reasoningText thinking thinking_blocks summary',
   refusal: 'refusal',
   'tool-definition': 'tools functions parameters inputSchema schema response_format responseFormat jsonSchema',

@@ -2,7 +2,7 @@ import type { CallerDialectId } from '../../formats/dialects/dialect.ts';
 import { dialects } from '../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpointId } from '../../formats/dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../../formats/dialects/forwarded/index.ts';
-import { exactly, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
+import { exactly, type TextPart, type Texts, textsIn, withTexts } from '../../formats/neutral/json-texts.ts';
 import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { anyWidth, type JsonObject, type JsonWidth, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax, offLoopBodyBytes } from '../../kernel/limits.ts';
@@ -62,8 +62,21 @@ export function lookInto(raw: Buffer, kind: string, look: BodyLook): BodyAnswers
   const text = raw.toString('utf8');
   if (look.get === 'rewritten') return Buffer.from(withTexts(text, look.changes));
   // A double does not hold all digits of a long card.
-  if (look.get === 'texts') return textsIn(/\d{16}/.test(text) ? exactly(text) : JSON.parse(text));
+  if (look.get === 'texts') {
+    const texts = textsIn(/\d{16}/.test(text) ? exactly(text) : JSON.parse(text));
+    return kind.endsWith('embeddings') ? withEmbedded(texts) : texts;
+  }
   return canonicalBody(kind, JSON.parse(text) as JsonObject, text);
+}
+
+/** Members with texts that models embed, in formats that say no more of them. */
+const embedded = new Set<unknown>(['texts', 'inputs', 'values', 'inputText', 'content', 'text']);
+
+/** The same, where what is embedded is a user's text, whatever its format calls it. */
+function withEmbedded({ parts, unread }: Texts): Texts {
+  const isEmbedded = ({ kind, path }: TextPart) =>
+    kind === 'other' && embedded.has(path.findLast((step) => typeof step === 'string'));
+  return { parts: parts.map((part) => (isEmbedded(part) ? { ...part, kind: 'user' } : part)), unread };
 }
 
 /** The bodies of every family. */

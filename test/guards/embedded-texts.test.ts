@@ -3,7 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-/* Texts of embeddings and completions as ids of a tokenizer, which nobody reads. */
+/* Texts of embeddings and completions: as ids of a tokenizer, which nobody reads, and under each format's own names. */
 
 const word = 'zebrafish';
 const upstream = await startUpstream();
@@ -13,6 +13,7 @@ const guards = {
   strict: words,
   lenient: { ...words, on_error: 'allow' },
   elsewhere: { ...words, parts: ['tool-result'] },
+  users: { ...words, parts: ['user'] },
   small: { check: 'sizes', limits: { tokens: 4, attachments: 1 }, action: 'block', on: ['input'] },
 };
 const keyOf = (guard: string) => `sk-cv-tokens-${guard}`;
@@ -56,3 +57,26 @@ test('tokens count as such, and are no attachments', async () => {
   const refused = await of([1, 2], [3, 4, 5]);
   assert.match(refused.text, /it has 5 tokens, and the most are 4 tokens/);
 });
+
+const text = `a ${word}`;
+const ofUsers: Record<string, [path: string, json: object]> = {
+  'OpenAI’s embeddings': ['/v1/embeddings', { model: 'embed', input: text }],
+  'Cohere’s embeddings': ['/v2/embed', { model: 'embed', texts: [text], input_type: 'search_query' }],
+  'Google’s embeddings': ['/v1beta/models/embed:embedContent', { content: { parts: [{ text }] } }],
+  'several of Google’s': [
+    '/v1beta/models/embed:batchEmbedContents',
+    { requests: [{ content: { parts: [{ text }] } }] },
+  ],
+  'Ollama’s embeddings': ['/api/embed', { model: 'embed', input: [text] }],
+  'what is behind a completion': ['/v1/completions', { model: 'chat', prompt: 'a', suffix: text }],
+};
+for (const [name, [path, json]] of Object.entries(ofUsers)) {
+  test(`${name}: the text is a user's`, async () => {
+    const refused = await ask('users', path, json);
+    assert.equal(refused.status, 400, refused.text);
+    assert.match(refused.text, /The guard 'users' does not let the request pass/);
+    const other = JSON.parse(JSON.stringify(json).replaceAll(word, 'trout')) as object;
+    const passed = await ask('users', path, other);
+    assert.equal(passed.status, 200, passed.text);
+  });
+}
