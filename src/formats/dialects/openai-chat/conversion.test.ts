@@ -299,3 +299,10 @@ test('messages of which nothing can be said here are refused, not sent as an emp
     assert.equal(encoded.kind, 'invalid-request');
   }
 });
+
+test('a file whose data is an address is a document by URL, as OpenRouter has it', () => {
+  const file = { file_data: 'https://x.example/a.pdf', filename: 'a.pdf' };
+  const { messages } = neutral({ messages: [{ role: 'user', content: [{ type: 'file', file }] }] });
+  const source = { kind: 'url', url: 'https://x.example/a.pdf' };
+  assert.deepEqual(messages[0]?.parts, [{ type: 'document', source, name: 'a.pdf' }]);
+});

@@ -331,6 +331,8 @@ export function mediaSource(url: string): MediaSource {
 
 /** File data comes as a data: URL or, from some clients, as bare base64, which the format takes to be a PDF. */
 export function fileSource(data: string): MediaSource {
+  // As clients of OpenRouter name files.
+  if (/^https?:/i.test(data)) return { kind: 'url', url: data };
   return data.startsWith('data:') && data.slice(0, 200).includes(';base64,')
     ? mediaSource(data)
     : { kind: 'base64', mediaType: 'application/pdf', base64: data };
