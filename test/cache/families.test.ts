@@ -81,7 +81,28 @@ test('a picture that is named by URL may change there: such a request goes aroun
   const content = (url: string) => [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }];
   const named = await ask(gateway, 'chat', { more: { messages: content('https://example.org/a.png') } });
   assert.equal(named.cache, 'bypass', named.body);
+  const elsewhere = [
+    { type: 'file', file: { filename: 'a.pdf', file_data: 'https://example.org/a.pdf' } },
+    { type: 'input_audio', input_audio: { format: 'mp3', data: 'https://example.org/a.mp3' } },
+  ];
+  for (const part of elsewhere) {
+    const answer = await ask(gateway, 'chat', { more: { messages: [{ role: 'user', content: [part] }] } });
+    assert.equal(answer.cache, 'bypass', answer.body);
+  }
+  const documents = [{ image: 'https://example.org/a.png' }];
+  assert.equal((await post('/v1/rerank', { model: 'rank', query: 'q', documents })).cache, 'bypass');
   const sent = { more: { messages: content('data:image/png;base64,iVBORw0KGgo=') } };
   assert.equal((await ask(gateway, 'chat', sent)).cache, 'miss');
   assert.equal((await ask(gateway, 'chat', sent)).cache, 'hit');
+});
+
+test('a provider searches the web anew for each request that asks for it', async () => {
+  const searches = [{ plugins: [{ id: 'web' }] }, { search_parameters: { mode: 'auto' } }, { enable_search: true }];
+  for (const more of searches) assert.equal((await ask(gateway, 'chat', { more })).cache, 'bypass');
+  const others = [
+    { plugins: [{ id: 'moderation' }] },
+    { search_parameters: { mode: 'off' } },
+    { enable_search: false },
+  ];
+  for (const more of others) assert.equal((await ask(gateway, 'chat', { more })).cache, 'miss');
 });

@@ -40,7 +40,7 @@ export function digestOf({ fields }: Canonical): string {
   return hash('sha256', JSON.stringify(fields), 'base64url');
 }
 
-const namesElsewhere = /"(url|\w+_url|uri|\w+_uri|file_id)"\s*:\s*"(?!data:)/;
+const namesElsewhere = /"(url|\w+_url|uri|\w+_uri|file_id)"\s*:\s*"(?!data:)|"(image|video|audio|pdf)"\s*:\s*"https?:/;
 
 /** Canonical form of a body that no other format has. */
 export function canonicalBody(kind: string, body: JsonObject, raw: string): Canonical {

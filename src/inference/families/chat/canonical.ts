@@ -2,7 +2,7 @@ import type { CallerDialectId } from '../../../formats/dialects/dialect.ts';
 import { jsonIn } from '../../../formats/neutral/json-texts.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../../formats/neutral/request.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectsIn } from '../../../kernel/json.ts';
 import type { Canonical, CanonicalQuestion } from '../../models/steps.ts';
 import { canonicalBody, canonicalOf, digestOf, longNumbersIn } from '../../spine/readable-input.ts';
 import { type ReadConversation, readCaller } from './other-words.ts';
@@ -44,7 +44,8 @@ function canonicalAnew({ raw, body, read, dialect }: ReadConversation, part: 'qu
   const fields = { ...normalForm(request), fallbacks, ' body': beside, ' digits': longNumbersIn(text) };
   const isLabelled = request.user !== undefined || Object.keys(request.hints ?? {}).some((name) => booked.has(name));
   const canonical = { ...canonicalOf(fields), ...(isLabelled && { labelled: true as const }) };
-  const isElsewhere = request.messages.some(({ parts }) => parts.some(liesElsewhere));
+  const isSearched = Object.values(request.extensions ?? {}).some(searches);
+  const isElsewhere = isSearched || request.messages.some(({ parts }) => parts.some(liesElsewhere));
   if (isElsewhere) return { ...canonical, elsewhere: true };
   const isPlain = part === 'question' && beside === undefined && fallbacks === undefined;
   const question = isPlain ? questionIn(request) : null;
@@ -64,9 +65,16 @@ function questionIn({ messages, tools = [], n = 1 }: NeutralRequest): CanonicalQ
   return { text, before: digestOf(canonicalOf({ earlier, turn, beside })) };
 }
 
-/** A picture or a file that is named, not sent. */
+/** Whether a provider searches the web for it: members of OpenRouter, xAI and Qwen. */
+function searches({ plugins, search_parameters: search, enable_search }: JsonObject): boolean {
+  const isAsked = enable_search === true || (isObject(search) && search.mode !== 'off');
+  return isAsked || objectsIn(plugins).some(({ id }) => id === 'web');
+}
+
+/** A picture, a sound or a file that is named, not sent. */
 function liesElsewhere(part: NeutralPart): boolean {
   if (part.type === 'tool-result') return part.parts.some(liesElsewhere);
+  if (part.type === 'audio') return /^https?:/i.test(part.base64);
   return (part.type === 'image' || part.type === 'document') && part.source.kind !== 'base64';
 }
 
