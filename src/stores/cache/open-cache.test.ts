@@ -10,12 +10,19 @@ import { type CacheParts, openCache } from './open-cache.ts';
 
 const secret = 'a secret of this test, 32 bytes long';
 
-function opened(t: TestContext, room: CacheParts['room'] = null) {
-  const path = mkdtempSync(join(tmpdir(), 'culvert-open-cache-'));
+const newFolder = () => mkdtempSync(join(tmpdir(), 'culvert-open-cache-'));
+
+interface Opening {
+  room?: CacheParts['room'];
+  path?: string;
+  folderWriters?: 'one' | 'several';
+}
+
+function opened(t: TestContext, { room = null, path = newFolder(), folderWriters = 'one' }: Opening = {}) {
   const cache = openCache({
     config: { storage: { state: 'memory', cache: { max_per_scope: 1_000_000, max: 10_000_000 } } },
     folder: { path },
-    stores: { booksId: async () => 'books' },
+    stores: { booksId: async () => 'books', folderWriters },
     secrets: { all: () => [secret], sealer: (purpose) => createSealer([secret], purpose) },
     room,
     clock: systemClock,
@@ -46,7 +53,20 @@ test('an answer that is kept before the cache is open is found at once, and when
 });
 
 test('nothing is kept on a full disk', async (t) => {
-  const cache = opened(t, { refusal: () => ({}), taken: () => assert.fail('nothing is taken') });
+  const cache = opened(t, { room: { refusal: () => ({}), taken: () => assert.fail('nothing is taken') } });
   await assert.rejects(cache.put('scope', 'one', entry()), /the disk of the data folder is full/);
   assert.equal(await cache.get('scope', 'one'), null);
+});
+
+test('removing answers also removes those that another process is writing', async (t) => {
+  const path = newFolder();
+  const [one, other] = [1, 2].map(() => opened(t, { path, folderWriters: 'several' }));
+  assert.ok(one !== undefined && other !== undefined);
+  await Promise.all([one, other].map((cache) => cache.put('scope', 'first', entry())));
+  const kept = other.put('scope', 'second', entry());
+  await one.clear({});
+  await kept;
+  for (const cache of [one, other]) {
+    for (const digest of ['first', 'second']) assert.equal(await cache.get('scope', digest), null, digest);
+  }
 });

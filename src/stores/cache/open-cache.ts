@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { CacheEntry, CacheStore, SharedCacheStore } from '../../books/metering/cache-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { DataFolder } from '../sqlite/data-folder.ts';
@@ -19,6 +20,9 @@ export interface CacheParts {
   onTrouble(message: string): void;
 }
 
+/** Other processes have written by then what they kept before. */
+const writtenWithinMs = 200;
+
 /** Further entries that come before the cache is open are found only after it. */
 const earlyMax = 64;
 
@@ -28,10 +32,7 @@ interface Uses {
 }
 
 export interface OpenedCache extends CacheStore {
-  /**
-   * Opens it where something of a configuration that comes into force keeps answers. Waits for a file: the first look of
-   * each process finds what others have kept. Never rejects.
-   */
+  /** Opens it where a configuration keeps answers, and waits for a file: the first look finds all. Never rejects. */
   prepare(config: Uses): Promise<void>;
 }
 
@@ -40,6 +41,7 @@ export function openCache(parts: CacheParts): OpenedCache {
   const { config, folder, room, onTrouble } = parts;
   const file = join(folder.path, 'cache.db');
   const inFolder = config.storage.state === 'memory';
+  const hasOthers = !inFolder || parts.stores.folderWriters === 'several';
   let opening: Promise<SharedCacheStore> | null = null;
   let ready: SharedCacheStore | null = null;
   let closed = false;
@@ -93,10 +95,16 @@ export function openCache(parts: CacheParts): OpenedCache {
       // Nothing here holds the entry until it is written.
       return ready === null ? early.put(scope, digest, entry) : ready.put(scope, digest, entry);
     },
-    ...((!inFolder || parts.stores.folderWriters === 'several') && {
+    ...(hasOthers && {
       swap: async (...given: Parameters<SharedCacheStore['swap']>) => (ready ?? (await open())).swap(...given),
     }),
-    clear: async (which) => (await opened())?.clear(which) ?? 0,
+    async clear(which) {
+      const store = await opened();
+      const removed = (await store?.clear(which)) ?? 0;
+      if (store === null || !hasOthers) return removed;
+      await pause(writtenWithinMs);
+      return removed + (await store.clear(which));
+    },
     stats: async () => (await opened())?.stats() ?? [],
     async close() {
       closed = true;
