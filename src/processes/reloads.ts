@@ -30,6 +30,9 @@ export interface NotedReload {
   at_next_start: readonly string[];
 }
 
+/** Exit code of a start whose terminal was closed. */
+const hungUp = 129;
+
 /** By an operator, whom the admin API knows. */
 export const reloadByAdmin = 'the admin API';
 
@@ -42,28 +45,32 @@ export class Reloads {
   #watch: ConfigWatch | null = null;
   #settling: Promise<void> | null = null;
   #loading: Promise<unknown> = Promise.resolve();
+  readonly #begun = Promise.withResolvers<void>();
 
+  /** From now on no SIGHUP ends the process. */
   constructor(parts: ReloadsParts) {
     this.#parts = parts;
     this.#current = parts.loaded.config;
     this.#sources = parts.loaded.sources;
     this.#known = factsOf(this.#sources);
+    process.on('SIGHUP', () => {
+      if (!terminalClosed()) void this.#begun.promise.then(() => this.reload('SIGHUP', 'careful'));
+      else if (this.#watch === null) process.exit(hungUp);
+    });
   }
 
   get current(): Config {
     return this.#current;
   }
 
-  /** From now on it reacts to changes of its files and to SIGHUP. */
+  /** The server has started: from now on it reacts to changes of its files and to SIGHUP, also to one before. */
   begin(): void {
     this.#watch = watchConfig({
       sources: this.#sources,
       known: this.#known,
       onChange: () => void this.reload('the file changed', 'careful'),
     });
-    process.on('SIGHUP', () => {
-      if (!terminalClosed()) void this.reload('SIGHUP', 'careful');
-    });
+    this.#begun.resolve();
   }
 
   /** `why` goes to the log. A configuration with errors changes nothing. */
