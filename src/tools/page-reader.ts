@@ -8,10 +8,7 @@ export interface PageReader {
   close(): Promise<void>;
 }
 
-/**
- * Whether a page that could not be given is paid nevertheless: it kept a thread or the browser busy until it was
- * killed.
- */
+/** Whether a page that could not be given is paid nevertheless: it kept a thread or the browser until it was killed. */
 export function isPaid(failure: Failure): boolean {
   return failure.kind === 'page-refused' && failure.worked === true;
 }

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { startMcpServer } from '../start-mcp-server.ts';
 import { until } from '../until.ts';
 
 /* Servers that speak MCP's revision 2026-07-28 alone, as `createMcpHandler(…, { legacy: 'reject' })` of the official SDK does. */
@@ -168,6 +169,41 @@ test('a question of such a server reaches the user, and the answer the server', 
   );
   const listed = await fetch(`${gateway.url}/admin/v1/requests?mcp_server=modern&limit=10`, { headers: adminHeaders });
   assert.match(await listed.text(), /"outcome":"input-required"/);
+});
+
+test('a server that has sessions too is asked without one where its caller answers questions', async (t) => {
+  const both = await startMcpServer(t, {
+    tools: ['remove'],
+    before(request, response) {
+      if (request.headers['mcp-protocol-version'] !== version) return false;
+      return server.emit('request', request, response);
+    },
+  });
+  const old = await startMcpServer(t, { tools: ['remove'] });
+  const own = await startGateway(t, { mcp: { servers: { both: { url: both.url }, old: { url: old.url } } } });
+  await until('the servers are listed', async () =>
+    /both__remove.*old__remove/.test(await (await own.fetch('/v1/mcp/tools')).text()),
+  );
+  const asking = { clientCapabilities: { elicitation: {} } };
+  const call = async (of: string, more: object) => {
+    const json = { tool: `${of}__remove`, arguments: {}, ...more };
+    return (await (await own.fetch('/v1/mcp/call', { json })).json()) as JsonObject;
+  };
+  const { resultType, requestState } = await call('both', asking);
+  assert.equal(resultType, 'input_required');
+  const inputResponses = { sure: { action: 'accept', content: { why: 'old' } } };
+  const done = await call('both', { ...asking, requestState, inputResponses });
+  assert.deepEqual(done.content, [{ type: 'text', text: 'removed' }]);
+  assert.equal(heard.at(-1)?.headers['mcp-session-id'], undefined);
+  const inSession = [{ type: 'text', text: 'remove' }];
+  for (const [of, more] of [
+    ['both', {}],
+    ['old', asking],
+    ['old', asking],
+    ['both', { clientCapabilities: {} }],
+  ] as const)
+    assert.deepEqual((await call(of, more)).content, inSession, `${of} ${JSON.stringify(more)}`);
+  assert.equal(old.sessions(), 2);
 });
 
 test('another key cannot go on with the question that a key got', async () => {

@@ -102,10 +102,7 @@ export function createAgents(parts: AgentsParts): Agents {
   };
 }
 
-/**
- * Path of a part whose file is at an address that is not public: the agent would fetch it with its reach. Null: there is
- * none.
- */
+/** Path of a part whose file's address is not public: the agent would fetch it with its reach. Null: there is none. */
 function privateFileIn({ message }: JsonObject): string | null {
   for (const [at, part] of listIn(objectIn(message).parts).entries()) {
     if (!isObject(part)) continue;

@@ -31,10 +31,7 @@ export interface Frontier {
   /** Null: the caller's patterns take too long. */
   of(links: readonly string[], depth: number): Promise<readonly FoundUrl[] | null>;
   found(urls: readonly FoundUrl[]): FoundUrls;
-  /**
-   * Whether a redirect of this page stayed within the crawl. The first page may lead anywhere, and the crawl follows
-   * it.
-   */
+  /** Whether a redirect of this page stayed within the crawl, which follows the first page wherever it leads. */
   holds(page: TakenPage, url: string): boolean;
 }
 

@@ -24,10 +24,7 @@ function labelIn(contentType: string): string | null {
   return label !== undefined && isKnown(label) ? label : null;
 }
 
-/**
- * `<meta charset>`, `<meta http-equiv>` or an XML declaration. A page in which these can be read is not UTF-16 (HTML
- * 13.2.3.2).
- */
+/** `<meta charset>`, `<meta http-equiv>` or an XML declaration. Where one can be read is no UTF-16 (HTML 13.2.3.2). */
 function declaredIn(body: Uint8Array, bytesMax: number): string | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, bytesMax)).toString('latin1');
   const xml = /^<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]{1,40})/i.exec(head)?.[1];

@@ -90,10 +90,7 @@ interface Reading {
 /** Above it, Defuddle's look at every paragraph's words takes longer than the rest together. */
 const patternCharsMax = 150_000;
 
-/**
- * Takes more of forums, and of teasers. `certain`: it knows this site. Null where it finds nothing; `chars`: of the whole
- * page.
- */
+/** Takes more of forums, and of teasers. `certain`: it knows this site. `chars`: of the whole page. Null: nothing. */
 export function byDefuddle(
   document: PageDocument,
   chars: number,

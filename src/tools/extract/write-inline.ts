@@ -65,9 +65,7 @@ function inline(nodes: Iterable<PageNode>): string {
   return text;
 }
 
-/**
- * White space around the words. It is done by hand, because a regular expression takes the square of a run's length.
- */
+/** White space around the words, by hand: a regular expression takes the square of a run's length. */
 function split(text: string): { before: string; words: string; after: string } {
   const isSpace = (at: number) => text[at] === lineBreak || text.charAt(at).trim() === '';
   let from = 0;

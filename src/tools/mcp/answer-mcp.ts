@@ -7,10 +7,7 @@ import type { McpAnswer, McpMessage } from './mcp-message.ts';
 import { capabilitiesOf, describedOffer, methodsFor, RpcFault } from './mcp-methods.ts';
 import { trustingValidator } from './trusting-validator.ts';
 
-/**
- * Answers one message of MCP's Streamable HTTP, of whichever revision, without a session. Null when its sender left
- * before the end.
- */
+/** Answers one message of MCP's Streamable HTTP, without a session. Null when its sender left before the end. */
 export function answerMcp(given: McpMessage): Promise<McpAnswer | null> {
   const request = { ...given, message: withoutNulls(given.message) };
   const version = statedVersion(request.message, request.headers);

@@ -15,9 +15,7 @@ const unsupportedVersion = -32_022;
 const invalidRequest = -32_600;
 const methodNotFound = -32_601;
 
-/**
- * The version that a message states, in its `_meta` or a header; null: it is of a revision that begins by `initialize`.
- */
+/** The version that a message states, in its `_meta` or a header; null: its revision begins by `initialize`. */
 export function statedVersion({ params }: JsonObject, { protocolVersion }: McpHeaders): string | null {
   const meta = isObject(params) && isObject(params._meta) ? params._meta[statelessMeta('protocolVersion')] : undefined;
   const stated = typeof meta === 'string' ? meta : protocolVersion === statelessVersion ? protocolVersion : null;

@@ -1,7 +1,13 @@
 import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { FetchLike, Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type JSONRPCMessage, type JSONRPCRequest, LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/sdk/types.js';
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  LATEST_PROTOCOL_VERSION,
+  type RequestId,
+} from '@modelcontextprotocol/sdk/types.js';
 import { isObject, type JsonObject, jsonText, objectIn } from '../../kernel/json.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import { callInProgress } from './mcp-fetch.ts';
 import { headerValue } from './param-headers.ts';
 import { statelessMeta, statelessVersion } from './stateless.ts';
@@ -14,7 +20,16 @@ import { statelessMeta, statelessVersion } from './stateless.ts';
 /** Statuses of HTTP with which such servers refuse `initialize`. */
 const refusedStatuses: ReadonlySet<number | undefined> = new Set([400, 404, 405]);
 
-/** The same transport, to servers with and without sessions. One that answers to `initialize` has sessions. */
+/** A server that says nothing to our question by then knows one revision. */
+const lookMaxMs = 5_000;
+
+/** Ids of our questions which revisions a server knows, apart from those of the SDK, which counts from 0. */
+let lookId = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The same transport, to servers with and without sessions. One that answers to `initialize` has sessions. Where it knows
+ * the other revision too, calls go in that whose callers answer questions: in sessions nobody can be asked.
+ */
 export function inEitherRevision(inner: Transport, client: { name: string; version: string }): Transport {
   let revision: 'initialized' | 'stateless' = 'initialized';
   /** The SDK's first request, and its refusal. */
@@ -34,6 +49,41 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
     return { ...message, params: { ...params, ...input?.answers, _meta: { ..._meta, ...meta } } };
   }
 
+  /** Null: the server has not said yet whether it knows both. */
+  let knowsBoth: boolean | null = null;
+  const looks = new Map<RequestId, (answer: JSONRPCMessage) => void>();
+
+  async function mayAskBack(): Promise<boolean> {
+    const { capabilities = {}, answers = {} } = callInProgress.getStore()?.input ?? {};
+    const isAnswered = Object.keys({ ...capabilities, ...answers }).length > 0;
+    if (!isAnswered || !(inner instanceof StreamableHTTPClientTransport)) return false;
+    knowsBoth ??= await look();
+    return knowsBoth;
+  }
+
+  async function look(): Promise<boolean> {
+    const id = lookId--;
+    const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
+    looks.set(id, resolve);
+    try {
+      const sent = inner.send(stated({ jsonrpc: '2.0', method: 'server/discover', params: {}, id }));
+      const answer = await withinMs(
+        lookMaxMs,
+        sent.then(() => promise),
+        null,
+      );
+      const { supportedVersions } = objectIn(
+        answer !== null && 'result' in answer ? (answer.result as JsonObject) : {},
+      );
+      return Array.isArray(supportedVersions) && supportedVersions.includes(statelessVersion);
+    } catch (error) {
+      if (error instanceof StreamableHTTPError && refusedStatuses.has(error.code)) return false;
+      throw error;
+    } finally {
+      looks.delete(id);
+    }
+  }
+
   function discover(request: JSONRPCRequest): Promise<void> {
     revision = 'stateless';
     return inner.send(stated({ ...request, method: 'server/discover', params: {} }));
@@ -45,7 +95,9 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
       inner.onerror = (error) => outer.onerror?.(error);
       inner.onmessage = (message, extra) => {
         if (greeting === null || 'method' in message || message.id !== greeting.id) {
-          outer.onmessage?.(message, extra);
+          const found = 'method' in message ? undefined : looks.get(message.id ?? '');
+          if (found !== undefined) found(message);
+          else outer.onmessage?.(message, extra);
         } else if (revision === 'stateless') {
           outer.onmessage?.('error' in message ? (refusal ?? message) : initialized(message), extra);
         } else if ('error' in message) {
@@ -76,7 +128,7 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
           });
         });
       }
-      if (revision === 'initialized') return inner.send(message, options);
+      if (revision === 'initialized' && !(await mayAskBack())) return inner.send(message, options);
       // The revision has none.
       if (message.method === 'ping') outer.onmessage?.({ jsonrpc: '2.0', id: message.id, result: {} });
       else await inner.send(stated(message), options);
@@ -117,6 +169,7 @@ export function withStatedHeaders(fetch: FetchLike): FetchLike {
     const params = objectIn(message.params);
     if (objectIn(params._meta)[statelessMeta('protocolVersion')] === undefined) return fetch(url, init);
     const headers = new Headers(init.headers);
+    headers.delete('mcp-session-id');
     headers.set('mcp-protocol-version', statelessVersion);
     headers.set('mcp-method', jsonText(method));
     const name = params[naming[jsonText(method)] ?? ''];

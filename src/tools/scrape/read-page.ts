@@ -197,10 +197,7 @@ export interface Came
   warnings: readonly string[];
 }
 
-/**
- * Reads the page, as plain text when it is not fit for more. `endMs`: monotonic; a page that is not read by then is a
- * Failure.
- */
+/** Reads the page, as plain text when it is not fit for more; a Failure if it is not read by `endMs` (monotonic). */
 export async function extractPage(
   { pool, clock }: { pool: ExtractPool; clock: Clock },
   order: PageOrder,

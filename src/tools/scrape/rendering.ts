@@ -28,9 +28,7 @@ export interface RenderingParts {
   turns: HostTurns;
 }
 
-/**
- * A page that breaks out of its renderer then has the server's rights: only a caller that asks for it takes that risk.
- */
+/** A page that breaks out of its renderer has the server's rights: only a caller that asks takes that risk. */
 const noSandbox =
   "Chromium has no sandbox here, because the server runs as root. A page is rendered only if the call says render: 'always', or the server tools.scrape.render_without_sandbox: true";
 const switchedOff = 'rendering is switched off here (tools.scrape.render: never)';

@@ -1,9 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { PageMetadata, ScrapedPage } from './scraped-page.ts';
 
-/**
- * A page as callers get it. Missing facts are absent, not null. OpenGraph is among the rest, as in Firecrawl's answers.
- */
+/** A page as callers get it. Missing facts are absent, not null. OpenGraph is among the rest, as in Firecrawl's. */
 export function shownPage({ metadata, warnings: _, ...content }: ScrapedPage): JsonObject {
   return { ...(content as unknown as JsonObject), metadata: shown(metadata) };
 }

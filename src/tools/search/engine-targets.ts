@@ -42,9 +42,7 @@ export const corpusName = 'corpus';
 /** One engine gets this much of the time that the caller gives all of them. */
 const engineTimeoutMs = 10_000;
 
-/**
- * The engines of a configuration in its order. The corpus is always there, last, so that it can be requested by name.
- */
+/** The engines of a configuration in its order. The corpus is always last, so that it can be requested by name. */
 export function configuredEngines(providers: readonly SearchProviderConfig[]): {
   engines: readonly ConfiguredEngine[];
   corpus: ConfiguredEngine;
