@@ -159,7 +159,8 @@ test('filters by readOnlyHint and names of a toolset that are off hold', async (
       ],
       betas: ['mcp-client-2025-11-20'],
     });
-  await ask(undefined);
+  const { response } = await ask(undefined).withResponse();
+  assert.equal(response.headers.get('x-culvert-dropped'), null);
   assert.deepEqual(offered(), ['sums__large', 'sums__wait', 'sums__fail', 'sums__throw', 'sums__kind', 'sums__chart']);
   await ask({ enabled: false });
   assert.deepEqual(offered(), ['sums__fail']);
@@ -175,6 +176,28 @@ test('calls go without approval only where the caller says so of the tool', asyn
   assert.deepEqual(await types({ never: { read_only: false } }), ['mcp_approval_request']);
   assert.deepEqual(await types({ never: {} }), ['mcp_approval_request']);
   assert.deepEqual(await types({}), ['mcp_approval_request']);
+  sent();
+});
+
+test('a demanded tool is the one that is named, of the server that is named', async () => {
+  const other = { ...tool, server_label: 'more', allowed_tools: ['add', 'fail'] };
+  const ask = (choice: object) =>
+    openai.responses.create({ model: 'chat', input: 'Hi', tools: [tool, other], tool_choice: choice } as never);
+  sent();
+  await ask({ type: 'mcp', server_label: 'more', name: 'fail' });
+  const named = { type: 'function', function: { name: 'more__fail' } };
+  assert.deepEqual((sent() as { tool_choice?: unknown }[])[0]?.tool_choice, named);
+  await ask({ type: 'mcp', server_label: 'more' });
+  const [first, second] = sent() as { tool_choice?: unknown; tools: { function: { name: string } }[] }[];
+  assert.equal(first?.tool_choice, 'required');
+  assert.deepEqual(
+    first?.tools.map((one) => one.function.name),
+    ['more__add', 'more__fail'],
+  );
+  assert.ok(second!.tools.length > 2);
+  for (const choice of [{ server_label: 'more', name: 'wait' }, { server_label: 'none' }]) {
+    await assert.rejects(ask({ type: 'mcp', ...choice }), { status: 400, param: 'tool_choice' });
+  }
   sent();
 });
 

@@ -256,9 +256,7 @@ export interface EncodedRequest {
   losses: Loss[];
   /** Fields of the request's `lost` for which this format has a place after all. */
   recovered?: readonly string[];
-  /**
-   * Changes of the encoder that the decoder of this attempt's answer must undo: pass it to decodeStream/decodeWhole.
-   */
+  /** Changes of the encoder that the decoder of this attempt's answer must undo: for decodeStream and decodeWhole. */
   decode?: DecodeOptions;
 }
 

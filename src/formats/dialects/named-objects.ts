@@ -7,10 +7,7 @@ export interface NamedObject {
   id: string;
   /** Its place, as the caller wrote it: `input[0].file_id`. */
   field: string;
-  /**
-   * `reference`: the provider looks it up. `label`: it belongs to an object that the caller sent whole, such as a
-   * message.
-   */
+  /** `reference`: the provider looks it up. `label`: it belongs to an object that was sent whole, such as a message. */
   use: 'reference' | 'label';
 }
 

@@ -94,6 +94,8 @@ export interface RequestedServerTools {
   callsMax: number | null;
   /** The tool that the model must call; null: it may choose. */
   choice: ServerToolKind | null;
+  /** Label of the MCP server whose tool that is, and its name; null: any of them. Absent: any server's. */
+  server?: { label: string; name: string | null };
   /** Names of the caller's own tools next to them. */
   clientToolNames: readonly string[];
   /** Calls that wait for nothing but this request; absent: none. */

@@ -11,7 +11,7 @@ export interface ServerTurn {
   /** Turns of the model, and what it was given, since the caller's own messages. */
   messages: readonly NeutralMessage[];
   /** `free`: a call that the caller demanded has been made. An object: the function that the model must call. */
-  choice: 'as asked' | 'free' | 'none' | { name: string };
+  choice: 'as asked' | 'free' | 'none' | 'required' | { name: string };
   /** Parts of results that the model does not get; absent: it gets all. */
   lost?: readonly Loss[];
 }
@@ -25,7 +25,7 @@ export function withServerTurn(request: NeutralRequest, turn: ServerTurn): Neutr
     tools: [...(request.tools ?? []), ...offered],
   };
   if (typeof choice === 'object') next.toolChoice = { type: 'tool', name: choice.name };
-  else if (choice === 'none') next.toolChoice = { type: 'none' };
+  else if (choice === 'none' || choice === 'required') next.toolChoice = { type: choice };
   else if (choice === 'free' && (next.toolChoice?.type === 'required' || next.toolChoice?.type === 'tool')) {
     delete next.toolChoice;
   }

@@ -61,9 +61,7 @@ export function sumOf(before: Usage | null, added: Usage): Usage {
   return sum;
 }
 
-/**
- * Origin of the counts: the upstream; our count of what passed; a reservation's estimate; work of an abandoned attempt.
- */
+/** Origin of the counts: the upstream; our count of what passed; a reservation's estimate; an abandoned attempt. */
 export type UsageSource = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
 
 /** No request uses so much of anything: who tells more has counted wrong, and the books could not hold all of it. */

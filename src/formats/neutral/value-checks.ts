@@ -223,10 +223,7 @@ export function eachOf(values: readonly JsonValue[], item: Check): Complaint | n
   return null;
 }
 
-/**
- * A list of objects that hold a list of objects, or a text, under `member`: as much as is read of fields that others
- * judge.
- */
+/** A list of objects that hold a list of objects, or a text, under `member`: as much as is read where others judge. */
 export function turnsOf(member: string, lengthMin: number): Check {
   const turn: Check = (value) => {
     if (!isObject(value)) return complain('', value, 'an object');
@@ -277,10 +274,7 @@ export function cleanUser(user: JsonValue | undefined): string | null {
 }
 
 const startCharsMax = 4_096;
-/**
- * Characters at the beginning and at the end of each text that count: many conversations have the same long
- * instructions.
- */
+/** Characters at both ends of each text that count: many conversations have the same long instructions. */
 const endCharsMax = 256;
 
 /**

@@ -27,10 +27,7 @@ export type LocalUse = 'provider' | 'search' | 'listed';
 export interface LocalFingerprint {
   type: LocalServerType;
   title: string;
-  /**
-   * `provider`: the provider of this type can use it; `search`: web search can; `listed`: it is shown to people, no
-   * more.
-   */
+  /** `provider`: the provider of this type can use it; `search`: web search can; `listed`: it is only shown. */
   use: LocalUse;
   defaultPorts: readonly number[];
   /** Prefix of its API, as `base_url` ends. */

@@ -120,7 +120,8 @@ export class ToolRunner {
     const functions = await this.#run.read.tools(opened.offered.map((one) => one.function));
     if (isFailure(functions)) return functions;
     this.#offer(opened.offered.map((one, at) => ({ ...one, function: functions[at] ?? one.function })));
-    return null;
+    if (requested.choice !== 'mcp' || this.#demanded.length > 0) return null;
+    return invalid('tool_choice', "'tool_choice' names a tool that none of the MCP servers offers to this request.");
   }
 
   async close(): Promise<void> {
@@ -132,8 +133,9 @@ export class ToolRunner {
     return this.#listed;
   }
 
-  get offered(): NeutralTool[] {
-    return [...this.#offered.values()].map((one) => one.function);
+  /** The functions of a turn: the first one has no others of MCP servers where the caller demands a call of one. */
+  offeredAt(choice: ServerTurn['choice']): NeutralTool[] {
+    return (choice === 'required' ? this.#demanded : [...this.#offered.values()]).map((one) => one.function);
   }
 
   /** Parts of results so far that the model does not get. */
@@ -148,9 +150,17 @@ export class ToolRunner {
 
   /** The tool that the model must call in its first turn. */
   get choice(): ServerTurn['choice'] {
-    const { choice } = this.#run.requested;
-    const demanded = [...this.#offered.values()].find(({ of }) => of.kind === choice);
-    return demanded === undefined ? 'as asked' : { name: demanded.function.name };
+    const [demanded, ...others] = this.#demanded;
+    if (demanded === undefined) return 'as asked';
+    return others.length > 0 ? 'required' : { name: demanded.function.name };
+  }
+
+  get #demanded(): OfferedTool[] {
+    const { choice, server } = this.#run.requested;
+    return [...this.#offered.values()].filter(({ of, mcp }) => {
+      if (of.kind !== 'mcp' || server === undefined) return of.kind === choice;
+      return choice === 'mcp' && of.label === server.label && (server.name ?? mcp?.name) === mcp?.name;
+    });
   }
 
   /** No further call is allowed. */

@@ -104,7 +104,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     const isLast = n === turnsMax - 1 || runner.isSpent;
     const choice = n === 0 ? runner.choice : isLast ? 'none' : 'free';
     const order: ServerTurn = {
-      offered: runner.offered,
+      offered: runner.offeredAt(choice),
       fields: requested.tools.map(({ field }) => field),
       messages,
       choice,

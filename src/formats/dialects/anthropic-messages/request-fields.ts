@@ -81,7 +81,9 @@ export function putTools(request: NeutralRequest, body: CallerBody, losses: Loss
   for (const tool of toolsAtEnd(body)) {
     const custom = asFunction(tool);
     if (custom !== null && custom.name !== placeholderName) tools.push(decodeTool(custom, losses));
-    else losses.add(`tools.${custom === null ? jsonText(tool.type) : placeholderName}`, 'unsupported');
+    // A toolset only says more of `mcp_servers`.
+    else if (tool.type !== 'mcp_toolset' || !Array.isArray(body.mcp_servers))
+      losses.add(`tools.${custom === null ? jsonText(tool.type) : placeholderName}`, 'unsupported');
   }
   if (tools.length > 0) request.tools = tools;
 }

@@ -102,10 +102,7 @@ function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { 
   return { parts, calls };
 }
 
-/**
- * Proof for the part that follows. On a part that is no thought it follows its text in formats that have a place for
- * it.
- */
+/** Proof for the part that follows; after the text of one that is no thought, in formats that have a place for it. */
 function proofOf({ text, signature }: Extract<NeutralPart, { type: 'reasoning' }>, before: Part | undefined) {
   const stands = text !== '' || before?.text === undefined || before.thoughtSignature !== undefined;
   if (stands || signature === undefined) return signature;

@@ -3,10 +3,7 @@ import type { Citation, Span } from '../../neutral/citation.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { openAiChatId } from './wire.ts';
 
-/**
- * Content of a message's `annotations`: pages of the web, and annotations of some providers alone, such as parsed
- * files.
- */
+/** Content of a message's `annotations`: pages of the web, and those of some providers alone, such as parsed files. */
 export function readAnnotation(annotation: JsonObject, choice: number): NeutralEvent {
   const vendorBlock = { vendor: openAiChatId, block: annotation };
   // OpenAI's other format has the members in the annotation itself, and some servers mix the two.

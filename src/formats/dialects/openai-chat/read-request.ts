@@ -200,10 +200,7 @@ const rules: NamingRules = {
   top: memberKinds({ previous_response_id: 'id', cached_content: 'id' }),
 };
 
-/**
- * Ways in which Azure reads a source when the caller sends the secret along. All others use an identity of the
- * operator.
- */
+/** Ways in which Azure reads a source when the caller sends the secret. All others use the operator's identity. */
 const secretsOfCallers: ReadonlySet<JsonValue | undefined> = new Set([
   'api_key',
   'access_token',

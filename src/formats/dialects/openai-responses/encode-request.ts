@@ -158,9 +158,7 @@ interface EncodedTools {
   tool_choice?: JsonValue;
 }
 
-/**
- * `vendorFields` has the fields that this dialect's decoder kept: the provider's tools among them, as `tools.<type>`.
- */
+/** `vendorFields`: fields that this dialect's decoder kept, the provider's tools among them, as `tools.<type>`. */
 function encodeTools(request: EncodedMembers, vendorFields: JsonObject): EncodedTools {
   const tools = [...(request.tools ?? []).map(encodeTool), ...vendorTools(vendorFields)];
   if (tools.length === 0) return {};

@@ -147,9 +147,7 @@ export interface ResponseFacts {
   words?: JsonObject;
 }
 
-/**
- * `resp_` and the unique part of the fallback id, which comes from the request's own: a log line leads to the other.
- */
+/** `resp_` and the unique part of the fallback id, which is the request's own: a log line leads to the other. */
 export function responseIdOf({ fallbackId }: AnswerHead): string {
   return `resp_${saltOf(fallbackId)}`;
 }

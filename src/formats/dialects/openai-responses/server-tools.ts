@@ -26,6 +26,7 @@ export function serverToolsOf(body: ResponsesRequest): RequestedServerTools | Fa
     ...(approvals.length > 0 && { approvals }),
     callsMax,
     choice: serverChoice(body.tool_choice),
+    ...chosenServer(body.tool_choice),
     clientToolNames: offeredTools(body).map(({ tool, namespace }) => flatName(tool.name, namespace)),
   };
 }
@@ -82,4 +83,9 @@ function serverChoice(choice: ResponsesRequest['tool_choice']): ServerToolKind |
   if (choice.type.startsWith('web_search')) return 'web_search';
   if (choice.type.startsWith('web_fetch')) return 'web_fetch';
   return choice.type === 'file_search' || choice.type === 'mcp' ? choice.type : null;
+}
+
+function chosenServer(choice: ResponsesRequest['tool_choice']): Pick<RequestedServerTools, 'server'> {
+  if (!isObject(choice) || choice.type !== 'mcp' || typeof choice.server_label !== 'string') return {};
+  return { server: { label: choice.server_label, name: stringOr(choice.name, '') || null } };
 }

@@ -155,10 +155,7 @@ export function ranksObjects({ documents }: JsonObject): boolean {
   return isObject(documents) && documents.type === 'object';
 }
 
-/**
- * A call of `video-model`. `maker`: Google makes the video, and gets the parameters that OpenAI's format has no place
- * for.
- */
+/** A call of `video-model`. `maker`: Google makes it, and gets what OpenAI's format has no place for. */
 export function videoCallOf(body: JsonObject, model: string, maker: 'google' | 'others'): ConvertedCall | Failure {
   const wrong = invalidMediaField('video', body);
   if (wrong !== null) return wrong;
