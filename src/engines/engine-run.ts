@@ -76,9 +76,7 @@ export class EngineRun {
     if (stderr instanceof Socket) stderr.unref();
   }
 
-  /**
-   * SIGKILL: a stopped process takes no other signal. `reason` is reported when it has ended, unless an earlier one is.
-   */
+  /** SIGKILL: a stopped process takes no other signal. `reason` is reported at its end, unless an earlier one is. */
   kill(reason: string): void {
     this.#killedFor ??= reason;
     this.#process.kill('SIGKILL');

@@ -319,10 +319,7 @@ export function parsedData(data: string): JsonObject | null {
   return isObject(value) ? value : null;
 }
 
-/**
- * A JSON text; undefined for any other. A count of tokens that is NaN, as Python writes it, becomes -1: not a count
- * either.
- */
+/** A JSON text; undefined for any other. A count that is NaN, as Python writes it, becomes -1: not a count either. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -153,9 +153,7 @@ export interface AttemptEnd {
   status?: number | null;
   /** Another target answered first: this one was given up. */
   lost?: boolean;
-  /**
-   * For `not_capable`: the missing ability of this target alone, in words. Absent: nothing that speaks its dialect can.
-   */
+  /** For `not_capable`: the missing ability of this target alone, in words. Absent: nothing of its dialect can. */
   unmet?: string;
   /** For `rate_limited`: the upstream's message. */
   message?: string;

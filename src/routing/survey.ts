@@ -37,9 +37,7 @@ export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 /** Share of failures from which a choice comes after all others, whatever its priority: above every tier. */
 const failingShare = 0.5;
 export const failingTier = 1e12;
-/**
- * A choice slower than its `max_first_token` comes after those that are not, before those that have no room or fail.
- */
+/** A choice slower than its `max_first_token` is after those that are not, before those without room or that fail. */
 const lateTier = 1e10;
 
 /** Choices that could be asked now. */

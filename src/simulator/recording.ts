@@ -110,9 +110,7 @@ export function createRecording(clock: Clock, onEnded?: (request: RecordedReques
         .filter((exchange) => exchange.atMs > sinceMs)
         .map(shown);
     },
-    /**
-     * Resolves with the first request that `matches`, recorded already or to come; looked at when it begins and ends.
-     */
+    /** Resolves with the first request that `matches`, recorded or to come; looked at when it begins and ends. */
     when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest> {
       for (const exchange of inOrder()) {
         const request = shown(exchange);

@@ -217,10 +217,7 @@ function onceFlushed(response: ServerResponse, then: () => void): void {
   }, settleMs);
 }
 
-/**
- * How the bytes stop: the end of the HTTP message, a TCP reset, a TCP close in the middle of the message, or not at
- * all.
- */
+/** How the bytes stop: the end of the HTTP message, a TCP reset, a TCP close in the middle, or not at all. */
 type Ending = 'end' | 'reset' | 'fin' | 'stall';
 
 /** Bytes for the wire. A string body with ending `end` is the plain case and has its length announced. */

@@ -119,6 +119,27 @@ test('a later turn that fails ends a whole answer with its status, and a stream 
   assert.doesNotMatch(text, /response\.completed/);
 });
 
+test('a whole answer that fails in a later turn costs the calls of its tools alone', async () => {
+  for (const status of [400, 500]) {
+    const before = (await rows()).length;
+    upstream.script(chat, ['call=web_search', 'call=web_search', `9x status=${status}`]);
+    const whole = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
+    upstream.clear();
+    assert.deepEqual([whole.status, whole.headers.get('x-culvert-cost')], [status === 400 ? 400 : 502, '2']);
+    const made = (await rows()).slice(before).map(({ endpoint, units }) => `${endpoint} ${units}`);
+    assert.deepEqual(made.toSorted(), [...Array(3).fill('responses 0'), 'search 1', 'search 1']);
+  }
+});
+
+test('turns of a whole answer count in budgets before they are settled', async (t) => {
+  const plans = { default: { ...noLimits.default, tokens: { '5h': 300 } } };
+  const { gateway: own, upstream: model, rows: made } = await openToolsWorld(t, { plans });
+  model.script(chat, [...Array(8).fill('call=web_search;tokens=100'), 'text=Red.']);
+  const whole = await own.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
+  assert.equal(whole.status, 429);
+  assert.equal((await made()).filter(({ endpoint }) => endpoint === 'responses').length, 2);
+});
+
 test('a caller that leaves stops the search, and no further turn is asked for', async (t) => {
   t.after(() => {
     engine.says = () => found;

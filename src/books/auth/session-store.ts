@@ -13,9 +13,7 @@ export interface SessionStore {
   issueToken(token: LoginTokenRow): Promise<void>;
   /** Ends it: of two who come at once one gets it. Null when there is none, or it is over. */
   redeemToken(hash: string, nowMs: number): Promise<LoginTokenRow | null>;
-  /**
-   * Notes that an assertion was used, until `endsMs`. False when it was before: of two who come at once one gets true.
-   */
+  /** Notes that an assertion was used, until `endsMs`. False when it was before: of two at once one gets true. */
   useAssertion(hash: string, endsMs: number, nowMs: number): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -64,6 +64,8 @@ export interface Admitted {
    * yet. It is taken from what tokens and USD have left, and no limit of a minute refuses them.
    */
   expected?: Pick<Spent, 'tokens' | 'usdNano'>;
+  /** Taken from the same: turns before it have used it, and are settled later. */
+  unsettled?: Pick<Spent, 'tokens' | 'usdNano'>;
   /** The model that `reserve` was asked for. */
   requestedModel?: string;
   /** Set by `reserve`: the ledger tells of this request, however it ends. */

@@ -95,8 +95,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       // Most accounts have no budgets within, and enter nothing of them.
       const set = plans().limits(principal, claim.tier, principal.budgets && partsOf(claim));
       if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
-      const { isSparing, isOwed, expected } = claim.admitted;
-      const isPlain = isSparing !== true && isOwed !== true && expected === undefined;
+      const { isSparing, isOwed, expected, unsettled = expected } = claim.admitted;
+      const isPlain = isSparing !== true && isOwed !== true && unsettled === undefined;
       const limits = isPlain ? set.windows : limitsOn(claim.admitted, set.windows);
       const { account } = principal;
       const row = rowOf(claim, parts.bootId);
@@ -174,13 +174,16 @@ function booked(
   );
 }
 
-function limitsOn({ isSparing, isOwed, expected }: Admitted, windows: readonly Limit[]): readonly Limit[] {
+function limitsOn(
+  { isSparing, isOwed, expected, unsettled = expected }: Admitted,
+  windows: readonly Limit[],
+): readonly Limit[] {
   if (isOwed === true) return [];
-  if (expected === undefined) return isSparing === true ? sparing(windows) : windows;
+  if (unsettled === undefined) return isSparing === true ? sparing(windows) : windows;
   return windows
-    .filter(({ span }) => span !== 'minute')
+    .filter(({ span }) => expected === undefined || span !== 'minute')
     .map((limit) => {
-      const later = limit.measure === 'tokens' ? expected.tokens : limit.measure === 'usd' ? expected.usdNano : 0;
+      const later = limit.measure === 'tokens' ? unsettled.tokens : limit.measure === 'usd' ? unsettled.usdNano : 0;
       return { ...limit, allowed: Math.max(0, limit.allowed - later) };
     });
 }

@@ -6,9 +6,7 @@ import type { UsageEvent } from '../ledger/columns.ts';
  * (ledger.db), stores/postgres.
  */
 export interface RecordStore {
-  /**
-   * Makes the sinks known. A new one begins after the newest record; one that nobody served for a week is forgotten.
-   */
+  /** Makes the sinks known. A new one begins after the newest record; one unserved for a week is forgotten. */
   begin(sinks: readonly string[]): Promise<void>;
   /**
    * Takes the sink for this process alone for `leaseMs`. Resolves to the position of the last record that arrived;

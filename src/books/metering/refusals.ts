@@ -5,9 +5,7 @@ import { type Refusal, refusalEvent } from './refusal.ts';
 export const linesPerSecond = 10;
 const linesPerSecondOfAll = 200;
 export const recordsPerHour = 60;
-/**
- * Maximum number of rows. It lets retention bound them: 30 days of nothing but floods are 720,000 rows, some 300 MB.
- */
+/** Maximum number of rows. Retention is then bounded: 30 days of nothing but floods are 720,000 rows, some 300 MB. */
 const recordsPerHourOfAll = 1_000;
 /** The newest of each reason, found by their id whether or not they are on disk. */
 const recentOfReason = 500;

@@ -28,9 +28,7 @@ function withoutConditions(route: JsonValue | undefined): JsonValue | undefined 
   return { ...route, rules: { applied: route.rules.applied ?? [] } };
 }
 
-/**
- * The record for operators as a JSON line with its end. `bodies`: JSON of the request and its answer; null: without.
- */
+/** The record for operators as a JSON line. `bodies`: JSON of the request and its answer; null: without. */
 export function recordLine(event: UsageEvent, bodies: string | null): string {
   const record = JSON.stringify(requestRecord(event, 'operator'));
   return bodies === null ? `${record}\n` : `${record.slice(0, -1)},"bodies":${bodies}}\n`;

@@ -30,9 +30,7 @@ export interface BarredQuestion {
   barred: Failure;
 }
 
-/**
- * Asks the service of one guard for a caller; null: no answer in time, or none that the check can read. Never rejects.
- */
+/** Asks the service of one guard for a caller; null: no answer in time that the check can read. Never rejects. */
 export type AskOutside = (
   question: OutsideQuestion,
   caller: QuestionOwner,

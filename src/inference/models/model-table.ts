@@ -236,9 +236,7 @@ function isFor({ only }: Alias, { account, plan }: Principal): boolean {
   return only === undefined || only.accounts.has(account) || only.plans.has(plan);
 }
 
-/**
- * Models of the configuration, then those that providers list for everybody. `ofPatterns`: those that match a pattern.
- */
+/** Models of the configuration, then those that providers list for all. `ofPatterns`: those that match a pattern. */
 function namedAliases(
   { models, providers, known }: ModelTableParts,
   { aliasOf, aliasOfKnown, knownMatches }: ReturnType<typeof createAliasMaker>,

@@ -88,9 +88,7 @@ function mayRead({ allowedDomains, blockedDomains }: WebFetchTool, url: URL): bo
   return allowedDomains.length === 0 || allowedDomains.some((domain) => isWithin(url, domain));
 }
 
-/**
- * `example.com` covers the hosts below it too, `example.com/blog` all below that path, and a `*` in a path any text.
- */
+/** `example.com` covers the hosts below it too, `example.com/blog` all below that path, a `*` in a path any text. */
 function isWithin({ hostname, pathname }: URL, domain: string): boolean {
   const place = URL.parse(/^https?:\/\//i.test(domain) ? domain : `https://${domain}`);
   if (place === null) return false;

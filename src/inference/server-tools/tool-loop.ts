@@ -22,6 +22,7 @@ import { type PlannedCall, runPlan } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
 import type { Bytes, Chunk, Failed, HeaderList, Pace, Sink } from '../spine/sink.ts';
 import { refusalHeaders, withCost, withLosses } from '../spine/steps/changed-headers.ts';
+import { OpenTurns } from './open-turns.ts';
 import { readArguments, readList, readResult, readTools, readTurns } from './read-turns.ts';
 import { ToolRunner } from './run-tools.ts';
 import { SourceMarks } from './source-marks.ts';
@@ -58,6 +59,7 @@ type TurnEnd = { kind: 'read' } | { kind: 'over' } | { kind: 'failed'; failed: F
 export async function runToolLoop(loop: ToolLoop): Promise<void> {
   const { services, ports, requested, planned, job } = loop;
   const answer = new LoopAnswer(job, loop.writtenFor);
+  const open = new OpenTurns({ job, isShown: () => answer.isShown, nowMs: () => services.clock.monotonicMs() });
   const leaving = new AbortController();
   let client: ChildClient | null = null;
   let attempts = 0;
@@ -91,11 +93,12 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     answer.first(runner.listed);
     const approved = await runner.approved();
     messages.push(...approved.messages);
-    answer.costMilli += approved.costMilli;
+    answer.toolsMilli += approved.costMilli;
     if (approved.wrong !== null) return await answer.fail({ failure: approved.wrong, headers: refusalHeaders(job) });
     if (leaving.signal.aborted) return await answer.left();
     return await turns();
   } finally {
+    await open.settle();
     // Nobody waits for servers to take their leave, least of all the settlement.
     runner.close().catch(() => undefined);
   }
@@ -124,7 +127,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       },
     };
     client = new ChildClient(job.client);
-    const run = (laterJob: Job): Promise<void> => {
+    const run = async (laterJob: Job): Promise<void> => {
       const { progress } = laterJob;
       const turnJob: Job<Chunk> = {
         ...laterJob,
@@ -134,17 +137,19 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
         attemptsMade: () => attempts + progress.attempts.length,
       };
       answer.costMilli += laterJob.costMilli;
-      return runAttempts(services, turnJob, { ...loop.steps, trial: loop.trialOf(turnJob, order) });
+      await runAttempts(services, turnJob, { ...loop.steps, trial: loop.trialOf(turnJob, order) });
+      attempts += progress.attempts.length;
     };
-    if (n === 0) await run(job);
-    else {
-      const refused = await runPlan(services, loop.endpoint, laterTurn(loop, messages), async (turnJob) => {
-        await run(turnJob);
-        attempts += turnJob.progress.attempts.length;
-      });
-      if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: job.headers } };
+    if (n === 0) {
+      await run(job);
+      open.count(job);
+    } else {
+      const later = laterTurn(loop, messages, open);
+      const refused = await open.run((ended) =>
+        runPlan(services, loop.endpoint, later, (laterJob) => run(laterJob).then(() => ended(laterJob))),
+      );
+      if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: refusalHeaders(job) } };
     }
-    if (n === 0) attempts += job.progress.attempts.length;
     return client.disconnected ? { kind: 'over' } : end;
   }
 
@@ -157,7 +162,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       if (end.kind === 'over') return n === 0 && job.client.cutFor === null ? undefined : answer.left();
       if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner);
       const results = await runner.run(reader.calls);
-      answer.costMilli += results.costMilli;
+      answer.toolsMilli += results.costMilli;
       if (leaving.signal.aborted) return await answer.left();
       if (results.wrong !== null) return answer.fail({ failure: results.wrong, headers: refusalHeaders(job) });
       // It is the caller's turn: what was found for the model is in the answer.
@@ -170,7 +175,11 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
 }
 
 /** A separate request, which names the caller's as the one that it is for. */
-function laterTurn({ services, planned, job }: ToolLoop, messages: readonly NeutralMessage[]): PlannedCall {
+function laterTurn(
+  { services, planned, job }: ToolLoop,
+  messages: readonly NeutralMessage[],
+  { used }: OpenTurns,
+): PlannedCall {
   const { snapshot, call, plan, facts } = planned;
   const atMs = services.clock.wallMs();
   const { needs } = job.query;
@@ -181,7 +190,7 @@ function laterTurn({ services, planned, job }: ToolLoop, messages: readonly Neut
       ...call,
       requestId: newRequestId(atMs),
       clientRequestId: call.requestId,
-      admitted: { ...admittedBefore },
+      admitted: { ...admittedBefore, unsettled: used },
       atMs,
       startedMs: services.clock.monotonicMs(),
     },
@@ -193,8 +202,10 @@ function laterTurn({ services, planned, job }: ToolLoop, messages: readonly Neut
 /** The one answer that the turns of a model and the tools between them become, written in the caller's format. */
 class LoopAnswer {
   readonly marks = new SourceMarks();
-  /** Milli-units of turns and calls. */
+  /** Milli-units of turns. */
   costMilli = 0;
+  /** The same of calls. */
+  toolsMilli = 0;
   /** Calls of the caller's own functions so far. */
   callersCalls = 0;
   readonly #job: Job;
@@ -225,6 +236,11 @@ class LoopAnswer {
     );
   }
 
+  /** Whether the caller has the beginning of a stream. */
+  get isShown(): boolean {
+    return this.#begun && this.#job.stream;
+  }
+
   /** The headers that a turn's answer would have had. */
   began(headers: HeaderList): void {
     this.#headers = withCostOfAll(headers, this.#headers);
@@ -236,7 +252,7 @@ class LoopAnswer {
       this.#begun = true;
       const { stream, sink, progress } = this.#job;
       if (stream) progress.delivered = 'partial';
-      const headers = withCost(this.#headers, this.costMilli / 1_000);
+      const headers = withCost(this.#headers, (this.costMilli + this.toolsMilli) / 1_000);
       sink.start(stream ? 'events' : 'whole', withLosses(headers, this.#losses));
     }
     return this.#job.sink.chunk(chunk);
@@ -304,9 +320,10 @@ class LoopAnswer {
     const { progress, client, sink } = this.#job;
     progress.class = failed.failure.kind;
     progress.status = client.committed ? 200 : statusOf(failed.failure);
-    progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
+    progress.delivered = this.isShown ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
-    sink.end({ ...failed, mark: this.#mark ?? progress.mark });
+    const headers = withCost(failed.headers, this.toolsMilli / 1_000);
+    sink.end({ ...failed, headers, mark: this.#mark ?? progress.mark });
   }
 
   /** The caller left, or was cut off, while a tool or a later turn ran. */
@@ -316,7 +333,7 @@ class LoopAnswer {
     if (client.cutFor !== null) await this.fail({ failure: client.cutFor, headers: [] });
     progress.class = 'aborted';
     progress.status = status;
-    progress.delivered = this.#begun && this.#job.stream ? 'partial' : 'nothing';
+    progress.delivered = this.isShown ? 'partial' : 'nothing';
   }
 
   #start(event: NeutralEvent): NeutralEvent[] {

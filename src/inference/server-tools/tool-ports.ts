@@ -27,10 +27,7 @@ export interface ServerToolPorts {
   /** Whether there is something behind the tool: a search engine for `web_search`. */
   has(kind: ServerToolKind): boolean;
   searchWeb(owner: ToolOwner, query: string, how: WebSearchTool, signal: AbortSignal): Promise<FoundSources | Failure>;
-  /**
-   * Reads one page, for the model to read. `mayFollow` is asked before a redirect is followed. A page that answers with
-   * an error is a page.
-   */
+  /** Reads one page. `mayFollow` is asked before a redirect is followed. A page that answers with an error is one. */
   fetchPage(
     owner: ToolOwner,
     url: string,

@@ -9,10 +9,7 @@ export interface TurnCall {
   argumentsJson: string;
 }
 
-/**
- * Reads one turn of a model: what of it the caller may see, the calls that the gateway must run, and the turn as the
- * model gets it back.
- */
+/** Reads one turn of a model: what the caller may see, the calls to run, and the turn as the model gets it back. */
 export class TurnReader {
   readonly calls: TurnCall[] = [];
   /** Calls of the caller's own functions. */

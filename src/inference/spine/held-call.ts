@@ -87,10 +87,7 @@ export interface HeldCall {
   release(): void;
 }
 
-/**
- * Holds what a call costs: the only way to a reservation. Nothing that costs runs before it. The failure when the plan
- * has no room for it.
- */
+/** Holds what a call costs: the only way to a reservation, before all that costs. The failure when there is no room. */
 export async function holdCall(services: HoldParts, call: ChargedCall, charge: Charge): Promise<HeldCall | Failure> {
   const { requestId, principal, admitted, atMs, trace } = call;
   const { endpoint, alias, tier, costMilli, inputTokensEstimate = 0, user = null } = charge;
@@ -125,7 +122,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         class: aborted ? 'aborted' : progress.class,
         stream,
         aborted,
-        ms: services.clock.monotonicMs() - held.startedMs,
+        ms: (progress.endedMs ?? services.clock.monotonicMs()) - held.startedMs,
         firstTokenMs: progress.firstTokenMs,
         target: target?.id ?? null,
         price: target?.price ?? null,

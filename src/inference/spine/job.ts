@@ -101,14 +101,13 @@ export interface JobProgress
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: Exclude<Delivered, 'abandoned'>;
-  /**
-   * Number of calls that are charged: of choices that are a call each, those that reached the client, or were sent if
-   * none did.
-   */
+  /** Number of calls that are charged: of choices with a call each, those delivered, or sent if none was. */
   calls: number;
   /** Place of the caller's stream, when its dialect needs it for a cut one. */
   mark: StreamMark | undefined;
   firstTokenMs: number | null;
+  /** Monotonic ms of its end; absent: it is settled at its end. */
+  endedMs?: number;
   usage: Usage | null;
   usageSource: UsageSource;
   /**

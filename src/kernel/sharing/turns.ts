@@ -140,9 +140,7 @@ function nextOf(tenants: Iterable<Tenant>, mayHoldMore: (tenant: Tenant) => bool
   return next;
 }
 
-/**
- * Returns a tenant by its name: the remembered one, or a new one. The tenant that was requested last is forgotten last.
- */
+/** Returns a tenant by its name: the remembered one, or a new one. The latest one is forgotten last. */
 function rememberTenants(): (name: string) => Tenant {
   /** The one idle longest is first. */
   const tenants = new Map<string, Tenant>();

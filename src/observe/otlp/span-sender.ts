@@ -118,9 +118,7 @@ export class SpanSender {
   }
 }
 
-/**
- * ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } }: everything before the spans.
- */
+/** ExportTraceServiceRequest { ResourceSpans { Resource, ScopeSpans { Scope, Span… } } }: all before the spans. */
 function headOf({ resource, scope }: Pick<SpanSenderParts, 'resource' | 'scope'>, spanBytes: number): Buffer {
   const scoped = lengthDelimited(0x0a, scope);
   const ofScope = Buffer.concat([tagged(0x12, scoped.length + spanBytes), scoped]);

@@ -37,9 +37,7 @@ export class ProviderObjects extends GivenObjects {
     }
   }
 
-  /**
-   * The target and credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked.
-   */
+  /** The target and credential that gave this id to a tenant; null: none did. Rejects when the database is away. */
   async homeOf(tenant: string, id: string): Promise<Pick<GivenObject, 'target' | 'credential'> | null> {
     const hashes = [hashOf(id)];
     const row = (await this.find(tenant, hashes, hashes)).findLast((one) => one.tenant === tenant) ?? null;

@@ -46,10 +46,7 @@ export function toolsHere(
   return { ...requested, tools, use: isNeeded ? 'needed' : 'wished' };
 }
 
-/**
- * The turn as the target gets it, if this gateway runs its tools there; null: it does not. Once it has run one, it runs
- * all.
- */
+/** The turn for the target, if this gateway runs its tools there, else null. Once it has run one, it runs all. */
 export function turnAt(
   providers: Snapshot['providers'],
   dialect: CallerDialectId,

@@ -25,10 +25,7 @@ export interface RankedBy {
   query: string;
 }
 
-/**
- * Candidates to rank, before the texts are known; a 404, 403 or 400 when the model is unknown, not allowed, or ranks
- * nothing.
- */
+/** Candidates to rank, before the texts are known; 404, 403 or 400 for a model unknown, forbidden, or of no use. */
 export function rankPlan(snapshot: Snapshot, principal: Principal, { model, query }: RankedBy): Plan | Failure {
   const needs = { ...noNeeds, inputTokensEstimate: estimatedTokens(query.length) };
   const facts = { model, stream: false, user: null, needs, includeUsage: false, conversationStart: '' };

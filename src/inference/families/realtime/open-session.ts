@@ -260,9 +260,7 @@ function holdsTranscriptions(to: ConfiguredProvider | undefined): boolean {
 /** Statuses of servers that took over a part of OpenAI's API, and have no such address. */
 const noAddress: ReadonlySet<number | null> = new Set([404, 405, 501]);
 
-/**
- * The sink of an attempt to open a session: a refusal goes on, unless every provider that was asked has no such address.
- */
+/** The sink of an attempt to open a session: a refusal goes on, unless all providers asked have no such address. */
 class TranscriptionWays extends PassingSink {
   /** Each piece of speech has to be a call. */
   isByCalls = false;

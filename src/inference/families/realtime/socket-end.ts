@@ -36,9 +36,7 @@ const closeTimeoutMs = 5_000;
 /** Bytes of a close frame's reason (RFC 6455 §5.5.1). */
 const reasonBytesMax = 123;
 
-/**
- * The end of a session at a WebSocket. It is cut when its peer answers no pings, or takes nothing of what waits for it.
- */
+/** The end of a session at a WebSocket. It is cut when its peer answers no pings, or takes nothing of what waits. */
 export class SocketEnd implements SessionEnd {
   readonly #socket: WebSocket;
   readonly #stopPing: () => void;

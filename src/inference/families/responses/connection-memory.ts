@@ -14,10 +14,7 @@ export interface TenantShare {
   chars: number;
 }
 
-/**
- * The last response of a connection that is kept nowhere else, so that the next one may continue it by
- * `previous_response_id`.
- */
+/** The last response of a connection, kept nowhere else, so that `previous_response_id` may continue it. */
 export class ConnectionMemory {
   readonly #share: TenantShare;
   #id: string | null = null;

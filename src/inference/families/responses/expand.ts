@@ -16,10 +16,7 @@ export interface ContinuedFacts {
   before(items: number): void;
 }
 
-/**
- * A request with all that it continues before its own input, and without the ids that name it. Null when that is not
- * kept here.
- */
+/** A request behind all that it continues, without the ids that name it. Null when that is not kept here. */
 export async function expanded(...request: Parameters<typeof expandedNow>): Promise<Buffer | Failure | null> {
   try {
     return await expandedNow(...request);

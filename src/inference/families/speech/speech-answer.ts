@@ -153,9 +153,7 @@ interface SoundOutlet {
 /** Sound that is kept whole, for an answer in one piece. */
 const wholeSoundBytesMax = 64 * 1024 * 1024;
 
-/**
- * `facts` is called when the first bytes go out. `whole`: in one piece, which may be kept for a repeat of the request.
- */
+/** `facts` is called when the first bytes go out. `whole`: in one piece, which may be kept for a repeat. */
 function createSoundOutlet(
   answer: Answer,
   request: Pick<SpeechRequest, 'delivery' | 'format'>,

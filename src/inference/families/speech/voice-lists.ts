@@ -31,10 +31,7 @@ export function createVoiceLists(parts: { transport: Transport; clock: Clock; sn
   }
 
   return {
-    /**
-     * The last list that was read, by the operator's name of the provider; none when it lists none or was not asked
-     * yet.
-     */
+    /** The last list read, by the operator's name of the provider; none when it lists none or was not asked yet. */
     known(provider: string): readonly string[] {
       const connection = connectionOf(provider);
       return connection === undefined ? [] : (lists.get(connection)?.names ?? []);

@@ -22,9 +22,7 @@ export interface VideoObjects {
   forget(tenant: string, place: { target: { id: string }; credential: { id: string } }, id: string): void;
   /** Resolves when these ids are written: before their answer goes out. Null: they are. */
   recorded(tenant: string, ids: readonly string[]): Promise<void> | null;
-  /**
-   * The target and credential that gave this id to a tenant; null: none did. Rejects when the database cannot be asked.
-   */
+  /** The target and credential that gave this id to a tenant; null: none did. Rejects when the database is away. */
   homeOf(tenant: string, id: string): Promise<{ target: string; credential: string } | null>;
   /** The ids among these that the tenant was given. */
   givenTo(tenant: string, ids: readonly string[]): Promise<ReadonlySet<string>>;

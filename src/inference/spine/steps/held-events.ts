@@ -47,10 +47,7 @@ export class HeldEvents {
     return this.#take([]);
   }
 
-  /**
-   * Takes what no further event changes: of each choice all up to the end of a sentence, or of a part. `first`: one
-   * sentence is enough.
-   */
+  /** Takes what no further event changes: of each choice up to the end of a sentence or part. `first`: one sentence. */
   takeComplete(which: 'first' | 'later'): NeutralEvent[] {
     for (const event of this.#events.slice(this.#next)) {
       if ('choice' in event) look(this.#choices, this.#next, event, which === 'first' ? 1 : laterCharsMin);

@@ -3,10 +3,7 @@ import type { AnswerStep } from './after.ts';
 import { FilteredEvents } from './filtered-events.ts';
 import { GatedEvents } from './gated-events.ts';
 
-/**
- * The steps over a conversation's answer: its checks, what it waits for, then the filters of its texts, and around these
- * its keeping.
- */
+/** The steps over a conversation's answer: its checks, what it waits for, the filters of its texts, and its keeping. */
 export function stepsOver(
   checks: readonly AnswerStep[] | null,
   { answerTexts, keeping, gate }: Pick<ModelCall, 'answerTexts' | 'keeping' | 'gate'>,
