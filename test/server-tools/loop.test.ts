@@ -58,12 +58,14 @@ test('a demanded search is made once, and the model may answer then', async () =
 test('max_tool_calls: a further call is told that it is not allowed, and the model must answer', async () => {
   sent();
   const asked = engine.asked.length;
-  const response = await openai.responses.create({
+  const asking = openai.responses.create({
     model: 'chat',
     input: 'Please call web_search and call file_search',
     tools: [...tools, { type: 'file_search', vector_store_ids: ['none'] }],
     max_tool_calls: 1,
   });
+  const { data: response, response: answer } = await asking.withResponse();
+  assert.equal(answer.headers.get('x-culvert-dropped'), null);
   assert.deepEqual(
     response.output.map(({ type }) => type),
     ['web_search_call', 'message'],

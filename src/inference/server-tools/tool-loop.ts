@@ -108,7 +108,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     const choice = n === 0 ? runner.choice : isLast ? 'none' : 'free';
     const order: ServerTurn = {
       offered: runner.offeredAt(choice),
-      fields: requested.tools.map(({ field }) => field),
+      fields: ['max_tool_calls', ...requested.tools.map(({ field }) => field)],
       messages,
       choice,
       lost: runner.lost,
