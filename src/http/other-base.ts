@@ -14,7 +14,7 @@ const ofFoundry = /^\/models(\/(?:chat\/completions|(?:images\/)?embeddings))$/;
 /** Azure's, of one deployment. */
 const ofDeployment = /^\/openai\/deployments\/([^/]+)(\/.+)$/;
 /** Azure's v1 API, its paths without a deployment, LiteLLM's paths of vendors, and what OpenRouter and Google have before. */
-const ofVendor = /^\/(?:openai|anthropic|gemini|vertex_ai|cursor|api|v1beta\/openai)(\/v1(?:beta1?)?)?(\/.+)$/;
+const ofVendor = /^\/(?:openai|anthropic|gemini|vertex_ai|cursor|api|v1(?:beta)?\/openai)(\/v1(?:beta1?)?)?(\/.+)$/;
 /** A base URL and the slash behind it. Only there may slashes be too many: elsewhere nothing between two is an empty name. */
 const ofBase = /^(?:\/+(?:openai|anthropic|gemini|cursor|api|v\d(?:beta1?)?))*\/+/;
 /** Endpoints that ask a model, with a slash behind them: LiteLLM and vLLM lead those who write one to the endpoint. */

@@ -25,8 +25,13 @@ async function streamed(agent: string, model: string, content: string): Promise<
   return frames.map((frame) => JSON.parse(frame.slice('data: '.length)));
 }
 
-/** Headers of Cerebras's SDKs. That for Python takes each chunk for a whole answer if its model of a chunk does not fit. */
-const agents = ['Cerebras/Python 1.91.0', 'AsyncCerebras/Python 1.91.0', 'Cerebras/JS 1.91.0'];
+/** Headers of Cerebras's SDKs and of the AI SDK's provider. The SDK for Python takes each chunk for a whole answer if its model of a chunk does not fit. */
+const agents = [
+  'Cerebras/Python 1.91.0',
+  'AsyncCerebras/Python 1.91.0',
+  'Cerebras/JS 1.91.0',
+  'ai-sdk-cerebras/3.0.59',
+];
 
 for (const alias of Object.keys(models)) {
   test(`Cerebras's SDKs read streams of the provider ${alias}: each chunk has what they demand`, async () => {

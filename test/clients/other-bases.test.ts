@@ -51,7 +51,7 @@ const messages = [{ role: 'user' as const, content: 'hello there' }];
 const last = () => upstream.requests().at(-1)!;
 
 const bases = ['', '/', '/cursor', '/openai/v1', '/v1', '/v1/', '//v1//', '/v1/v1', '/openai/v1/v1'];
-for (const base of [...bases, '/api/v1', '/v1beta/openai/']) {
+for (const base of [...bases, '/api/v1', '/v1beta/openai/', '/v1/openai']) {
   test(`OpenAI's SDK works with the base URL '${base}'`, async () => {
     const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}${base}`, maxRetries: 0 });
     const answer = await openai.chat.completions.create({ model: 'my-gpt', messages });

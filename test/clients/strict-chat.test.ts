@@ -333,6 +333,33 @@ test("Groq's and OpenRouter's SDKs, and the AI SDK's providers for them, get tho
   assert.doesNotMatch(passed, /"choices":\[\]/);
 });
 
+test("Perplexity's SDKs and the AI SDK's provider for it, which request no usage, get it with the finish reason", async () => {
+  for (const agent of [
+    'Perplexity/JS 0.38.1',
+    'AsyncPerplexity/Python 0.46.1',
+    'ai-sdk/perplexity/4.0.49 node.js/26',
+  ]) {
+    const json = { model: 'openai', stream: true, messages: [question] };
+    const response = await gateway.fetch('/v1/chat/completions', { json, headers: { 'user-agent': agent } });
+    assert.match(await response.text(), /"finish_reason":"stop"\}\],"usage":\{[^\n]+\}\n\ndata: \[DONE\]\n\n$/);
+  }
+});
+
+test("a JSON schema without a name, as Perplexity's clients write it, is one in other formats", async () => {
+  const format = { type: 'json_schema', json_schema: { schema: parameters } };
+  const { body, dropped } = await sent({ model: 'anthropic', messages: [question], response_format: format });
+  assert.match(JSON.stringify(body), /"city"/);
+  assert.equal(dropped, null);
+});
+
+test("responses whose request names no sampling have OpenAI's numbers, which Hugging Face's clients demand", async () => {
+  for (const model of ['anthropic', 'deepseek']) {
+    const whole = await gateway.fetch('/v1/responses', { json: { model, input: 'Hello' } });
+    const { temperature, top_p } = (await whole.json()) as JsonObject;
+    assert.deepEqual([temperature, top_p], [1, 1]);
+  }
+});
+
 test('a caller who did not request usage finds none in any chunk of a stream, nor null', async () => {
   const messages = [question];
   for (const model of ['openai', 'groq', 'anthropic']) {

@@ -173,11 +173,11 @@ export interface AnswerHead {
   createdS: number;
   includeUsage: boolean;
   /**
-   * Vendor whose client reads the answer. Mistral's, xAI's and Cerebras's want each call of a function in one piece. Three
-   * request no usage and read it where that vendor has it: Mistral's and Cerebras's with the finish reason, Groq's in
-   * `x_groq`. To Groq's, Cerebras's and OpenRouter's, thoughts are `reasoning`.
+   * Vendor whose client reads the answer. Mistral's, xAI's and Cerebras's want each call of a function in one piece. Four
+   * request no usage and read it where that vendor has it: Groq's in `x_groq`, the others with the finish reason. To
+   * Groq's, Cerebras's and OpenRouter's, thoughts are `reasoning`.
    */
-  clientOf?: 'mistral' | 'groq' | 'cerebras' | 'openrouter' | 'xai' | undefined;
+  clientOf?: 'mistral' | 'groq' | 'cerebras' | 'perplexity' | 'openrouter' | 'xai' | undefined;
   /** Ms since the request came, for formats that tell durations; absent: nobody knows. */
   elapsedMs?: () => number;
   /** The request's `CallerRequest.echo`. */

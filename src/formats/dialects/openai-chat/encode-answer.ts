@@ -52,7 +52,7 @@ const uncountedEnds = {
 
 /** Vendors whose clients read a call in one piece, and those whose clients read usage in the chunk of the finish reason. */
 const readsWholeCalls: ReadonlySet<string> = new Set(['mistral', 'xai', 'cerebras']);
-const countsAtFinish: ReadonlySet<string> = new Set(['mistral', 'groq', 'cerebras']);
+const countsAtFinish: ReadonlySet<string> = new Set(['mistral', 'groq', 'cerebras', 'perplexity']);
 
 class ChunkEncoder implements StreamEncoder {
   lost: Set<string> | undefined = undefined;

@@ -14,25 +14,32 @@ import { faultInside } from '../fault-inside.ts';
  */
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const facts = factsOf(failure, context.nowMs);
+  const { message, type, status } = facts;
+  const param = facts.param ?? (isAiSdk(context) ? '' : null);
   return {
     error: {
       // LangChain's class for NVIDIA skips an error in a stream that has no such member.
       ...(isFrom(context, /^langchain-nvidia-/) && { object: 'error' }),
       ...vendorMembers(failure),
-      message: facts.message,
-      type: facts.type,
-      code: (isOpenRouters(context) ? null : vendorCode(failure, facts)) ?? facts.status,
-      param: facts.param,
+      ...{ message, type, param },
+      code: (isOpenRouters(context) ? null : vendorCode(failure, facts)) ?? (wantsWords(context) ? null : status),
       request_id: context.requestId,
       doc_url: errorUrlOf(failure, context.publicUrl),
       ...quotaMembers(facts),
     },
     // Voyage's SDK for Python and classes for Jina read errors there alone. They name no more than their HTTP library.
-    ...(isFrom(context, /^python-requests\/|\baiohttp\//) && { detail: facts.message }),
+    ...(isFrom(context, /^python-requests\/|\baiohttp\//) && { detail: message }),
+    ...(isAiSdk(context) && { object: 'error', message, type, param, code: `${status}` }),
   };
 }
 
 const isFrom = ({ userAgent = '' }: ErrorContext, client: RegExp) => client.test(userAgent);
+
+/** Its providers for Mistral and Cerebras read flat errors alone, that for Open Responses no `param` that is null. */
+const isAiSdk = (context: ErrorContext) => isFrom(context, /^ai(?:-sdk[-\w]*)?\//);
+
+/** Providers of the AI SDK that read no number in `code`. Only streams name them. */
+const wantsWords = (context: ErrorContext) => isFrom(context, /^ai-sdk-(?:moonshotai|alibaba)\//);
 
 /** OpenRouter's SDKs, which read a number in `code` alone and a chunk in each frame; else the error is lost. */
 export const isOpenRouters = (context: ErrorContext) => isFrom(context, /^speakeasy-sdk\/.*\bopenrouter\b/);
@@ -61,7 +68,9 @@ export function errorFrame(failure: Failure, context: ErrorContext): string {
   };
   // SDKs of Perplexity and SambaNova take an error without this name for a chunk, and the stream for a whole answer.
   const name = isFrom(context, /^(Async)?(Perplexity|SambaNova)\//) ? 'event: error\n' : '';
-  return `${name}data: ${JSON.stringify({ ...chunk, ...errorBody(failure, context) })}\n\n`;
+  // Flat members would make the AI SDK's provider for Cerebras take it for a chunk.
+  const { error, detail } = errorBody(failure, context);
+  return `${name}data: ${JSON.stringify({ ...chunk, error, detail })}\n\n`;
 }
 
 const messageCharsMax = 2_000;
@@ -159,7 +168,6 @@ const byCode: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
   ['string_above_max_length', 'caller_fault'],
   ['content_policy_violation', 'filtered'],
   ['content_filter', 'filtered'],
-  // Azure's word, in addition to `content_filter`.
   ['responsibleaipolicyviolation', 'filtered'],
   ['moderation_blocked', 'filtered'],
   // Words of a failed response (OpenAI's API reference, "The response object").
@@ -278,7 +286,6 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishR
   ['function_call', 'tool-calls'],
   ['content_filter', 'content-filter'],
   ['safety', 'content-filter'],
-  // Bedrock.
   ['guardrail_intervened', 'content-filter'],
   // Zhipu's GLM; servers in front of Gemini.
   ['sensitive', 'content-filter'],

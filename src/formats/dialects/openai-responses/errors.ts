@@ -45,9 +45,9 @@ export function faultInside(body: JsonObject): Fault {
 export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
   const facts = factsOf(failure, context.nowMs);
   // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
-  const param = facts.param === null ? null : callersWord(facts.param, () => []);
+  const param = facts.param !== null && { param: callersWord(facts.param, () => []) };
   const code = isOpenRouters(context) ? facts.status : errorCode(failure, facts);
-  return { error: { ...objectIn(chatErrorBody(failure, context).error), code, param } };
+  return { error: { ...objectIn(chatErrorBody(failure, context).error), code, ...param } };
 }
 
 /**

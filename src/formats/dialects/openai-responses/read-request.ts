@@ -123,28 +123,17 @@ function stateOf(body: ResponsesRequest): RequestState | null {
   return state.store || state.previous !== null || state.conversation !== null || state.background ? state : null;
 }
 
+const echoed =
+  /^(?:parallel_tool_calls|tool_choice|temperature|top_p|max_output_tokens|metadata|background|reasoning|user|truncation|prompt_cache_key|safety_identifier)$/;
+
 /**
  * Parts of the request that an answer repeats, as plain data. Tools and instructions are left out: no client reads them
  * back, and the 30 KB of a coding agent's would travel three times a turn.
  */
 function echoOf(body: ResponsesRequest): JsonObject {
+  const given = Object.entries(body).filter(([name, value]) => echoed.test(name) && isGiven(value));
   return {
-    settings: {
-      parallel_tool_calls: body.parallel_tool_calls ?? true,
-      tool_choice: body.tool_choice ?? 'auto',
-      temperature: body.temperature ?? null,
-      top_p: body.top_p ?? null,
-      max_output_tokens: body.max_output_tokens ?? null,
-      metadata: body.metadata ?? {},
-      background: body.background ?? false,
-      ...(body.reasoning && { reasoning: body.reasoning }),
-      // OpenAI always gives it, and clients in Kotlin demand it.
-      text: { format: { type: 'text' }, ...body.text },
-      ...(body.user && { user: body.user }),
-      ...(body.truncation && { truncation: body.truncation }),
-      ...(isGiven(body.prompt_cache_key) && { prompt_cache_key: body.prompt_cache_key }),
-      ...(isGiven(body.safety_identifier) && { safety_identifier: body.safety_identifier }),
-    },
+    settings: { ...Object.fromEntries(given), ...(body.text && { text: { format: { type: 'text' }, ...body.text } }) },
     ...callsEcho(body),
     ...(isGiven(body.include) && body.include.length > 0 && { include: body.include }),
   };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { type Beside, type FinishReason, membersIn } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { argumentsObject, customInput } from '../arguments-text.ts';
@@ -171,7 +171,6 @@ export function stateAtEnd(reason: FinishReason): ResponseState {
 
 /** The `response` object, of whole answers and in streams. Usage only at the end. */
 export function responseObject(facts: ResponseFacts, state: ResponseState): JsonObject {
-  const settings = isObject(facts.echo?.settings) ? facts.echo.settings : unsaid;
   const ended = state.status === 'completed' || state.status === 'incomplete';
   return {
     id: facts.id,
@@ -190,17 +189,17 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
     // OpenRouter's SDKs refuse a response without them.
     frequency_penalty: 0,
     presence_penalty: 0,
-    ...settings,
+    ...{ ...unsaid, ...objectIn(facts.echo?.settings) },
     ...(ended && { usage: wireUsage(facts), ...facts.words }),
   };
 }
 
-/** Members that the published type requires of an answer to an unreadable request. */
+/** Members as OpenAI gives them where a request does not. Clients in Kotlin demand `text`. */
 const unsaid: JsonObject = {
   parallel_tool_calls: true,
   tool_choice: 'auto',
-  temperature: null,
-  top_p: null,
+  // Hugging Face's provider of the AI SDK wants numbers.
+  ...{ temperature: 1, top_p: 1, max_output_tokens: null, background: false },
   metadata: {},
   text: { format: { type: 'text' } },
 };

@@ -92,7 +92,8 @@ export function chatEndpoint(
 const vendorsClients = [
   ['mistral', /^mistral-client-|^ai-sdk[-/]mistral\/|^python-httpx\/\S* no-store$/],
   ['groq', /^(Async)?Groq\/|^langchain\/|^ai-sdk[-/]groq\//],
-  ['cerebras', /^(Async)?Cerebras\//],
+  ['cerebras', /^(Async)?Cerebras\/|^ai-sdk[-/]cerebras\//],
+  ['perplexity', /^(Async)?Perplexity\/|^ai-sdk[-/]perplexity\//],
   ['openrouter', /^speakeasy-sdk\/.*\bopenrouter\b|\bai-sdk[-/]openrouter\//],
   ['xai', /^ai-sdk[-/]xai\//],
 ] as const;
