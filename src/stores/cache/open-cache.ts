@@ -98,19 +98,21 @@ export function openCache(parts: CacheParts): OpenedCache {
     ...(hasOthers && {
       swap: async (...given: Parameters<SharedCacheStore['swap']>) => (ready ?? (await open())).swap(...given),
     }),
-    async clear(which) {
-      const store = await opened();
-      const removed = (await store?.clear(which)) ?? 0;
-      if (store === null || !hasOthers) return removed;
-      await pause(writtenWithinMs);
-      return removed + (await store.clear(which));
-    },
+    clear: async (which) => clearFrom(await opened(), which, hasOthers),
     stats: async () => (await opened())?.stats() ?? [],
     async close() {
       closed = true;
       await (await opening?.catch(() => null))?.close();
     },
   };
+}
+
+/** Clears it, and what `hasOthers`' processes had on their way to it. Returns how many it removed. */
+async function clearFrom(store: CacheStore | null, which: Parameters<CacheStore['clear']>[0], hasOthers: boolean) {
+  const removed = (await store?.clear(which)) ?? 0;
+  if (store === null || !hasOthers) return removed;
+  await pause(writtenWithinMs);
+  return removed + (await store.clear(which));
 }
 
 /** Entries that come before it is open, on their way to `put`. */

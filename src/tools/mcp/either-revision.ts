@@ -36,53 +36,8 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
   let greeting: JSONRPCRequest | null = null;
   let refusal: JSONRPCMessage | null = null;
 
-  function stated(message: JSONRPCRequest): JSONRPCRequest {
-    const { _meta, ...params } = message.params ?? {};
-    const { news, input } = callInProgress.getStore() ?? {};
-    const isLogged = news?.log != null;
-    const meta = {
-      [statelessMeta('protocolVersion')]: statelessVersion,
-      [statelessMeta('clientInfo')]: client,
-      [statelessMeta('clientCapabilities')]: input?.capabilities ?? {},
-      ...(isLogged && { [statelessMeta('logLevel')]: 'debug' }),
-    };
-    return { ...message, params: { ...params, ...input?.answers, _meta: { ..._meta, ...meta } } };
-  }
-
-  /** Null: the server has not said yet whether it knows both. */
-  let knowsBoth: boolean | null = null;
-  const looks = new Map<RequestId, (answer: JSONRPCMessage) => void>();
-
-  async function mayAskBack(): Promise<boolean> {
-    const { capabilities = {}, answers = {} } = callInProgress.getStore()?.input ?? {};
-    const isAnswered = Object.keys({ ...capabilities, ...answers }).length > 0;
-    if (!isAnswered || !(inner instanceof StreamableHTTPClientTransport)) return false;
-    knowsBoth ??= await look();
-    return knowsBoth;
-  }
-
-  async function look(): Promise<boolean> {
-    const id = lookId--;
-    const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
-    looks.set(id, resolve);
-    try {
-      const sent = inner.send(stated({ jsonrpc: '2.0', method: 'server/discover', params: {}, id }));
-      const answer = await withinMs(
-        lookMaxMs,
-        sent.then(() => promise),
-        null,
-      );
-      const { supportedVersions } = objectIn(
-        answer !== null && 'result' in answer ? (answer.result as JsonObject) : {},
-      );
-      return Array.isArray(supportedVersions) && supportedVersions.includes(statelessVersion);
-    } catch (error) {
-      if (error instanceof StreamableHTTPError && refusedStatuses.has(error.code)) return false;
-      throw error;
-    } finally {
-      looks.delete(id);
-    }
-  }
+  const stated = (message: JSONRPCRequest) => statedFrom(client, message);
+  const look = revisionLook(inner, stated);
 
   function discover(request: JSONRPCRequest): Promise<void> {
     revision = 'stateless';
@@ -95,9 +50,7 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
       inner.onerror = (error) => outer.onerror?.(error);
       inner.onmessage = (message, extra) => {
         if (greeting === null || 'method' in message || message.id !== greeting.id) {
-          const found = 'method' in message ? undefined : looks.get(message.id ?? '');
-          if (found !== undefined) found(message);
-          else outer.onmessage?.(message, extra);
+          if (!look.take(message)) outer.onmessage?.(message, extra);
         } else if (revision === 'stateless') {
           outer.onmessage?.('error' in message ? (refusal ?? message) : initialized(message), extra);
         } else if ('error' in message) {
@@ -128,13 +81,69 @@ export function inEitherRevision(inner: Transport, client: { name: string; versi
           });
         });
       }
-      if (revision === 'initialized' && !(await mayAskBack())) return inner.send(message, options);
+      if (revision === 'initialized' && !(await look.mayAskBack())) return inner.send(message, options);
       // The revision has none.
       if (message.method === 'ping') outer.onmessage?.({ jsonrpc: '2.0', id: message.id, result: {} });
       else await inner.send(stated(message), options);
     },
   };
   return outer;
+}
+
+/** Learns, once, whether a server with sessions knows the other revision too. `take` is true for answers to its question. */
+function revisionLook(inner: Transport, stated: (message: JSONRPCRequest) => JSONRPCRequest) {
+  /** Null: the server has not said yet whether it knows both. */
+  let knowsBoth: boolean | null = null;
+  const looks = new Map<RequestId, (answer: JSONRPCMessage) => void>();
+
+  async function look(): Promise<boolean> {
+    const id = lookId--;
+    const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
+    looks.set(id, resolve);
+    const sent = inner.send(stated({ jsonrpc: '2.0', method: 'server/discover', params: {}, id }));
+    return knowsStateless(sent.then(() => promise)).finally(() => looks.delete(id));
+  }
+
+  return {
+    async mayAskBack(): Promise<boolean> {
+      const { capabilities = {}, answers = {} } = callInProgress.getStore()?.input ?? {};
+      const isAnswered = Object.keys({ ...capabilities, ...answers }).length > 0;
+      if (!isAnswered || !(inner instanceof StreamableHTTPClientTransport)) return false;
+      knowsBoth ??= await look();
+      return knowsBoth;
+    },
+    take(message: JSONRPCMessage): boolean {
+      const found = 'method' in message ? undefined : looks.get(message.id ?? '');
+      found?.(message);
+      return found !== undefined;
+    },
+  };
+}
+
+/** The message with what `initialize` would have said. */
+function statedFrom(client: { name: string; version: string }, message: JSONRPCRequest): JSONRPCRequest {
+  const { _meta, ...params } = message.params ?? {};
+  const { news, input } = callInProgress.getStore() ?? {};
+  const isLogged = news?.log != null;
+  const meta = {
+    [statelessMeta('protocolVersion')]: statelessVersion,
+    [statelessMeta('clientInfo')]: client,
+    [statelessMeta('clientCapabilities')]: input?.capabilities ?? {},
+    ...(isLogged && { [statelessMeta('logLevel')]: 'debug' }),
+  };
+  return { ...message, params: { ...params, ...input?.answers, _meta: { ..._meta, ...meta } } };
+}
+
+/** Whether the answer to `server/discover` names the revision; false also where there is none. */
+async function knowsStateless(answering: Promise<JSONRPCMessage>): Promise<boolean> {
+  try {
+    const answer = await withinMs(lookMaxMs, answering, null);
+    const { supportedVersions } = objectIn(answer !== null && 'result' in answer ? (answer.result as JsonObject) : {});
+    return Array.isArray(supportedVersions) && supportedVersions.includes(statelessVersion);
+  } catch (error) {
+    if (error instanceof StreamableHTTPError && refusedStatuses.has(error.code)) return false;
+    throw error;
+  }
 }
 
 /** The answer to `server/discover` as that to `initialize`. */

@@ -22,7 +22,7 @@ export function errorBody(failure: Failure, context: ErrorContext): JsonObject {
       ...(isFrom(context, /^langchain-nvidia-/) && { object: 'error' }),
       ...vendorMembers(failure),
       ...{ message, type, param },
-      code: (isOpenRouters(context) ? null : vendorCode(failure, facts)) ?? (wantsWords(context) ? null : status),
+      code: (isOpenRouters(context) ? null : vendorCode(failure, facts)) ?? (readsTextCodes(context) ? null : status),
       request_id: context.requestId,
       doc_url: errorUrlOf(failure, context.publicUrl),
       ...quotaMembers(facts),
@@ -39,7 +39,7 @@ const isFrom = ({ userAgent = '' }: ErrorContext, client: RegExp) => client.test
 const isAiSdk = (context: ErrorContext) => isFrom(context, /^ai(?:-sdk[-\w]*)?\//);
 
 /** Providers of the AI SDK that read no number in `code`. Only streams name them. */
-const wantsWords = (context: ErrorContext) => isFrom(context, /^ai-sdk-(?:moonshotai|alibaba)\//);
+const readsTextCodes = (context: ErrorContext) => isFrom(context, /^ai-sdk-(?:moonshotai|alibaba)\//);
 
 /** OpenRouter's SDKs, which read a number in `code` alone and a chunk in each frame; else the error is lost. */
 export const isOpenRouters = (context: ErrorContext) => isFrom(context, /^speakeasy-sdk\/.*\bopenrouter\b/);

@@ -67,8 +67,8 @@ function questionIn({ messages, tools = [], n = 1 }: NeutralRequest): CanonicalQ
 
 /** Whether a provider searches the web for it: members of OpenRouter, xAI and Qwen. */
 function searches({ plugins, search_parameters: search, enable_search }: JsonObject): boolean {
-  const isAsked = enable_search === true || (isObject(search) && search.mode !== 'off');
-  return isAsked || objectsIn(plugins).some(({ id }) => id === 'web');
+  const isSearching = enable_search === true || (isObject(search) && search.mode !== 'off');
+  return isSearching || objectsIn(plugins).some(({ id }) => id === 'web');
 }
 
 /** A picture, a sound or a file that is named, not sent. */
