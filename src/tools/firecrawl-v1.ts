@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue, objectIn } from '../kernel/j
  * the reader reports them.
  */
 
-/** `extract` is the older word for `json`; both have their options beside `formats`. No page is from the cache. */
+/** `extract` is the older word for `json`; both have their options outside `formats`. No page is from the cache. */
 export function scrapeFromV1({ extract, jsonOptions, formats, ...body }: JsonObject): JsonObject {
   const options = jsonOptions ?? extract;
   const ofFormat = (format: JsonValue) =>

@@ -62,7 +62,7 @@ export function mayBeSecretHeader(name: string, value: string): boolean {
   return value.length >= secretCharsMin && !publicHeader.test(name) && !/\s|:\/\//.test(value);
 }
 
-/** What all calls with this secret share; null for a service without keys. The operator's headers take precedence. */
+/** Headers that all calls with this secret share; null for a service without keys. The operator's headers take precedence. */
 export function joinHeaders(
   provider: Provider,
   secret: string | null,

@@ -13,7 +13,7 @@ export interface AnswerOfTurns {
 
 /** Turns of one answer that are settled with it: while the caller has nothing of it, nobody knows whether they cost anything. */
 export class OpenTurns {
-  /** What they have used, which no limit counts yet. */
+  /** Used by them so far; no limit counts it yet. */
   readonly used = { tokens: 0, usdNano: 0 };
   readonly #answer: AnswerOfTurns;
   readonly #answered = Promise.withResolvers<void>();

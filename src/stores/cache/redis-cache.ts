@@ -35,7 +35,7 @@ export interface RedisCacheOptions {
   onTrouble(message: string): void;
 }
 
-/** Entries in Redis, over a connection of their own. While Redis is away or slow, each call rejects at once. */
+/** Entries in Redis, over a separate connection. While Redis is away or slow, each call rejects at once. */
 export function openRedisCache(options: RedisCacheOptions): SharedCacheStore {
   const { booksId, bounds, clock } = options;
   const prefix = `${keysOf(booksId)}{cache}:`;
