@@ -21,9 +21,12 @@ export function findModule(named: string, folder: string): FoundModule {
     : { file: join(path, entry) };
 }
 
-/** When a module of ours last changed, so that a reload sees it; 0 for a package. */
-export function changedMs(found: FoundModule): number {
-  const facts = 'file' in found ? factsOf(found.file) : undefined;
+/** A file of a module, or of what it imports, and when it had last changed as it was read. */
+export type HookFile = readonly [path: string, changedMs: number];
+
+/** When a file last changed; 0: it is not there. */
+export function changedMs(file: string): number {
+  const facts = factsOf(file);
   return facts === undefined || facts instanceof Error ? 0 : facts.mtimeMs;
 }
 

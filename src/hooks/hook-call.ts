@@ -7,6 +7,8 @@ export type HookOutcome = { ok: true; reply: unknown } | { ok: false; why: strin
 export interface HookRunner {
   /** Functions that it has; null until it is known. */
   readonly functions: ReadonlySet<HookName> | null;
+  /** Whether its files are as they were read; absent: it has none. */
+  isCurrent?(): boolean;
   /** Resolves when `functions` is known, or why it cannot be: a sentence. Never rejects. */
   load(): Promise<string | null>;
   /** Never rejects. `account`: whose turn it is. */

@@ -1,3 +1,4 @@
+import type { HookFile } from './find-module.ts';
 import type { HookName } from './hook-names.ts';
 
 export interface HookThreadData {
@@ -22,7 +23,7 @@ export interface HookOrder {
 
 /** `reply`: JSON; null: it replied with nothing. */
 export type HookReply =
-  | { ready: HookName[] }
+  | { ready: HookName[]; files: HookFile[] }
   | { broken: string }
   | { id: number; reply: string | null }
   | { id: number; why: string };

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Worker } from 'node:worker_threads';
 import { backoffMs } from '../kernel/backoff.ts';
+import type { HookFile } from './find-module.ts';
 import type { HookOutcome } from './hook-call.ts';
 import type { HookName } from './hook-names.ts';
 import { begunAt, type HookOrder, type HookReply, type HookThreadData, runningAt } from './hook-order.ts';
@@ -41,6 +42,7 @@ const lineCharsMax = 1_000;
 /** The thread of a module, which is replaced when its code hangs or takes too much memory. Calls of others run again. */
 export class HookThread {
   functions: ReadonlySet<HookName> | null = null;
+  files: readonly HookFile[] = [];
   readonly #options: HookThreadOptions;
   /** By number, in the order in which they were sent. */
   readonly #jobs = new Map<number, Job>();
@@ -127,6 +129,7 @@ export class HookThread {
     if (worker !== this.#worker) return;
     if ('ready' in reply) {
       this.functions = new Set(reply.ready);
+      this.files = reply.files;
       this.#loaded?.(null);
       return;
     }

@@ -1,7 +1,8 @@
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
+import { changedMs, type HookFile } from './find-module.ts';
 import { hookNames, hooksVersion, onlyLook, whyNoHooks } from './hook-names.ts';
 import { begunAt, type HookOrder, type HookReply, type HookThreadData, runningAt } from './hook-order.ts';
 import type { HookContext } from './hook-types.ts';
@@ -14,11 +15,21 @@ if (port === null) throw new Error('this file is the entry of a thread');
 const places = new Int32Array(state);
 const context: HookContext = Object.freeze({ settings: Object.freeze(settings) });
 const replyCharsMax = 8 * 1024 * 1024;
+/** Files whose changes a reload sees. */
+const filesMax = 1_000;
 const send = (reply: HookReply) => port.postMessage(reply);
 
 // A package is found as a file in the configuration's folder would find it.
 const parentURL = String(pathToFileURL(join(folder, 'culvert.yaml')));
-registerHooks({ resolve: (specifier, of, next) => next(specifier, specifier === module ? { ...of, parentURL } : of) });
+const files: HookFile[] = [];
+registerHooks({
+  resolve: (specifier, of, next) => next(specifier, specifier === module ? { ...of, parentURL } : of),
+  load(url, of, next) {
+    const path = url.startsWith('file:') && files.length < filesMax ? fileURLToPath(url) : null;
+    if (path !== null) files.push([path, changedMs(path)]);
+    return next(url, of);
+  },
+});
 
 type Run = (data: object, context: HookContext) => unknown;
 
@@ -99,7 +110,7 @@ function whyOf(error: unknown): string {
 try {
   const functions = await load();
   serve(functions);
-  send({ ready: Object.keys(functions) as (typeof hookNames)[number][] });
+  send({ ready: Object.keys(functions) as (typeof hookNames)[number][], files });
 } catch (error) {
   send({ broken: whyBroken(error) });
 }

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
-import type { FoundModule } from './find-module.ts';
+import { changedMs, type FoundModule } from './find-module.ts';
 import type { HookOutcome, HookRunner } from './hook-call.ts';
 import { type HookName, onlyLook } from './hook-names.ts';
 import type { HookThreadData } from './hook-order.ts';
@@ -44,6 +44,10 @@ export class ModuleRunner implements HookRunner {
 
   get functions(): ReadonlySet<HookName> | null {
     return this.#thread?.functions ?? null;
+  }
+
+  isCurrent(): boolean {
+    return this.#thread?.files.every(([path, readMs]) => changedMs(path) === readMs) ?? true;
   }
 
   async load(): Promise<string | null> {

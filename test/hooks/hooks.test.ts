@@ -598,6 +598,21 @@ test('a reload takes changed code into use, and a stream under the old one ends'
   assert.match(await (await send(gateway)).text(), /One\./);
 });
 
+test('a reload takes changed files into use that a module imports', async (t) => {
+  const write = (word: string) => writeFileSync(join(folder, 'rules.mjs'), `export const said = '${word}';\n`);
+  write('old');
+  const module = join(folder, 'imports.mjs');
+  const functions = `onAnswer: ({ texts }) => ({ texts: texts.map((_, at) => ({ at, text: said })) })`;
+  writeFileSync(module, `import { said } from './rules.mjs';\nexport default { version: 1, ${functions} };\n`);
+  const config = { ...overUpstreams(upstream.url), models: plain, hooks: { imports: { module, ...patience } } };
+  upstream.clear();
+  const gateway = await startGateway(t, config, { log });
+  assert.match(await (await send(gateway)).text(), /"content":"old"/);
+  write('new');
+  await gateway.reload({ ...config });
+  assert.match(await (await send(gateway)).text(), /"content":"new"/);
+});
+
 test('a webhook gets signed requests, and its replies count as those of a module', async (t) => {
   const { Webhook } = await import('./verify-webhook.ts');
   const secret = 'a secret of more than thirty-two bytes';

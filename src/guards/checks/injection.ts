@@ -88,10 +88,7 @@ const template: Form = {
   form: /<\|(?:im_start|im_end|system|user|assistant|start_header_id|end_header_id|eot_id|begin_of_text|endoftext|channel|message|start|end|return|call)\|>|<start_of_turn>|<end_of_turn>|\[\/?INST\]|<<\/?SYS>>|<｜(?:User|Assistant|begin▁of▁sentence|end▁of▁sentence)｜>|\[(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]|<\/?system_prompt>/iuy,
 };
 
-/**
- * Characters that nobody sees and a model reads: tag characters (but for flags, such as that of Wales), runs of signs without width,
- * and signs that turn the direction.
- */
+/** Characters that nobody sees: tags but for flags, runs of signs without width, and signs that turn the direction. */
 const hidden: Form = {
   kind: 'hidden',
   form: /(?<!\u{1f3f4}[\u{e0020}-\u{e007f}]{0,6})(?:\u{e0001}|[\u{e0020}-\u{e007f}]){4,1000}|[\u200b-\u200d\u2060-\u2064\ufeff]{4,1000}|[\u{e0100}-\u{e01ef}]{3,1000}|[\u202d\u202e][^\n\u202c]{1,200}/uy,

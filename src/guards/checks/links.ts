@@ -22,10 +22,7 @@ const openHost = /^(?:[a-z][a-z\d+.-]*:)?[\\/]{2}[^\\/?#]*$/i;
 /** A page of a scheme that no address of a caller has: `https:a.example` is a path in a page of https, and a host in others. */
 const relative = 'ftp://relative.invalid/';
 
-/**
- * A rule for addresses of hosts that are not `hosts` or below them. A picture is an address that a reader's program
- * asks for without a click, by which an answer can carry texts away.
- */
+/** A rule for addresses of hosts that are not `hosts` or below them. A picture is one that programs load unasked. */
 export function links(kinds: readonly LinkKind[], hosts: readonly string[]): Check {
   const allowed = new Set(hosts.map((host) => host.toLowerCase()));
   const rule: Rule = {

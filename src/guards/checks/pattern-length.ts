@@ -12,10 +12,7 @@ export interface PatternSize {
 const longestMax = 1_000;
 const stepsMax = 5_000;
 
-/**
- * The size of a pattern's longest match. It takes what can be looked for in linear time and in pieces of a text: no
- * look-around, no back-references, and a bound for each repetition.
- */
+/** The size of a pattern's longest match: no look-around, no back-references, and a bound for each repetition. */
 export function patternSize(pattern: string): PatternSize | PatternFault {
   const body = pattern.replace(/^\(\?i\)/, '');
   try {

@@ -24,10 +24,7 @@ export class Flight {
   onCame: (() => void) | null = null;
   #client: SharedClient | null = null;
 
-  /**
-   * Resolves once: the answer for those who wait, or null, and each asks alone. `refused`: a limit of the request itself let
-   * nobody be asked, so another one may ask for all.
-   */
+  /** Resolves once: the answer, or null, and each asks alone. `refused`: a limit let this one not ask; another may. */
   get landed(): Promise<Landed | 'refused' | null> {
     return this.#landed.promise;
   }

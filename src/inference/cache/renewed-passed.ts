@@ -48,10 +48,7 @@ export function renewedPassed(cached: CachedPassed, { like, id, bytes }: PassedA
   return made;
 }
 
-/**
- * A quote within a text of the answer has a backslash before it: members match, and texts do not. Arguments of calls have
- * members of any name, further inside.
- */
+/** Members match and texts do not: a quote in a text has a backslash. Arguments have such members further inside. */
 function templateOf(text: string, { dialect, id }: PassedForm): Template {
   const ofId = `(?<="(?:${idMembers[dialect]})"\\s*:\\s*")${(id ?? '').replaceAll('.', '\\.')}(?=")`;
   const ofTime = `(?<="(?:${timeMembers})"\\s*:\\s*)(?:\\d+|"[^"]*")`;

@@ -127,10 +127,7 @@ export function createAsker(transport: Transport, clock: Clock, service: Outside
   };
 }
 
-/**
- * The service as all accounts see it. After each rest it takes as many accounts again: were one question to decide, its
- * account could keep the service from all others.
- */
+/** The service as all accounts see it. After each rest it takes as many accounts again, so that none decides alone. */
 function createStanding() {
   /** When the service failed each of them. */
   const failed = new Map<string, number>();

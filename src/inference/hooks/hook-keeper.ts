@@ -1,6 +1,6 @@
 import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { Config, HookConfig } from '../../config/schema.ts';
-import { changedMs, findModule } from '../../hooks/find-module.ts';
+import { findModule } from '../../hooks/find-module.ts';
 import type { HookRunner } from '../../hooks/hook-call.ts';
 import type { HookSettled } from '../../hooks/hook-types.ts';
 import { ModuleRunner } from '../../hooks/module-runner.ts';
@@ -10,7 +10,7 @@ import { type ConfiguredHook, hookStep, letLook } from './hook-step.ts';
 import { WebhookRunner } from './webhook-runner.ts';
 
 interface KeyedHook extends ConfiguredHook {
-  /** Equal for the same hook with the same code. */
+  /** Equal for the same hook. */
   key: string;
 }
 
@@ -25,9 +25,9 @@ export function createHookKeeper(parts: HookParts, live: SettledListener) {
   const steps = new WeakMap<Config, Promise<readonly ScopedStep[]>>();
 
   async function opened(name: string, config: HookConfig): Promise<KeyedHook> {
-    const found = findModule(config.module ?? '', parts.folder);
-    const key = JSON.stringify([name, config, changedMs(found)]);
-    const known = current.find((one) => one.key === key && one.broken === null);
+    const key = JSON.stringify([name, config, findModule(config.module ?? '', parts.folder)]);
+    const isUsable = ({ broken, runner }: KeyedHook) => broken === null && runner.isCurrent?.() !== false;
+    const known = current.find((one) => one.key === key && isUsable(one));
     if (known !== undefined) return known;
     const runner = runnerOf(name, config, parts);
     runners.add(runner);
