@@ -115,6 +115,8 @@ async function readPacked(
 
 function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace, type?: 'json'): CameBody {
   const { request, response } = exchange;
+  // Its caller left while it was admitted. No event will say so.
+  if (request.destroyed) return Promise.resolve(null);
   const { 'content-length': declared, expect } = request.headers;
   const declaredBytes = declared === undefined ? null : Number(declared);
   const tooLarge: Failure = { kind: 'body-too-large', limitBytes };
