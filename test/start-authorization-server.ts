@@ -26,6 +26,8 @@ export interface TestAuthorizationServer {
   /** Behaviour from now on. */
   mode: {
     registers: boolean | 'nobody';
+    /** Ways in which clients may name themselves, as that of MCP's SDK for Python has them: each wants the id in the body. */
+    methods: readonly string[] | null;
     /** Whether the MCP server names it. */
     isNamed: boolean;
     /** Instead of an access token. */
@@ -76,6 +78,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
           code_challenge_methods_supported: ['S256'],
           scopes_supported: ['tools', 'offline_access'],
           authorization_response_iss_parameter_supported: true,
+          ...(state.mode.methods !== null && { token_endpoint_auth_methods_supported: state.mode.methods }),
         });
       case '/register': {
         if (state.mode.registers === 'nobody') return json(400, { error: 'invalid_redirect_uri' });
@@ -108,9 +111,11 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
         const { authorization } = request.headers;
         state.tokenRequests.push({ body, authorization });
         if (state.mode.fails) return json(503, { error: 'temporarily_unavailable' });
-        const [id = '', secret = ''] = Buffer.from(authorization?.split(' ')[1] ?? '', 'base64')
+        const inBody = [body.get('client_id') ?? '', body.get('client_secret') ?? ''];
+        const inHeader = Buffer.from(authorization?.split(' ')[1] ?? '', 'base64')
           .toString()
           .split(':');
+        const [id = '', secret = ''] = state.mode.methods === null ? inHeader : inBody;
         const client = clients.get(id);
         if (client === undefined || client.secret !== secret) return json(401, { error: 'invalid_client' });
         if (body.get('grant_type') === 'refresh_token') {
@@ -162,6 +167,7 @@ export async function startAuthorizationServer(t: { after(done: () => void): voi
     },
     mode: {
       registers: true,
+      methods: null,
       isNamed: true,
       token: null,
       answer: 'code',

@@ -104,6 +104,19 @@ test('an operator logs in at a server that asks for it, and its tools work; the 
   }
 });
 
+test('at a server of MCP’s SDK for Python, which wants the id of its client in the body, a login and its renewal work', async (t) => {
+  const { issuer, gateway } = await started(t);
+  issuer.mode.methods = ['client_secret_post', 'client_secret_basic'];
+  await logIn(gateway);
+  assert.equal((await call(gateway)).status, 200);
+  issuer.expire();
+  assert.equal((await call(gateway)).status, 200);
+  assert.deepEqual(
+    issuer.tokenRequests.map(({ body }) => body.get('grant_type')),
+    ['authorization_code', 'refresh_token'],
+  );
+});
+
 test('a callback works once, and only for a login that this gateway began', async (t) => {
   const { issuer, gateway } = await started(t);
   const begun = await admin(gateway, 'POST', '/mcp-servers/own/login');

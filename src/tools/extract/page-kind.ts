@@ -1,10 +1,7 @@
 import { guessedCharset } from './decode-page.ts';
 import type { PageKind } from './extract-order.ts';
 
-/**
- * Type of a page, by its header and, if that is of no use, by its first bytes. Null: a format without text (a picture,
- * an archive).
- */
+/** Type of a page, by its header or, if that is of no use, by its first bytes. Null: a format without text. */
 export function pageKindOf(contentType: string, body: Uint8Array): PageKind | null {
   const head = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, sniffedBytes));
   const text = head

@@ -209,8 +209,9 @@ async function clientOf(
       redirect_uris: [redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
+      // Servers of MCP's SDK for Python refuse HTTP Basic without the id in the body, where the SDK here has none.
       token_endpoint_auth_method:
-        ['client_secret_basic', 'client_secret_post'].find((method) => methods.includes(method)) ?? 'none',
+        ['client_secret_post', 'client_secret_basic'].find((method) => methods.includes(method)) ?? 'none',
     },
     ...(scope !== null && { scope }),
     fetchFn: fetch,
