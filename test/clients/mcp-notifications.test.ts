@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
   Client as StatelessClient,
@@ -199,6 +199,24 @@ test('where guards look at calls, a server completes no argument', async (t) => 
     (await (await connected(t, overHttp(key))).client.complete({ ref, argument })).completion.values;
   assert.equal((await completed())[0], 'greet who Bo…');
   assert.deepEqual(await completed(guardedKey), []);
+});
+
+test('a call that is silent for long keeps its connection by a stream, whose last event is the answer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const answer = post({ id: 7, method: 'tools/call', params: { name: 'one__wait', arguments: {} } });
+  while (server.waiting() === 0) await nextTurn();
+  t.mock.timers.tick(10_000);
+  const response = await answer;
+  assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+  // The end of the server's `timeout`.
+  t.mock.timers.tick(600_000);
+  const text = await response.text();
+  t.mock.timers.reset();
+  assert.match(
+    text,
+    /^(?:: keep-alive\n\n){2,}event: message\ndata: \{[^\n]*took longer than 600 s[^\n]*"id":7\}\n\n$/,
+  );
+  await until('it was cancelled there', () => server.waiting() === 0);
 });
 
 test('a client without a session cancels its call', async (t) => {

@@ -105,6 +105,7 @@ async function answerMessage(parts: ServedParts, exchange: Exchange, only: strin
   const name = nameOfCall(exchange, rpc.id);
   const ended = name === null ? null : parts.running.add(name, () => leaving.abort(cancelled));
   let made = 0;
+  answer.waits();
   try {
     const news = await newsOf(parts, exchange, rpc, answer);
     const done = await answered(parts, exchange, only, rpc, leaving.signal, (call, signal) => {
