@@ -3,6 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { startGateway, testKey } from '../start-gateway.ts';
+import { startMcpServer } from '../start-mcp-server.ts';
 import { cleanEnv, culvertBin } from '../start-process.ts';
 
 /* Issue 13 §4: MCP's revision 2026-07-28, which knows no sessions, by its official client. */
@@ -23,10 +24,10 @@ const overHttp = () =>
   new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
     requestInit: { headers: { authorization: `Bearer ${testKey}` } },
   });
-const overStdio = () =>
+const overStdio = (url = gateway.url) =>
   new StdioClientTransport({
     command: process.execPath,
-    args: [culvertBin, 'mcp', '--url', gateway.url],
+    args: [culvertBin, 'mcp', '--url', url],
     env: cleanEnv({ CULVERT_API_KEY: testKey }),
   });
 
@@ -46,6 +47,16 @@ for (const [way, transport] of [
     assert.ok(wrong.isError);
   });
 }
+
+test('culvert mcp: a client gets prompts and reads resources', async (t) => {
+  const server = await startMcpServer(t);
+  const own = await startGateway(t, { mcp: { servers: { one: { url: server.url } } } });
+  const client = await connected(t, overStdio(own.url));
+  const { messages } = await client.getPrompt({ name: 'one__greet', arguments: { who: 'Bo' } });
+  assert.match(JSON.stringify(messages), /Greet Bo\./);
+  const { contents } = await client.readResource({ uri: 'one+note://größe' });
+  assert.match(JSON.stringify(contents), /Content of note:\/\/größe/);
+});
 
 interface Answer {
   id?: unknown;

@@ -125,7 +125,7 @@ function headersOf(message: JSONRPCMessage): Record<string, string> {
   if (!('method' in message)) return {};
   const version = message.params?._meta?.['io.modelcontextprotocol/protocolVersion'];
   if (typeof version !== 'string') return {};
-  const name = message.method === 'tools/call' ? message.params?.name : undefined;
+  const name = message.params?.name ?? message.params?.uri;
   return {
     'mcp-protocol-version': headerText(version),
     'mcp-method': headerText(message.method),
