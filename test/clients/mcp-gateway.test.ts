@@ -317,6 +317,17 @@ test('addresses of resources in results are those that the client can read', asy
   }
 });
 
+test('a tool that a server has added is known when it is called', async (t) => {
+  const tools = ['first'];
+  const server = await startMcpServer(t, { form: 'stateless', tools });
+  const own = await startGateway(t, { mcp: { servers: { own: { url: server.url } } } });
+  const call = (tool: string) => own.fetch('/v1/mcp/call', { json: { tool } });
+  await until('it is up', async () => (await call('own__first')).ok);
+  tools.push('second');
+  await until('the new one is known', async () => (await call('own__second')).ok, 20_000);
+  assert.equal((await call('own__third')).status, 404);
+});
+
 test('a tool that runs as a task only is not offered, since no client could call it', async (t) => {
   assert.ok(!(await names(await connected(t))).includes('one__task'));
 });

@@ -306,10 +306,7 @@ function codeOf(failure: Failure): string {
   return (failure.kind === 'page-refused' ? failure.code : failure.kind.replaceAll('-', '_')).toUpperCase();
 }
 
-/**
- * The page of the same site that this one says it is a copy of (`rel=canonical`), by its URL; null where it says none
- * but itself.
- */
+/** The page of this site that this one says it is a copy of (`rel=canonical`), by its URL; null: none but itself. */
 function originalOf(page: TakenPage, { metadata }: ScrapedPage): string | null {
   const shown = canonicalUrl(metadata.url);
   const original = metadata.canonical === null ? null : canonicalUrl(metadata.canonical, metadata.url);

@@ -3,10 +3,7 @@ const prescanBytes = 4_096;
 /** The same in a page that is not UTF-8. */
 const lateBytes = 65_536;
 
-/**
- * Text of a page: the charset comes from the BOM, the header or the page itself; the default is UTF-8. Broken bytes
- * become U+FFFD.
- */
+/** Text of a page, by the charset of BOM, header or page; by default UTF-8. Broken bytes become U+FFFD. */
 export function decodePage(body: Uint8Array, contentType: string): string {
   const label = bomOf(body) ?? labelIn(contentType) ?? declaredIn(body, prescanBytes) ?? guessedCharset(body);
   return new TextDecoder(label).decode(body);

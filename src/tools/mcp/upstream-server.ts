@@ -104,6 +104,12 @@ export class UpstreamServer {
     return this.#looks.lookAnew();
   }
 
+  /** For a name that its lists lack: it may be new. Asks once a second at most. */
+  async lookForNew(): Promise<void> {
+    const { standing } = this;
+    if (standing.at === 'up' && this.#parts.clock.monotonicMs() - standing.checkedMs >= firstAgainMs) await this.look();
+  }
+
   /** Does one request in the session of a tenant. */
   async ask<T extends object>(
     tenant: string,
