@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import { type JsonObject, objectIn } from '../../src/kernel/json.ts';
 import { listening } from '../listening.ts';
 import { startGateway } from '../start-gateway.ts';
 
@@ -100,6 +100,9 @@ for (const name of names) {
     assert.deepEqual(plain.results, [score(1, 0.9), score(2, 0.4), score(0, 0.1)]);
     assert.deepEqual([plain.object, plain.data], ['list', plain.results]);
     assert.equal((plain.usage as JsonObject).total_tokens, ['cohere', 'sglang'].includes(name) ? 0 : 9);
+    // The AI SDK's providers for Together and Cohere take no answer without these.
+    assert.ok(['prompt_tokens', 'completion_tokens'].every((one) => typeof objectIn(plain.usage)[one] === 'number'));
+    assert.equal(typeof plain.meta, 'object');
     const wanted = await ranked(name, { top_n: 2, return_documents: true });
     assert.deepEqual(wanted.results, [
       { ...score(1, 0.9), document: { text: 'a red fish' } },

@@ -66,8 +66,7 @@ function withoutDocuments(target: ForwardTarget, others: readonly string[]): For
 /** `truncation` is Voyage's alone. */
 function asVoyage({ truncation }: JsonObject, target: ForwardTarget): ForwardTarget {
   if (truncation !== true || !target.omit.includes('truncation')) return withoutDocuments(target, []);
-  const omit = target.omit.filter((name) => name !== 'truncation');
-  return withoutDocuments({ ...target, omit }, ['truncation']);
+  return withoutDocuments({ ...target, omit: target.omit.filter((name) => name !== 'truncation') }, ['truncation']);
 }
 
 /** Voyage's words in Cohere's. By default, every service cuts texts to what its model reads. */
@@ -85,8 +84,8 @@ function asCohere({ top_n: topN, top_k: topK, truncation }: JsonObject, target: 
 
 /**
  * Cohere's shape of an answer: `results` of `{index, relevance_score, document?}`, the best first, and what else the
- * service says. Voyage's clients read `data`, where documents are texts, and `usage`. Ranks that are unreadable stay as
- * they are.
+ * service says. Voyage's clients read `data`, where documents are texts, and `usage`. Together's and Cohere's of the AI
+ * SDK demand each count and `meta`. Ranks that are unreadable stay as they are.
  */
 function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObject {
   const { data: _, object: __, results: ___, ...others } = isObject(answer) ? answer : {};
@@ -105,8 +104,9 @@ function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObje
   results.sort((one, other) => (other.relevance_score as number) - (one.relevance_score as number));
   const best = typeof topN === 'number' && topN > 0 ? results.slice(0, topN) : results;
   const data = best.map((rank) => (isObject(rank.document) ? { ...rank, document: rank.document.text ?? null } : rank));
-  const { inputTokens = 0, outputTokens = 0 } = usageOf(others) ?? {};
-  return { object: 'list', usage: { total_tokens: inputTokens + outputTokens }, ...others, results: best, data };
+  const { inputTokens: prompt_tokens = 0, outputTokens: completion_tokens = 0 } = usageOf(others) ?? {};
+  const counts = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+  return { object: 'list', meta: {}, ...others, usage: { ...counts, ...objectIn(others.usage) }, results: best, data };
 }
 
 /** Voyage's servers call the list `data`; SGLang's answer is the list. */
