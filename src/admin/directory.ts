@@ -104,10 +104,7 @@ export function createRecords(parts: AdminParts) {
   }
 
   return {
-    /**
-     * The directory as of now, limited to these accounts. It asks for the store's version, and reads the store when that
-     * changed.
-     */
+    /** The directory as of now, limited to these accounts. Reads the store when its version has changed. */
     current: (scope: AccountScope): Promise<Directory> =>
       asking(async () => {
         const { config } = parts.snapshots.current;

@@ -20,10 +20,7 @@ import { defaultDialect } from './route-table.ts';
 export interface ServerParts extends ReceptionParts {
   /** Connections that other processes of this server have, by address; null: there are none. */
   elsewhere: Elsewhere | null;
-  /**
-   * Called, once a second at most, with the number of connections that were closed unread, there being no descriptors
-   * for more.
-   */
+  /** Called with the number of connections closed unread for want of descriptors, once a second at most. */
   onDropped(connections: number): void;
 }
 

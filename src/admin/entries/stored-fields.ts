@@ -36,10 +36,7 @@ export const storedFields = {
 
 type Source = z.output<typeof source>;
 
-/**
- * Entries of a kind in force, then stored ones that cannot be used and have no configuration. `stored`: the fields of
- * `storedFields`.
- */
+/** Entries of a kind in force, then stored ones that cannot be used. `stored`: the fields of `storedFields`. */
 export function shownEntries<Config, Shown>(
   parts: AdminParts,
   rows: EntryRows,

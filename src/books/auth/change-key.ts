@@ -5,10 +5,7 @@ import { nameProblem, nameTaken } from './issue-key.ts';
 import type { Declared } from './key-directory.ts';
 import { isoOrNull, keyFacts } from './key-facts.ts';
 
-/**
- * Largest number of secrets of one key that work concurrently. At the bound a rotation is refused unless it ends the
- * others at once.
- */
+/** Most secrets of one key that work together. Beyond them a rotation is refused unless it ends the others at once. */
 export const secretsMax = 10;
 
 export interface KeyChange {

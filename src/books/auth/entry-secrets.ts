@@ -115,10 +115,7 @@ export function openEntries(sealer: Sealer, { entries, credentials }: Pick<Store
   return {
     /** Credentials that can be used, as far as this process can say. */
     fragments,
-    /**
-     * Secrets that cannot be opened here, by `fragmentKey`: a sentence each. Of a provider with other credentials these
-     * are used.
-     */
+    /** Secrets that cannot be opened here, by `fragmentKey`. Other credentials of their provider are used. */
     troubles,
   };
 }

@@ -30,10 +30,7 @@ export function accountIdProblem(id: string): Failure | null {
   return invalid('account', 'account: expected 1 to 64 of letters, digits and ._@-, beginning with a letter or digit');
 }
 
-/**
- * Makes a key of a stored or declared account. `stored` is the store's content of a moment ago; a change since then is
- * still a conflict.
- */
+/** Makes a key of an account. `stored` is the store's content of a moment ago; a change since then is a conflict. */
 export async function issueKey(
   store: AccountStore,
   order: KeyOrder,

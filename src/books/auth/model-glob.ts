@@ -1,7 +1,4 @@
-/**
- * Whether `text` matches a glob in which `*` matches any characters. Linear in both, so that no pattern can hang it
- * (faults.md S11, F25).
- */
+/** Whether `text` matches a glob (`*`: any characters). Linear in both: no pattern hangs it (faults.md S11, F25). */
 export function matchesGlob(glob: string, text: string): boolean {
   let g = 0;
   let t = 0;

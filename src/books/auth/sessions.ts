@@ -114,10 +114,7 @@ export function createSessions(parts: {
       await (await store()).open(row, sessionsMax);
       return { secret, session: sessionOf(row, secret, who) };
     },
-    /**
-     * Null: there is none, it has ended, or its key or operator is gone. `address` is checked for keys that are bound
-     * to addresses.
-     */
+    /** Null: there is none, it is over, or its key or operator is gone. `address`: for keys that are bound to some. */
     async find(secret: string, address: () => string | null): Promise<Session | null> {
       const row = await rowOf(secret);
       const who = row === null ? null : whoOf(row, address);

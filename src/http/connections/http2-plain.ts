@@ -9,10 +9,7 @@ type Connect = (connection: Duplex) => void;
 const streamsMax = 100;
 const idleMs = 75_000;
 
-/**
- * Serves HTTP/2 on a connection: each stream becomes a request of HTTP/1.1 inside this process. `remoteAddress`: the
- * client's.
- */
+/** Serves HTTP/2 on a connection: each stream is a request of HTTP/1.1 in here. `remoteAddress`: the client's. */
 export function serveHttp2(connection: Duplex, remoteAddress: string | undefined, connect: Connect): void {
   const server = createServer({ settings: { maxConcurrentStreams: streamsMax } });
   server.on('session', (session) => {

@@ -1,7 +1,4 @@
-/**
- * Address where callers on this machine reach a server that listens on `host`. A host for all addresses includes
- * loopback.
- */
+/** Address where callers on this machine reach a server that listens on `host`, which may be all addresses. */
 export function urlOf(host: string, port: number): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;

@@ -101,10 +101,7 @@ export interface FeedbackParts {
   clock: Pick<Clock, 'wallMs'>;
 }
 
-/**
- * `POST /v1/requests/{id}/feedback`: rates one of the account's own requests in one metric. A second call replaces the
- * first.
- */
+/** `POST /v1/requests/{id}/feedback`: rates one of the account's requests in a metric, anew at a second call. */
 export function feedbackRoute(parts: FeedbackParts): Route {
   return keyRoute('POST /v1/requests/:id/feedback', 'free', {
     summary: 'Rate the answer to a request of the account; a second rating in one metric replaces the first',

@@ -16,10 +16,7 @@ export type OpenIdLogin = ReturnType<typeof createOpenIdLogin>;
 
 const answerMaxS = 10;
 const clockToleranceS = 30;
-/**
- * The provider's document is read again after this time, because its addresses and abilities may change. The client
- * takes care of keys.
- */
+/** The provider's document is read again after this time: its addresses may change. The client takes care of keys. */
 const discoveryMs = 60 * 60_000;
 
 export function createOpenIdLogin(config: OidcConfig, clock: Clock) {

@@ -37,10 +37,7 @@ const unsecuredHeader = Buffer.from('{"alg":"none"}').toString('base64url');
 
 const keyObjects = new WeakMap<CryptoKey, KeyObject>();
 
-/**
- * The claims of a token that one of these keys has signed, checked by jose. Throws jose's errors, and what `keys`
- * throws.
- */
+/** The claims of a token that one of these keys has signed. Throws jose's errors, and what `keys` throws. */
 export async function signedClaims(
   token: string,
   keys: IssuerKeys,
