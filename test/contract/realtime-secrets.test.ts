@@ -39,9 +39,10 @@ function ask(secret: string, query = '', to: TestGateway = gateway): WebSocket {
 }
 
 async function statusOf(socket: WebSocket): Promise<number> {
-  const [, response] = await once(socket, 'unexpected-response');
-  response.resume();
-  return response.statusCode;
+  const opened = once(socket, 'open').then(() => socket.close());
+  const [, response] = (await Promise.race([opened, once(socket, 'unexpected-response')])) ?? [];
+  response?.resume();
+  return response?.statusCode ?? 101;
 }
 
 test('a client secret opens sessions with its model and its settings, and nothing else', async () => {
@@ -71,6 +72,15 @@ test('a client secret opens sessions with its model and its settings, and nothin
   });
   socket.close();
   assert.equal(await statusOf(ask(made.value, '?model=other')), 400);
+  const inQuery = (query: string) => {
+    const another = new WebSocket(`${gateway.url.replace('http', 'ws')}/v1/realtime?key=${made.value}${query}`);
+    another.on('error', () => undefined);
+    return another;
+  };
+  assert.equal(await statusOf(inQuery('&model=other')), 400, 'in the query');
+  const own = inQuery('');
+  await once(own, 'open');
+  own.close();
   for (const path of ['/v1/models', '/v1/usage', '/admin/v1/accounts']) {
     const answer = await fetch(gateway.url + path, { headers: { authorization: `Bearer ${made.value}` } });
     assert.equal(answer.status, 401, path);

@@ -43,7 +43,7 @@ async function answer({ services, secrets }: RealtimeParts, exchange: Exchange):
   if (wrong !== null) return refused(wrong);
   // Azure's SDKs name a deployment.
   const named = query.get('model') ?? query.get('deployment');
-  const session = requestedSession(secrets, withProtocolKey(request.headers), named, null);
+  const session = requestedSession(secrets, withProtocolKey(request.headers, search), named, null);
   const isTranscription = query.has('intent');
   const isUnnamed = isTranscription && session === noModel;
   if (isFailure(session) && !isUnnamed) return refused(session);
