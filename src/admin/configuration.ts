@@ -41,6 +41,8 @@ const reloadedSchema = z.object({
 
 /** `/config`: the configuration in force, and what a given text would become. */
 export function configurationOperations(parts: AdminParts, records: Records): Operation[] {
+  // One text at a time: each takes a thread.
+  let checking: Promise<unknown> = Promise.resolve();
   return [
     jsonOperation({
       route: 'GET /config',
@@ -72,9 +74,11 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       summary: 'Checks a culvert.yaml (the body, as YAML) and changes nothing.',
       body: 'yaml',
       reply: checkedSchema,
-      run({ body }) {
+      async run({ body }) {
         if (body.trim() === '') return checkedAsEmpty;
-        const result = parts.checkConfig(body);
+        const checked = checking.then(() => parts.checkConfig(body));
+        checking = checked.catch(() => undefined);
+        const result = await checked;
         return result.ok
           ? { ok: true, errors: [], warnings: result.warnings.map(shown) }
           : { ok: false, errors: result.errors.map(shown), warnings: [] };
@@ -155,10 +159,10 @@ function within(config: Config, scope: AccountScope): Config {
 }
 
 /** Refuses when the file cannot be read. */
-function exported(parts: AdminParts, { stored, accounts, keys, plans }: Directory): string {
+async function exported(parts: AdminParts, { stored, accounts, keys, plans }: Directory): Promise<string> {
   const { setup, configFile } = parts;
   const text = parts.configText();
-  if (text === null || (text !== '' && !parts.checkConfig(text).ok)) {
+  if (text === null || (text !== '' && !(await parts.checkConfig(text)).ok)) {
     const message = `${configFile ?? 'The configuration'} cannot be read as it is now. Run culvert check to see its errors.`;
     return refuse({ kind: 'conflict', message });
   }

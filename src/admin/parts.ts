@@ -92,7 +92,7 @@ export interface AdminParts {
   /** The present text of the configuration file, '' for none; null when it cannot be read. */
   configText(): string | null;
   /** A text as if it stood in the configuration file. */
-  checkConfig(text: string): ConfigResult;
+  checkConfig(text: string): Promise<ConfigResult> | ConfigResult;
   /** Reads the configuration file again and takes it into use; with errors nothing changes. */
   reload(mode: ReloadMode): Promise<Reloaded>;
   setup: AdminSetup;

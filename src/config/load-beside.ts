@@ -8,11 +8,14 @@ import { managedSecrets } from './managed-secrets.ts';
 /** A thread takes 0.2 s to start: smaller files are checked sooner here. */
 const largeBytes = 128 * 1024;
 
-/** `loadConfig` that holds up no request: a large file, 1 MB of which takes a second, is read in a thread of this `entry`. */
+/**
+ * `loadConfig` that holds up no request: a large file, 1 MB of which takes a second, and a text of somebody's are read in a
+ * thread of this `entry`.
+ */
 export async function loadConfigBeside(entry: URL, options: LoadOptions): Promise<ConfigResult> {
   const { file } = options;
   const bytes = file === null ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  if (bytes < largeBytes) return loadConfig(options);
+  if (bytes < largeBytes && options.text === undefined) return loadConfig(options);
   const thread = createWorkThread(entry, 'thread of the configuration');
   const order = (id: number) => {
     const message: LoadOrder = { id, options: { ...options, env: { ...options.env } }, managed: managedSecrets() };

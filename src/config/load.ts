@@ -13,6 +13,8 @@ export interface LoadOptions {
   implicitProviders?: readonly string[];
   /** A file below it is named relative to it in messages. Default: the process's. */
   cwd?: string;
+  /** Checked in the place of the file's. */
+  text?: string;
 }
 
 /**
@@ -32,7 +34,7 @@ export function loadConfig(options: LoadOptions): ConfigResult {
   const cwd = options.cwd ?? process.cwd();
   const file = resolve(cwd, options.file);
   const shownAs = shownName(file, cwd);
-  const read = readText(file);
+  const read = options.text === undefined ? readText(file) : { text: options.text };
   if ('message' in read) {
     const message = ofTheFile[read.message] ?? `the file ${read.message}`;
     return { ok: false, errors: [{ file: shownAs, line: 1, column: 1, path: '', message }], sources: [file] };

@@ -3,7 +3,7 @@ import { FileSecrets } from '../cli/file-secrets.ts';
 import { note } from '../cli/print.ts';
 import { overridden } from '../cli/start-options.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
-import { type ConfigResult, checkConfigText } from '../config/check.ts';
+import type { ConfigResult } from '../config/check.ts';
 import { processesOf } from '../config/declared.ts';
 import { configText, findConfigFile, type LoadOptions, loadConfig, wholeConfigText } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
@@ -43,10 +43,7 @@ export async function start(options: StartOptions): Promise<number> {
     await secrets.read();
     return overridden(await read({ file, env, implicitProviders }), options);
   };
-  const loadAgain = async () => {
-    const { loadConfigBeside } = await import('../config/load-beside.ts');
-    return load((from) => loadConfigBeside(new URL('./load-worker.ts', import.meta.url), from));
-  };
+  const loadAgain = () => load(loadBeside);
   const loaded = await load(loadConfig);
   if (!loaded.ok) {
     for (const problem of loaded.errors) note(formatProblem(problem));
@@ -97,6 +94,11 @@ export async function start(options: StartOptions): Promise<number> {
   });
 }
 
+async function loadBeside(options: LoadOptions): Promise<ConfigResult> {
+  const { loadConfigBeside } = await import('../config/load-beside.ts');
+  return loadConfigBeside(new URL('./load-worker.ts', import.meta.url), options);
+}
+
 /** The gateway of a start. The primary of several workers does not load it. */
 export async function openGatewayOf(
   { file, ...parts }: Pick<GatewayOptions, 'config' | 'log' | 'version' | 'locals'> & { file: string | null },
@@ -111,8 +113,7 @@ export async function openGatewayOf(
     env,
     configFile: file,
     configText: () => configText(file),
-    checkConfig: (text) =>
-      checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
+    checkConfig: (text) => loadBeside({ file: file ?? 'culvert.yaml', env, implicitProviders, text }),
   });
   if (Object.keys(env).some((name) => /^https?_proxy$/i.test(name))) {
     const { environmentProxies } = await import('../upstream/transport/proxy.ts');
