@@ -9,10 +9,12 @@ import { redact } from '../config/redact.ts';
 import type { GroupRoles } from '../config/schema/schema-dashboard.ts';
 import type { Config } from '../config/schema.ts';
 import { writtenSettings } from '../config/written-settings.ts';
+import type { Failure } from '../kernel/failure.ts';
 import type { AccountScope } from './account-scope.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
+import { notAllowed } from './roles.ts';
 
 const problemSchema = z.object({
   line: z.int(),
@@ -74,11 +76,13 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       summary: 'Checks a culvert.yaml (the body, as YAML) and changes nothing.',
       body: 'yaml',
       reply: checkedSchema,
-      async run({ body }) {
+      async run({ body, operator }) {
         if (body.trim() === '') return checkedAsEmpty;
         const checked = checking.then(() => parts.checkConfig(body));
         checking = checked.catch(() => undefined);
         const result = await checked;
+        const hasRead = body.includes('${') || result.sources.length > 1;
+        if (hasRead && notAllowed(operator, 'operators', 'write') !== null) refuse(readsSecrets);
         return result.ok
           ? { ok: true, errors: [], warnings: result.warnings.map(shown) }
           : { ok: false, errors: result.errors.map(shown), warnings: [] };
@@ -99,6 +103,13 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
     }),
   ];
 }
+
+/** A file that is valid with one value and not with another tells what the value is. */
+const readsSecrets: Failure = {
+  kind: 'forbidden',
+  message:
+    'The text has references or includes files, and a check tells of their values. Only an owner of all accounts may check it.',
+};
 
 /** Takes the file, and writes that into the audit log. */
 async function reload(

@@ -325,6 +325,27 @@ storage: { secret: ${secret}, database: "postgres//u:${secret}@h" }
   assert.ok(checked > 1_000);
 });
 
+test('a value of the environment is quoted by no message, in whatever setting it is written', () => {
+  const secret = 'sk-proj-AbC_123def';
+  const prompt = (content: string) => `prompts: { p: { messages: [{ role: user, content: "${content}" }] } }`;
+  const rule = (when: string) => `routes: { r: { when: "${when}", model: m } }`;
+  for (const [text, value, words] of [
+    [rule("model.matches('(${S}')"), secret, 'routes.r.when: line 1, column 15 of the condition: this is no regular'],
+    [rule('${S}'), 'canary_of_this', 'routes.r.when: line 1, column 1 of the condition: there is no …'],
+    [rule('model == ${S}'), 'canary_of_this', 'routes.r.when: line 1, column 10 of the condition: there is no …'],
+    [prompt('{{${S}}}'), 'canary_of_this', 'prompts.p.messages[0].content: …'],
+    ['include: ["${S}/../../../../../../../../dev/null"]', secret, 'include: include[0] is not a file'],
+    // The hint would tell how near a guess is.
+    ['plans: { canary_of_thi: {} }\ndefault_plan: ${S}', 'canary_of_this', 'default_plan: there is no such plan …'],
+  ] as const) {
+    const result = checkConfigText(text, 'culvert.yaml', { S: value });
+    assert.ok(!result.ok, text);
+    const [error] = result.errors;
+    assert.doesNotMatch(error!.message, /canary|AbC_123/, text);
+    assert.ok(formatProblem(error!).includes(words), formatProblem(error!));
+  }
+});
+
 test('no text makes the check throw', () => {
   const pieces = fc.constantFrom(
     'a',

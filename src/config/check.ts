@@ -4,8 +4,8 @@ import { cautionsOf } from './cautions.ts';
 import { crossCheck } from './cross-check.ts';
 import { type Env, fillFromEnvironment } from './environment.ts';
 import { readWithIncluded } from './include.ts';
-import { type ConfigPath, type ConfigProblem, type ConfigWarning, formatPath } from './problem.ts';
-import { withoutName } from './reference-forms.ts';
+import { type ConfigPath, type ConfigProblem, type ConfigWarning, formatPath, type PathProblem } from './problem.ts';
+import { withoutValue } from './reference-forms.ts';
 import { secretFilePaths } from './references.ts';
 import type { Config } from './schema.ts';
 import { checkSchema } from './schema-issues.ts';
@@ -67,24 +67,21 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
     const message = `this is a configuration of LiteLLM; "${culvert} import litellm ${options.shownAs ?? fileName}" makes one for Culvert from it`;
     return refuse([problem([foreign], message)]);
   }
+  const expanded = new Set(yaml.expanded.map(({ path }) => formatPath(path)));
+  const shown = ({ path, message }: PathProblem) =>
+    problem(path, expanded.has(formatPath(path)) ? withoutValue(message) : message);
   const checked = checkWithTypes(yaml);
   if (!checked.ok) {
     // A value that could not be read is missing for the schema too; only the first of the two is worth saying.
     const unreadPaths = new Set(unread.map((error) => error.path));
-    const expanded = new Set(yaml.expanded.map(({ path }) => formatPath(path)));
-    const refused = checked.problems.map(({ path, message }) =>
-      problem(path, expanded.has(formatPath(path)) ? withoutName(message) : message),
-    );
-    return refuse([...unread, ...refused.filter((error) => !unreadPaths.has(error.path))]);
+    return refuse([...unread, ...checked.problems.map(shown).filter((error) => !unreadPaths.has(error.path))]);
   }
   const crossed = crossCheck(checked.config, { implicitProviders: options.implicitProviders ?? [] })
-    .map(({ path, message }) => problem(path, message))
+    .map(shown)
     .filter((error) => !needsUnread(error, unread));
   const errors = [...unread, ...crossed];
   if (errors.length > 0) return refuse(errors);
-  const warnings = inFileOrder(
-    cautionsOf(checked.config).map(({ path, message, fix }) => ({ ...problem(path, message), fix })),
-  );
+  const warnings = inFileOrder(cautionsOf(checked.config).map(({ fix, ...caution }) => ({ ...shown(caution), fix })));
   const config = variableOf(['keys']) === null ? checked.config : withEnvironmentKey(checked.config);
   return { ok: true, config, warnings, file: resolve(fileName), sources };
 }

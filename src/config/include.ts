@@ -55,7 +55,10 @@ export function readWithIncluded(text: string, references: ReferenceSources): Wh
   const report: Report = (path, message, place = main.place(path), file = null) =>
     problems.push({ path, message, place, file });
 
-  for (const { shownAs, file } of filesOf(named, references.directory, sources, report)) {
+  // A name that came from a reference is shown by its place.
+  const nameOf = (entry: string, index: number) =>
+    main.expanded.some(({ path }) => path[0] === 'include' && path[1] === index) ? `include[${index}]` : entry;
+  for (const { shownAs, file } of filesOf(named, references.directory, sources, report, nameOf)) {
     const read = readText(file);
     if ('message' in read) {
       report(['include'], `${shownAs} ${read.message}`);
@@ -124,7 +127,7 @@ function addPart(
 export function includedTexts(text: string, references: ReferenceSources): string[] {
   if (!text.includes('include')) return [];
   const { value } = readYaml(text, references);
-  const files = isObject(value) ? filesOf(listIn(value.include), references.directory, [], () => {}) : [];
+  const files = isObject(value) ? filesOf(listIn(value.include), references.directory, [], () => {}, String) : [];
   return files.flatMap(({ file }) => {
     const read = readText(file);
     return 'text' in read ? [read.text] : [];
@@ -132,7 +135,13 @@ export function includedTexts(text: string, references: ReferenceSources): strin
 }
 
 /** Files in the order of `named`, those of a folder by name. Adds what must be watched to `sources`. */
-function filesOf(named: readonly unknown[], directory: string, sources: string[], report: Report): Found[] {
+function filesOf(
+  named: readonly unknown[],
+  directory: string,
+  sources: string[],
+  report: Report,
+  nameOf: (entry: string, index: number) => string,
+): Found[] {
   const found: Found[] = [];
   for (const [index, entry] of named.entries()) {
     if (typeof entry !== 'string') continue;
@@ -141,14 +150,14 @@ function filesOf(named: readonly unknown[], directory: string, sources: string[]
     if (facts === undefined) report(['include', index], 'there is no such file or folder');
     if (!facts?.isDirectory()) {
       sources.push(path);
-      if (facts !== undefined) found.push({ shownAs: entry, file: path });
+      if (facts !== undefined) found.push({ shownAs: nameOf(entry, index), file: path });
       continue;
     }
     // Its facts change when an entry comes or goes. The dot makes the watch look into it, and not at it from above.
     sources.push(`${path}/.`);
     for (const name of readdirSync(path).sort()) {
       if (name.startsWith('.') || !/\.ya?ml$/.test(name)) continue;
-      found.push({ shownAs: join(entry, name), file: join(path, name) });
+      found.push({ shownAs: join(nameOf(entry, index), name), file: join(path, name) });
       sources.push(join(path, name));
     }
   }

@@ -130,9 +130,9 @@ export function nameInBraces(inner: string): string | null {
   return new RegExp(`^[{ ]*${holder}${anyName}[ }]*$`).exec(inner)?.[1] ?? null;
 }
 
-/** The message without the name, for a value that came from a variable: no value of one may be shown. */
-export function withoutName(message: string): string {
-  return message.startsWith(refusal) ? refusal : message;
+/** The message without what it quotes, for a value that came from a reference: nothing of one may be shown. */
+export function withoutValue(message: string): string {
+  return message.startsWith(refusal) ? refusal : message.replace(/[\s:]*['"`{(].*$/s, ' …').trimStart();
 }
 
 function firstGroup(forms: readonly RegExp[], text: string): string | null {

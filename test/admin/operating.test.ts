@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { shapeOf } from '../../src/inference/models/create-alias.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -194,6 +197,24 @@ test('a text is checked as the configuration file would be, with line and column
   const empty = await admin.ok('POST', '/config/check', ' \n');
   assert.match(empty.errors[0].message, /^the file is empty/, 'as a reload says');
   assert.equal((await admin.ok('GET', '/plans')).data.length, 1);
+});
+
+test('a text that makes the check read the environment or other files is checked for owners alone', async (t) => {
+  const admin = await openAdmin(t);
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-check-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'more.yaml'), 'plans: { more: {} }\n');
+  const check = (text: string, role: 'owner' | 'admin') =>
+    admin.call('POST', '/config/check', text, { name: 'ann', role, accounts: null });
+  // Whether a value begins with an `a` would be seen in the answer.
+  const reading = [
+    `models: { "a*": { targets: [sim/chat] } }\nplans: { p: { models: ["\${PATH:-b}"] } }`,
+    `"incl\\u0075de": ["${folder}"]`,
+  ];
+  for (const text of reading) {
+    assert.deepEqual([(await check(text, 'owner')).status, (await check(text, 'admin')).status], [200, 403], text);
+  }
+  assert.equal((await check('plans: { p: {} }', 'admin')).json.ok, true);
 });
 
 test('a reload that finds errors is a 400 that lists them', async (t) => {
