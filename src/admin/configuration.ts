@@ -6,10 +6,10 @@ import { emptyFile } from '../config/load.ts';
 import { fragmentKey, mergeStored } from '../config/merge-stored.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
-import type { GroupRoles } from '../config/schema/schema-dashboard.ts';
 import type { Config } from '../config/schema.ts';
 import { writtenSettings } from '../config/written-settings.ts';
 import type { Failure } from '../kernel/failure.ts';
+import { isObject } from '../kernel/json.ts';
 import type { AccountScope } from './account-scope.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
@@ -135,38 +135,26 @@ async function reload(
 /** Without what other accounts have. */
 function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
-  const { log } = config.telemetry;
-  const isInScope = (key: string) => scope.includes(key.replace(/\/.*/s, ''));
-  const scopedAccounts = (accounts: readonly string[]) => accounts.filter((id) => scope.includes(id));
-  const scopedRoles = (roles: GroupRoles): GroupRoles =>
-    roles
-      .filter(({ accounts }) => accounts?.some((id) => scope.includes(id)) !== false)
-      .map(({ accounts, ...role }) => ({ ...role, ...(accounts && { accounts: scopedAccounts(accounts) }) }));
-  const { oidc, saml, scim } = config.dashboard;
-  return {
-    ...config,
-    dashboard: {
-      ...config.dashboard,
-      ...(oidc && { oidc: { ...oidc, roles: scopedRoles(oidc.roles) } }),
-      ...(saml && { saml: { ...saml, roles: scopedRoles(saml.roles) } }),
-      ...(scim && { scim: { ...scim, roles: scopedRoles(scim.roles) } }),
-    },
-    accounts: Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id))),
-    models: Object.fromEntries(
-      Object.entries(config.models).map(([id, { only, ...model }]) => [
-        id,
-        {
-          ...model,
-          ...(only && { only: { ...only, ...(only.accounts && { accounts: scopedAccounts(only.accounts) }) } }),
-        },
-      ]),
-    ),
-    keys: config.keys.filter(({ account }) => scope.includes(account)),
-    telemetry: {
-      ...config.telemetry,
-      log: { ...log, bodies: log.bodies === false ? false : log.bodies.filter(isInScope) },
-    },
-  };
+  const accounts = Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id)));
+  return { ...(partWithin(config, '', scope) as Config), accounts };
+}
+
+/** Members whose texts are accounts, or keys as `account/name`. */
+const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content']);
+
+/** A part without the accounts, keys and entries of lists that are of others alone. `name`: that of its member. */
+function partWithin(part: unknown, name: string, scope: readonly string[]): unknown {
+  const isIn = (id: string) => scope.includes(id.replace(/\/.*/s, ''));
+  if (Array.isArray(part)) {
+    const seen = part.filter((one: unknown) => {
+      if (typeof one === 'string') return !listsOfAccounts.has(name) || isIn(one);
+      const { account, accounts } = (one ?? {}) as { account?: unknown; accounts?: unknown };
+      return typeof account === 'string' ? isIn(account) : !Array.isArray(accounts) || accounts.some(isIn);
+    });
+    return seen.map((one) => partWithin(one, name, scope));
+  }
+  if (!isObject(part)) return part;
+  return Object.fromEntries(Object.entries(part).map(([member, value]) => [member, partWithin(value, member, scope)]));
 }
 
 /** Refuses when the file cannot be read. */

@@ -68,13 +68,44 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
     providers: { up: { type: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' } },
     models: { secretive: { targets: ['up/x'], only: { accounts: ['alpha', 'bravo'] } } },
     keys: [{ key: 'sk-cv-declared-bravo', account: 'bravo', name: 'bravo-declared' }],
-    server: { public_url: 'https://culvert.example.org' },
+    server: { public_url: 'https://culvert.example.org', trusted_proxies: ['10.0.0.0/8'] },
     dashboard: {
       oidc: { issuer: 'https://id.example.org', client_id: 'culvert', roles: roleOfGroups },
       saml: { idp: { metadata_url: 'https://id.example.org/saml' }, roles: roleOfGroups },
       scim: { token: 'a-bearer-token-of-the-directory-in-tests', roles: roleOfGroups },
     },
-    telemetry: { log: { bodies: ['bravo/bravo-declared', 'alpha/laptop'] } },
+    callers: {
+      tokens: [{ issuer: 'https://login.example.org', audience: 'a', account: 'bravo' }],
+      certificates: {
+        accounts: [
+          { match: 'of-alpha', account: 'alpha' },
+          { match: 'of-bravo', account: 'bravo' },
+        ],
+      },
+    },
+    hooks: {
+      looks: {
+        type: 'webhook',
+        url: 'https://hooks.example.org',
+        secret: 'a-secret-of-at-least-thirty-two-bytes',
+        events: ['onRequest'],
+        accounts: ['alpha', 'bravo'],
+      },
+    },
+    telemetry: {
+      log: { bodies: ['bravo/bravo-declared', 'alpha/laptop'] },
+      otlp: { content: ['bravo/bravo-declared', 'alpha/laptop'] },
+      statements: {
+        to: [
+          {
+            name: 'finance',
+            accounts: ['alpha', 'bravo'],
+            webhook: 'https://hooks.example.org',
+            secret: 'a-secret-of-at-least-thirty-two-bytes',
+          },
+        ],
+      },
+    },
   });
   const keys: Record<string, string> = {};
   const requests: Record<string, string> = {};
@@ -151,6 +182,9 @@ test('S45 an operator of one account sees nothing of another through any operati
       assert.doesNotMatch(text, isOther, `${who.role} ${method} ${path}${search}`);
     }
   }
+  const config = JSON.stringify((await admin.call('GET', '/config', undefined, mine)).json.config);
+  for (const shown of ['"of-alpha"', '["alpha/laptop"]', '"accounts":["alpha"]', '"group":"team-a"', '"looks"'])
+    assert.ok(config.includes(shown), shown);
   const own = await admin.call('GET', '/requests/same-id', undefined, mine);
   assert.equal(own.json.id, requests.alpha, 'the newer one with this id is another’s');
   assert.equal((await admin.call('GET', '/audit', undefined, mine)).json.data.length, 1, 'its own key was made');
@@ -226,6 +260,8 @@ test('an operator of several accounts sees each of them, and changes what is the
   assert.equal((await admin.call('GET', '/accounts', undefined, both)).json.data.length, 2);
   assert.equal((await admin.call('GET', '/requests?account=bravo', undefined, both)).json.data.length, 1);
   assert.equal((await admin.call('GET', '/vectors/tenants', undefined, both)).json.data.length, 2);
+  const comparison = await admin.call('POST', '/routes/r/agreement', { judge: 'secretive' }, both);
+  assert.equal(comparison.status, 403, 'the server would pay for it');
   const made = await admin.call('POST', '/keys', { account: 'bravo', name: 'phone' }, both);
   assert.equal(made.status, 201);
   const { json } = await admin.call('GET', '/audit', undefined, both);

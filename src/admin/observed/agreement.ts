@@ -58,7 +58,8 @@ export function agreementOperations(parts: AdminParts, records: Records): Operat
   return [
     jsonOperation({
       route: 'POST /routes/{name}/agreement',
-      area: 'requests',
+      // Its calls are on the server's account: operators of some accounts begin none.
+      area: 'models',
       summary:
         'Asks kept requests that a rule observed again at the model of their class, and a judge which answer is better. The operator pays, and the ledger has the calls under the account (server).',
       body: bodySchema,
