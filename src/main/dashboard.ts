@@ -21,7 +21,7 @@ export interface OpenedDashboard {
 
 /** Routes and sessions of the dashboard; what serves them is loaded with the first request. */
 export function openDashboard(parts: {
-  callers: Pick<Callers, 'ring' | 'refresh'>;
+  callers: Pick<Callers, 'ring' | 'refresh' | 'lookForKey'>;
   stores: Pick<Stores, 'sessions' | 'accounts' | 'tally'>;
   /** Seals what a browser keeps while it logs in elsewhere. */
   secrets: Pick<Secrets, 'sealer'>;
@@ -45,6 +45,7 @@ export function openDashboard(parts: {
       createDashboard({
         sessions,
         ring,
+        lookForKey: callers.lookForKey,
         mayNotCall: (operator) => notAllowed(operator, 'calls', 'write'),
         mayNotGive,
         clock,

@@ -25,6 +25,12 @@ test('a key made at one replica opens another at once, and so does the key of an
     const key = await made('/keys', { account: 'dev', name });
     assert.equal((await other.fetch('/v1/models', { headers: bearer(key) })).status, 200, name);
   }
+  for (const [name, json] of [
+    ['f', { key: await made('/keys', { account: 'dev', name: 'f' }) }],
+    ['bob', { admin_key: await made('/operators', { name: 'bob', role: 'viewer' }) }],
+  ] as const) {
+    assert.equal((await other.fetch('/dashboard/session', { json })).status, 200, `login of ${name}`);
+  }
   const operator = await made('/operators', { name: 'ann', role: 'viewer' });
   assert.equal((await other.fetch('/admin/v1/accounts', { headers: bearer(operator) })).status, 200);
   const wrong = await Promise.all(

@@ -1,5 +1,5 @@
 import { hashKey } from '../../books/auth/key-directory.ts';
-import type { KeyRing } from '../../books/auth/key-ring.ts';
+import { type KeyRing, unknownKey } from '../../books/auth/key-ring.ts';
 import { adminOperator, type Operator } from '../../books/auth/operator.ts';
 import type { ProviderLogin } from '../../books/auth/session-store.ts';
 import type { Proof, Session } from '../../books/auth/sessions.ts';
@@ -19,16 +19,15 @@ import { type DoorParts, sessionOf, sessionSecret } from './session-door.ts';
 
 export interface SignInParts extends DoorParts {
   ring: Pick<KeyRing, 'principalOf' | 'opens'>;
+  /** Looks whether another process has made a key that is not known. */
+  lookForKey(): Promise<void>;
   clock: Clock;
   /** Counts logins that failed on other replicas; null: there are none. */
   tally: SharedTally | null;
   version: string;
   /** Logins at a provider, as configured now. */
   providers(): Readonly<Record<ProviderLogin, { name: string } | null>>;
-  /**
-   * Writes into the audit trail that an operator has logged in. Never rejects: an operator who mends a full disk must
-   * get in.
-   */
+  /** Writes a login of an operator into the audit trail. Never rejects: who mends a full disk must get in. */
   onOperator(operator: Operator, session: Session, address: string | null): Promise<void>;
   /** Address where a browser that has logged out here logs out at the provider; null: none. */
   endSessionUrl(exchange: Exchange): Promise<string | null>;
@@ -134,13 +133,15 @@ interface Presented {
 }
 
 async function proofOf(
-  { sessions, ring }: SignInParts,
+  { sessions, ring, lookForKey }: SignInParts,
   { way, secret }: Presented,
   address: string | null,
 ): Promise<Proof | Failure> {
   if (way === 'token') return (await sessions.redeemToken(secret)) ?? refused.token;
   const credential = hashKey(secret);
-  const opened = ring.opens(credential, () => address);
+  const open = () => ring.opens(credential, () => address);
+  const known = open();
+  const opened = known === unknownKey ? await lookForKey().then(open) : known;
   // A key of a suspended account, or from a wrong address: its holder may know why.
   if (isFailure(opened)) return opened.kind === 'forbidden' && way === 'key' ? opened : refused[way];
   if (way === 'key') return opened.to === 'v1' ? { login: 'key', credential } : adminInPlaceOfKey;
