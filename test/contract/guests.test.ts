@@ -206,6 +206,15 @@ test('after 100 wrong keys of one network it is asked for no more unknown ones, 
   assert.equal(questions.filter(({ key }) => key.startsWith('guess')).length, 100);
 });
 
+test('an answer counts for the network that it was given for: the service may decide by the address', async () => {
+  replyTo = ({ address }) =>
+    address?.startsWith('192.0.2.') ? { status: 200, body: { account: 'team' } } : { status: 403 };
+  const from = async (address: string) =>
+    (await ask({ ...bearer('key-of-an-office'), 'x-forwarded-for': address })).status;
+  assert.deepEqual([await from('192.0.2.1'), await from('198.51.100.1'), await from('192.0.2.1')], [200, 401, 200]);
+  assert.deepEqual([await from('198.51.100.1'), questions.length], [401, 2]);
+});
+
 test('a certificate names its caller, in every form that proxies write', async () => {
   const der = billingCertificate.replace(/-----[^-]+-----|\n/g, '');
   const forms = [

@@ -57,7 +57,7 @@ export class KeyWebhook {
   readonly #config: KeyWebhookConfig;
   readonly #clock: Pick<Clock, 'wallMs'>;
   readonly #keysMax: number;
-  /** By the key's hash, oldest first. Wrong keys are apart, so that a flood of them makes no right one forgotten. */
+  /** By hash of key and network, of which it decides, oldest first. A flood of wrong keys, apart, drops no right one. */
   readonly #callers = new Map<string, Answered<TokenCaller>>();
   readonly #refusals = new Map<string, Answered<Failure>>();
   readonly #asking = new Map<string, Promise<TokenCaller | Failure>>();
@@ -74,12 +74,12 @@ export class KeyWebhook {
   /** The caller of `key`, or why there is none. `address`: where the request comes from; null: unknown. */
   caller(key: string, address: string | null): Promise<TokenCaller | Failure> | TokenCaller | Failure {
     if (key.length > keyLengthMax || key.startsWith(keyPrefix)) return invalidKey;
-    const digest = hash('sha256', key, 'hex');
+    const network = clientNetwork(address);
+    const digest = hash('sha256', `${network}\n${key}`, 'hex');
     const known = this.#callers.get(digest) ?? this.#refusals.get(digest);
     if (known !== undefined && known.untilMs > this.#clock.wallMs()) return known.caller;
     const asking = this.#asking.get(digest);
     if (asking !== undefined) return asking;
-    const network = clientNetwork(address);
     const closed = this.#callers.has(digest) ? null : this.#closed(network);
     if (closed !== null) return closed;
     const fromHere = this.#askingOf.get(network) ?? 0;
@@ -148,7 +148,7 @@ export class KeyWebhook {
     const { expires_at: end } = read.data;
     const leftMs = end == null ? cache : Date.parse(end) - this.#clock.wallMs();
     if (leftMs <= 0) return this.#refused(digest, refusals);
-    const caller = callerOf(read.data, digest);
+    const caller = callerOf(read.data, hash('sha256', key, 'hex'));
     const untilMs = this.#clock.wallMs() + Math.min(cache, leftMs);
     putNewest(this.#callers, digest, { caller, untilMs }, this.#keysMax);
     return caller;
