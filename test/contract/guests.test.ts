@@ -4,7 +4,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, beforeEach, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
-import { billingCertificate, endedCertificate, strangerCertificate } from '../client-certificates.ts';
+import {
+  billingCertificate,
+  endedCertificate,
+  namedAsUriCertificate,
+  strangerCertificate,
+} from '../client-certificates.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
@@ -236,6 +241,8 @@ test('a certificate that has ended, names nobody known, or is none opens nothing
   const cases: [text: string, error: RegExp][] = [
     [encodeURIComponent(endedCertificate), /names nobody/],
     [encodeURIComponent(strangerCertificate), /names nobody/],
+    // Whoever may choose a common name must not be taken for the holder of a URI.
+    [encodeURIComponent(namedAsUriCertificate), /names nobody/],
     ['no certificate', /cannot be read/],
     ['%E0%A4%A', /cannot be read/],
     ['A'.repeat(10_000), /cannot be read/],
