@@ -106,6 +106,22 @@ test('what does not fit is refused by its field, and a guard that is named stays
   assert.equal((await call('DELETE', '/guards/pii')).status, 200);
 });
 
+test('no guard that is set up at run time sends a token of this machine to an address of its own', async (t) => {
+  const gateway = await startGateway(t, config);
+  const call = (method: string, path: string, body?: unknown) => admin(gateway, method, path, body);
+  const template = 'projects/acme/locations/europe-west4/templates/strict';
+  const armor = { name: 'armor', check: 'model-armor', template, action: 'block' };
+  const elsewhere = { url: upstream.url, google: {} };
+  const refused = await call('POST', '/guards', { ...armor, ...elsewhere });
+  assert.deepEqual([refused.status, refused.body.error?.param], [400, 'google'], JSON.stringify(refused.body));
+  assert.match(refused.body.error?.message ?? '', /write it in culvert\.yaml/);
+  assert.equal((await call('POST', '/guards', { ...armor, google: {} })).status, 201);
+  for (const patch of [elsewhere, { url: upstream.url }]) {
+    const moved = await call('PATCH', '/guards/armor', patch);
+    assert.deepEqual([moved.status, moved.body.error?.param], [400, 'google'], JSON.stringify(moved.body));
+  }
+});
+
 test('commands set, show, list and delete guards', async (t) => {
   const gateway = await startGateway(t, config);
   const cwd = temporaryFolder(t);

@@ -10,9 +10,12 @@ import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
 import type { EntryRecords } from './entry-records.ts';
+import { refuseMachineTokens } from './machine-tokens.ts';
+import type { Members } from './merge-patch.ts';
 import { guardAddresses } from './send-elsewhere.ts';
 import { entryNamed, listByName, shownEntries, storedFields } from './stored-fields.ts';
 import { storedEntryOperations } from './stored-operations.ts';
+import { creation } from './stored-row.ts';
 
 const shownSchema = z.object({
   name: z.string(),
@@ -55,10 +58,20 @@ export function guardOperations(parts: AdminParts, records: Records, entryRecord
       kind: 'guard',
       entries,
       show,
-      add: { summary: 'Creates a guard, as under `guards` in culvert.yaml.', body: newGuard },
+      add: {
+        summary: 'Creates a guard, as under `guards` in culvert.yaml.',
+        body: newGuard,
+        planOf(definition) {
+          refuseTokensElsewhere(definition);
+          return (rows, name, actor) => creation(parts, rows, { kind: 'guard', name }, definition, actor);
+        },
+      },
       change: {
         summary: 'Changes the stored settings of a guard. Running requests finish as they began.',
-        guardOf: guardAddresses(guardMarks),
+        guardOf: (patch) => (before, after) => {
+          refuseTokensElsewhere(after);
+          guardAddresses(guardMarks)(patch)(before, after);
+        },
       },
       remove: {
         summary: 'Removes a stored guard that nothing names.',
@@ -66,6 +79,11 @@ export function guardOperations(parts: AdminParts, records: Records, entryRecord
       },
     }),
   ];
+}
+
+/** At the vendor's own address, its answers show no token to anybody. */
+function refuseTokensElsewhere(definition: Members): void {
+  if ('url' in definition) refuseMachineTokens(definition);
 }
 
 /** The check of the whole refuses what models need. */
