@@ -56,7 +56,7 @@ test('a small file needs no thread', async () => {
   assert.ok(!(await loadConfigBeside(entry, { file: join(folder, 'absent.yaml'), env: {} })).ok);
 });
 
-test('a text of somebody’s is checked in a thread, however short: twenty lines can make 100,000 values', async () => {
+test('a text that a request brought is checked in a thread, however short: some lines can make 100,000 values', async () => {
   const row = (letter: string, of: string) => `${letter}: &${letter} [${Array(9).fill(of).join(', ')}]`;
   const lines = ['b', 'c', 'd', 'e', 'f', 'g'].map((letter, at) => row(letter, `*${'abcdef'[at]}`));
   const options = { file: join(folder, 'absent.yaml'), env: {}, text: ['a: &a [x]', ...lines].join('\n') };

@@ -9,8 +9,8 @@ import { managedSecrets } from './managed-secrets.ts';
 const largeBytes = 128 * 1024;
 
 /**
- * `loadConfig` that holds up no request: a large file, 1 MB of which takes a second, and a text of somebody's are read in a
- * thread of this `entry`.
+ * `loadConfig` that holds up no request: a large file, 1 MB of which takes a second, and any text that a request brought
+ * are read in a thread of this `entry`.
  */
 export async function loadConfigBeside(entry: URL, options: LoadOptions): Promise<ConfigResult> {
   const { file } = options;
