@@ -1,5 +1,5 @@
 import type { AwsKeys } from '../books/auth/aws-keys.ts';
-import type { KeyRing } from '../books/auth/key-ring.ts';
+import { type KeyRing, unknownKey } from '../books/auth/key-ring.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, isFailure } from '../kernel/failure.ts';
@@ -13,6 +13,8 @@ import { claimIn, isSignatureOf, isSigned, sha256 } from './signed-request.ts';
 export interface SignedCallersParts {
   awsKeys: Pick<AwsKeys, 'open'>;
   ring: Pick<KeyRing, 'opens'>;
+  /** Looks whether another process has made a key that is not known. */
+  lookForKey(): Promise<void>;
   clock: Pick<Clock, 'wallMs'>;
   /** Room for bodies of callers who are not known yet: the signature covers the body. */
   bodies: Pick<Room, 'hold'>;
@@ -27,12 +29,9 @@ const skewMaxMs = 5 * 60_000;
 /** Name in the room for bodies of callers whose account is not known. */
 const strangers = '';
 
-/**
- * Checks signatures of Signature Version 4 for the service `bedrock`, in any region. Where the digest of the body is
- * among what is signed, a wrong signature is refused before the body is read.
- */
+/** Checks Signature Version 4 for `bedrock`, in any region: before the body is read where its digest is signed. */
 export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
-  const { awsKeys, ring, clock, bodies, server } = parts;
+  const { awsKeys, ring, lookForKey, clock, bodies, server } = parts;
   return async (exchange, addressOf) => {
     const { request } = exchange;
     const { headers, method = '', url: target = '' } = request;
@@ -40,7 +39,7 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
     const claim = claimIn(headers);
     if (claim === null || claim.service !== 'bedrock') return unreadable;
     const key = awsKeys.open(claim.accessKeyId);
-    if (key === null) return unknownKey;
+    if (key === null) return unknownId;
     const nowMs = clock.wallMs();
     if (Math.abs(nowMs - claim.atMs) > skewMaxMs) return skewed(claim.date, nowMs);
     if (key.expiresMs <= nowMs) return expired;
@@ -52,9 +51,11 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
       );
     const isClaimed = typeof claimedHash === 'string' && claim.names.includes('x-amz-content-sha256');
     if (isClaimed && !isRight(claimedHash)) return wrong;
-    const opened = ring.opens(key.hash, addressOf);
+    const open = () => ring.opens(key.hash, addressOf);
+    let opened = open();
+    if (opened === unknownKey) opened = await lookForKey().then(open);
     if (isFailure(opened)) return opened;
-    if (opened.to !== 'v1') return unknownKey;
+    if (opened.to !== 'v1') return unknownId;
     // The signature is of the bytes that came.
     const packed = wrongEncoding(headers['content-encoding']);
     if (packed !== null) return packed;
@@ -79,7 +80,7 @@ const unreadable: Failure = {
   message:
     "The signature cannot be read. Sign for the service 'bedrock' with host and x-amz-date (Signature Version 4), or send a key as bearer token.",
 };
-const unknownKey: Failure = {
+const unknownId: Failure = {
   kind: 'unauthenticated',
   message: 'The access key id is not one of this server. GET /v1/aws-credentials gives one for your key.',
 };

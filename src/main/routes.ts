@@ -167,8 +167,8 @@ function scrapeOf(metrics: Metrics, seat: Seat | undefined): Metrics['render'] {
   return seat === undefined ? metrics.render : async () => renderSum(await seat.primary.measured());
 }
 
-function signingOf({ books, callers: { ring }, bodies }: RoutesParts): SigningParts {
-  return { awsKeys: createAwsKeys(books.secrets.sealer('aws keys')), ring, bodies };
+function signingOf({ books, callers: { ring, lookForKey }, bodies }: RoutesParts): SigningParts {
+  return { awsKeys: createAwsKeys(books.secrets.sealer('aws keys')), ring, lookForKey, bodies };
 }
 
 function batchRoutes(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SignatureV4 } from '@smithy/signature-v4';
+import { Sha256 } from '../clients/sha256.ts';
 import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -31,6 +33,18 @@ test('a key made at one replica opens another at once, and so does the key of an
   ] as const) {
     assert.equal((await other.fetch('/dashboard/session', { json })).status, 200, `login of ${name}`);
   }
+  const signs = await made('/keys', { account: 'dev', name: 'signs' });
+  const issued = await one.fetch('/v1/aws-credentials', { headers: bearer(signs) });
+  const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = (await issued.json()) as Record<
+    string,
+    string
+  >;
+  const credentials = { accessKeyId: accessKeyId ?? '', secretAccessKey: secretAccessKey ?? '' };
+  const signer = new SignatureV4({ credentials, region: 'us-east-1', service: 'bedrock', sha256: Sha256 });
+  const { hostname, host } = new URL(other.url);
+  const place = { protocol: 'http:', hostname, path: '/foundation-models', query: {}, headers: { host } };
+  const { host: _, ...headers } = (await signer.sign({ method: 'GET', ...place })).headers;
+  assert.equal((await fetch(`${other.url}/foundation-models`, { headers })).status, 200, 'signed');
   const operator = await made('/operators', { name: 'ann', role: 'viewer' });
   assert.equal((await other.fetch('/admin/v1/accounts', { headers: bearer(operator) })).status, 200);
   const wrong = await Promise.all(
