@@ -517,3 +517,19 @@ test('a caller that does not read what its events are answered by is not read ei
   caller.realtime.close();
   await caller.closed;
 });
+
+test('a key that is revoked while its session runs has no further response', async (t) => {
+  const admin = async (path: string, json: object) => {
+    const answer = await gateway.fetch(`/admin/v1${path}`, { json, headers: { authorization: `Bearer ${adminKey}` } });
+    return (await answer.json()) as { id: string; key: string };
+  };
+  const { id, key } = await admin('/keys', { account: 'dev', name: 'short-lived' });
+  const caller = await open(t, { output_modalities: ['text'] }, { key });
+  caller.send('conversation.item.create', userSays('Hello'));
+  assert.equal((await caller.response()).status, 'completed');
+  await admin(`/keys/${id}/revoke`, {});
+  const asked = upstream.requests().length;
+  assert.equal((await caller.response()).status, 'failed');
+  assert.equal(await caller.closed, 1008);
+  assert.equal(upstream.requests().length, asked);
+});

@@ -1,27 +1,38 @@
 import { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import type { Failure } from '../../kernel/failure.ts';
+import type { LastingCallers } from '../../books/auth/caller-note.ts';
+import { callerIdOf } from '../../books/auth/principal.ts';
+import { type Failure, isFailure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import type { CascadeSteps, StepOrder } from '../families/realtime/cascade-steps.ts';
 import { speechEndpoint } from '../families/speech/endpoint.ts';
 import { transcriptionEndpoint } from '../families/transcription/endpoint.ts';
 import { BufferedAnswer, type Outcome } from '../spine/buffered-answer.ts';
-import { call } from '../spine/call.ts';
+import { type CallBounds, type CallOwner, call } from '../spine/call.ts';
 import { endUserOf, forUser } from '../spine/end-user.ts';
 import type { Bytes, Pace } from '../spine/sink.ts';
 import { abandoned } from '../spine/work.ts';
 import type { Services } from './services.ts';
 
-/** The steps of a realtime cascade as calls of this gateway's own families. */
-export function createRealtimeSteps(services: Services): CascadeSteps {
+/** The steps of a realtime cascade as calls of this gateway's own families, for the key's owner as of now. */
+export function createRealtimeSteps(services: Services, { principalOf }: LastingCallers): CascadeSteps {
   const chat = chatEndpoint(services, 'chat', 'openai-chat');
   const speech = speechEndpoint(services);
   const transcription = transcriptionEndpoint(services, 'transcription');
+  const step = async (order: StepOrder, ask: (owner: CallOwner, bounds: CallBounds) => Promise<Outcome | null>) => {
+    const { clientRequestId, requestId, tag, preferences, ...opened } = order.call;
+    const caller = principalOf(callerIdOf(opened.principal));
+    if (isFailure(caller)) return { kind: 'refused', failure: caller, headers: [] } as const;
+    // Limits are looked up by the principal, so it is another object only for a named user.
+    const principal = forUser(caller, endUserOf(opened, null));
+    // By which all calls of a session are found.
+    const owner = { principal, of: clientRequestId ?? requestId, tag };
+    return ask(owner, { signal: order.signal, preferences: { ...preferences, session: null } });
+  };
 
   return {
     async transcribe(order, model, wav, hints) {
-      const { owner, bounds } = stepOf(order);
       const file = await services.spool.place(order.call.principal.account);
       try {
         await file.fill(Readable.from([wav]));
@@ -31,7 +42,7 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
           ...Object.entries(hints).map(([name, value]) => ({ name, value })),
         ];
         const form = { fields, files: [{ name: 'file', fileName: 'speech.wav', file }] };
-        const outcome = await call(services, transcription, owner, form, bounds);
+        const outcome = await step(order, (owner, bounds) => call(services, transcription, owner, form, bounds));
         if (outcome === null) return abandoned;
         if (outcome.kind === 'refused') return outcome.failure;
         const { text } = JSON.parse(outcome.body.toString()) as JsonObject;
@@ -43,26 +54,14 @@ export function createRealtimeSteps(services: Services): CascadeSteps {
     async chat(order, body, onChunk) {
       const events = new EventText(onChunk);
       const client = new PassedOn((bytes) => events.push(bytes));
-      const { owner, bounds } = stepOf(order);
-      return failureOf(await call(services, chat, owner, Buffer.from(JSON.stringify(body)), { ...bounds, client }));
+      const raw = Buffer.from(JSON.stringify(body));
+      return failureOf(await step(order, (owner, bounds) => call(services, chat, owner, raw, { ...bounds, client })));
     },
     async speak(order, body, onSound) {
       const client = new PassedOn((bytes) => onSound(typeof bytes === 'string' ? Buffer.from(bytes) : bytes));
-      const { owner, bounds } = stepOf(order);
-      return failureOf(await call(services, speech, owner, Buffer.from(JSON.stringify(body)), { ...bounds, client }));
+      const raw = Buffer.from(JSON.stringify(body));
+      return failureOf(await step(order, (owner, bounds) => call(services, speech, owner, raw, { ...bounds, client })));
     },
-  };
-}
-
-/** For whom a step is, and until when. */
-function stepOf({ call: opened, signal }: StepOrder) {
-  const { clientRequestId, requestId, tag, preferences } = opened;
-  // Limits are looked up by the principal, so it is another object only for a named user.
-  const principal = forUser(opened.principal, endUserOf(opened, null));
-  return {
-    // By which all calls of a session are found.
-    owner: { principal, of: clientRequestId ?? requestId, tag },
-    bounds: { signal, preferences: { ...preferences, session: null } },
   };
 }
 

@@ -25,7 +25,7 @@ import { realtimeRoutes } from '../realtime/realtime.ts';
 /** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
 export function soundRoutes(services: Services, ring: LastingCallers, sealer: Sealer): Route[] {
   const secrets = createClientSecrets(sealer, ring, services.clock);
-  const sessions = { ...services, principalOf: ring.principalOf, steps: createRealtimeSteps(services) };
+  const sessions = { ...services, principalOf: ring.principalOf, steps: createRealtimeSteps(services, ring) };
   return [
     ...speechRoutes(services),
     ...transcriptionRoutes(services),
