@@ -8,10 +8,7 @@ import { managedSecrets } from './managed-secrets.ts';
 /** A thread takes 0.2 s to start: smaller files are checked sooner here. */
 const largeBytes = 128 * 1024;
 
-/**
- * `loadConfig` that holds up no request: a large file, 1 MB of which takes a second, and any text that a request brought
- * are read in a thread of this `entry`.
- */
+/** `loadConfig` that holds up no request: large files, 1 MB in a second, and texts of requests are read in a thread. */
 export async function loadConfigBeside(entry: URL, options: LoadOptions): Promise<ConfigResult> {
   const { file } = options;
   const bytes = file === null ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);

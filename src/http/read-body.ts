@@ -115,8 +115,7 @@ async function readPacked(
 
 function readAsItComes(exchange: Exchange, limitBytes: number, place?: BodyPlace, type?: 'json'): CameBody {
   const { request, response } = exchange;
-  // Its caller left while it was admitted. No event will say so.
-  if (request.destroyed) return Promise.resolve(null);
+  if (request.destroyed) return Promise.resolve(null); // Its caller left while it was admitted.
   const { 'content-length': declared, expect } = request.headers;
   const declaredBytes = declared === undefined ? null : Number(declared);
   const tooLarge: Failure = { kind: 'body-too-large', limitBytes };
