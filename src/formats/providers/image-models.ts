@@ -120,14 +120,12 @@ export const imagesOfTogether: ImageFacts = {
   families: [],
   pathOf: openAiPath,
   others: {
+    ...opaque,
     format: 'openai',
-    perCall: 1,
     sizes: { kind: 'steps', multipleOf: 8, min: 64, max: 2_048 },
     sizeAs: 'sides',
-    gives: 'its-own',
     takes: ['output_format'],
     outputs: ['png', 'jpeg'],
-    transparent: false,
   },
 };
 
@@ -202,13 +200,11 @@ export const imagesOfA1111: ImageFacts = {
   families: [],
   pathOf: (_, task) => (task === 'edit' ? '/sdapi/v1/img2img' : '/sdapi/v1/txt2img'),
   others: {
+    ...opaque,
     format: 'a1111',
-    perCall: 1,
     sizes: { kind: 'steps', multipleOf: 8, min: 64, max: 2_048 },
-    gives: 'its-own',
     takes: [],
     outputs: ['png'],
-    transparent: false,
     edits: { picturesMax: 1, mask: true, bytesMax: inlineBytesMax },
   },
 };
@@ -239,13 +235,12 @@ export const imagesOfFal: ImageFacts = {
   families: [],
   pathOf: (model) => `/${segments(model)}`,
   others: {
+    ...opaque,
     format: 'fal',
     perCall: 4,
     sizes: { kind: 'any' },
-    gives: 'its-own',
     takes: ['output_format'],
     outputs: ['png', 'jpeg'],
-    transparent: false,
   },
 };
 
@@ -263,13 +258,11 @@ export const imagesOfReplicate: ImageFacts = {
 };
 
 const bflModel: ImageModelFacts = {
+  ...opaque,
   format: 'bfl',
-  perCall: 1,
   sizes: { kind: 'steps', multipleOf: 32, min: 256, max: 1_440 },
-  gives: 'its-own',
   takes: ['output_format'],
   outputs: ['jpeg', 'png'],
-  transparent: false,
 };
 
 /** https://docs.bfl.ai: a path for each model. FLUX.2 and Kontext change pictures too. */
@@ -308,14 +301,13 @@ export const imagesOfStability: ImageFacts = {
 
 /** Amazon's own, by InvokeModel: sizes of Nova Canvas are free, those of Titan Image are not. */
 const novaCanvas: ImageModelFacts = {
+  ...opaque,
   format: 'nova-canvas',
   perCall: 5,
   sizes: { kind: 'steps', multipleOf: 16, min: 320, max: 4_096, pixelsMax: 2_048 * 2_048, ratioMax: 4 },
-  gives: 'its-own',
   takes: ['quality'],
   qualities: ['standard', 'premium'],
   outputs: ['png'],
-  transparent: false,
   edits: { picturesMax: 5, mask: true, bytesMax: inlineBytesMax },
 };
 
