@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonValue, objectIn, objectsIn } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../prompt.ts';
 
@@ -51,13 +51,10 @@ export const readChatRequest: ReadPrompt = (body, pathModel) => {
 };
 
 function toolsOf(tools: JsonValue | undefined): Tool[] {
-  if (!Array.isArray(tools)) return [];
-  const found: Tool[] = [];
-  for (const tool of tools) {
-    if (!isObject(tool) || !isObject(tool.function) || typeof tool.function.name !== 'string') continue;
-    found.push({ name: tool.function.name, schema: objectIn(tool.function.parameters) });
-  }
-  return found;
+  return objectsIn(tools).flatMap((tool) => {
+    const { name, parameters } = objectIn(tool.function);
+    return typeof name === 'string' ? [{ name, schema: objectIn(parameters) }] : [];
+  });
 }
 
 function toolChoiceOf(choice: JsonValue | undefined): Prompt['toolChoice'] {

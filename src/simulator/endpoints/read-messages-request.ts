@@ -1,4 +1,4 @@
-import { isObject, type JsonValue, jsonText, objectIn } from '../../kernel/json.ts';
+import { isObject, type JsonValue, jsonText, objectIn, objectsIn } from '../../kernel/json.ts';
 import type { Prompt, ReadPrompt, Tool } from '../prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../prompt.ts';
 import { brokenThought } from './signed-thought.ts';
@@ -74,14 +74,10 @@ function hasToolResult(content: JsonValue | undefined): boolean {
 }
 
 function toolsOf(tools: JsonValue | undefined): Tool[] {
-  if (!Array.isArray(tools)) return [];
-  const found: Tool[] = [];
-  for (const tool of tools) {
-    // Server tools (web_search_…) have a type and no schema. The simulator does not play the model's side of them.
-    if (!isObject(tool) || typeof tool.name !== 'string' || !isObject(tool.input_schema)) continue;
-    found.push({ name: tool.name, schema: tool.input_schema });
-  }
-  return found;
+  // Server tools (web_search_…) have a type and no schema. The simulator does not play the model's side of them.
+  return objectsIn(tools).flatMap(({ name, input_schema: schema }) =>
+    typeof name === 'string' && isObject(schema) ? [{ name, schema }] : [],
+  );
 }
 
 function formatOf(config: JsonValue | undefined): Prompt['format'] | null {

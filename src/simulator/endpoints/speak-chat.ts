@@ -48,6 +48,15 @@ export const chatSpeech: Speech = {
   errorFrame: (words) => `data: ${JSON.stringify({ error: errorOf(words) })}\n\n`,
 };
 
+/** Parts that the other endpoints of api.openai.com have, too. */
+export const asOpenAi = {
+  introFrames: () => 0,
+  finalParts: ['done'],
+  requestIdHeader: chatSpeech.requestIdHeader,
+  errorBody: chatSpeech.errorBody,
+  errorFrame: chatSpeech.errorFrame,
+} as const satisfies Partial<Speech>;
+
 function* chatFrames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step> {
   const omit = spec.omit ?? [];
   const head = `data: {"id":"${idOf(answer)}","object":"chat.completion.chunk","created":${answer.createdS},"model":${JSON.stringify(answer.model)},"service_tier":${JSON.stringify(spec.tier ?? 'default')},"system_fingerprint":"${fingerprint}","choices":[`;

@@ -4,7 +4,7 @@ import type { Step } from '../answer-steps.ts';
 import type { Answer, Choice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import { inputTokensOf, type Prompt, type ReadPrompt, stringsOf } from '../prompt.ts';
-import { chatSpeech } from './speak-chat.ts';
+import { asOpenAi, chatSpeech } from './speak-chat.ts';
 import type { Speech } from './speech.ts';
 
 const finishReasons = {
@@ -41,10 +41,9 @@ const read: ReadPrompt = (body) => {
 
 /** Text completions, after the reference of api.openai.com; errors are chat completions'. */
 export const completionsSpeech: Speech = {
+  ...asOpenAi,
   read,
-  introFrames: () => 0,
   finalParts: ['finish', 'usage', 'done'],
-  requestIdHeader: 'x-request-id',
   whole: (answer, prompt, spec) =>
     JSON.stringify({
       ...headOf(answer),
@@ -52,8 +51,6 @@ export const completionsSpeech: Speech = {
       ...((spec.omit ?? []).includes('usage') ? {} : { usage: usageOf(answer, prompt) }),
     }),
   frames: completionFrames,
-  errorBody: chatSpeech.errorBody,
-  errorFrame: chatSpeech.errorFrame,
 };
 
 /** Mistral's fill in the middle: it reads completions, and answers in the form of chats. */

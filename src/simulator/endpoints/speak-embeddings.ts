@@ -1,6 +1,6 @@
 import { embeddingPrompt, wholeOnly } from '../embed-prompt.ts';
 import { vectorsOf } from '../embed-vectors.ts';
-import { chatSpeech } from './speak-chat.ts';
+import { asOpenAi } from './speak-chat.ts';
 import type { Speech } from './speech.ts';
 
 /**
@@ -8,6 +8,7 @@ import type { Speech } from './speech.ts';
  * Errors are chat completions'.
  */
 export const embeddingsSpeech: Speech = {
+  ...asOpenAi,
   ...wholeOnly,
   read(body, pathModel) {
     const model = typeof body.model === 'string' && body.model !== '' ? body.model : pathModel;
@@ -29,6 +30,4 @@ export const embeddingsSpeech: Speech = {
       : `,"usage":{"prompt_tokens":${inputTokens},"total_tokens":${inputTokens}}`;
     return `{"object":"list","data":[${data.join(',')}],"model":${JSON.stringify(model)}${usage}}`;
   },
-  errorBody: chatSpeech.errorBody,
-  errorFrame: chatSpeech.errorFrame,
 };

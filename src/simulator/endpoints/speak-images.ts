@@ -5,7 +5,7 @@ import type { Answer } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import { pictureSideMax, pictureSideMin, pngSaying } from '../media/picture.ts';
 import type { Drawn, Prompt, Refusal } from '../prompt.ts';
-import { chatSpeech } from './speak-chat.ts';
+import { asOpenAi } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 
@@ -26,14 +26,10 @@ export const imageEditsSpeech: Speech = imageSpeech((body) =>
 
 function imageSpeech(read: Speech['read']): Speech {
   return {
+    ...asOpenAi,
     read,
-    introFrames: () => 0,
-    finalParts: ['done'],
-    requestIdHeader: 'x-request-id',
     whole: (answer, prompt, spec) => JSON.stringify(jsonOf(answer, prompt, spec)),
     frames: partials,
-    errorBody: chatSpeech.errorBody,
-    errorFrame: chatSpeech.errorFrame,
   };
 }
 

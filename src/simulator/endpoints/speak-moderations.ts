@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { wholeOnly } from '../embed-prompt.ts';
 import { textOf } from '../prompt.ts';
-import { chatSpeech } from './speak-chat.ts';
+import { asOpenAi } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 
@@ -14,6 +15,8 @@ const flagMark = '[flag]';
 
 /** Moderations, after the reference of api.openai.com; errors are chat completions'. */
 export const moderationsSpeech: Speech = {
+  ...asOpenAi,
+  ...wholeOnly,
   read(body) {
     const { input, model } = body;
     const texts = textsOf(input);
@@ -23,12 +26,6 @@ export const moderationsSpeech: Speech = {
   },
   whole: (answer, prompt) =>
     JSON.stringify({ id: `modr-sim${answer.serial}`, model: answer.model, results: (prompt.items ?? []).map(judged) }),
-  frames: function* () {},
-  introFrames: () => 0,
-  finalParts: [],
-  requestIdHeader: 'x-request-id',
-  errorBody: chatSpeech.errorBody,
-  errorFrame: chatSpeech.errorFrame,
 };
 
 /** A string, a list of strings, or the parts of one input, pictures among them. */

@@ -5,7 +5,7 @@ import type { Answer } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import { isSoundFormat, mediaTypeOf, soundFormatNames, soundPieces, speechMs } from '../media/sound.ts';
 import type { Prompt, Refusal, SpeechOutput } from '../prompt.ts';
-import { chatSpeech } from './speak-chat.ts';
+import { asOpenAi } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Speech } from './speech.ts';
 
@@ -13,6 +13,7 @@ const pieceMs = 200;
 
 /** `POST /audio/speech`, after the reference of api.openai.com; errors are chat completions'. */
 export const soundSpeech: Speech = {
+  ...asOpenAi,
   read(body) {
     const { model, input, voice, speed, response_format: format = 'mp3' } = body;
     if (typeof model !== 'string' || model === '') {
@@ -28,9 +29,6 @@ export const soundSpeech: Speech = {
       delivery: body.stream_format === 'sse' ? 'stream' : 'whole',
     });
   },
-  introFrames: () => 0,
-  finalParts: ['done'],
-  requestIdHeader: 'x-request-id',
   mediaLoops: true,
   media: (_answer, prompt, spec) => ({
     mediaType: mediaTypeOf(speechIn(prompt).format),
@@ -38,8 +36,6 @@ export const soundSpeech: Speech = {
   }),
   whole: () => '',
   frames: soundEvents,
-  errorBody: chatSpeech.errorBody,
-  errorFrame: chatSpeech.errorFrame,
 };
 
 export interface SpeechOptions {

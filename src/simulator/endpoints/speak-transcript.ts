@@ -5,7 +5,7 @@ import { type Answer, firstChoice } from '../compose-answer.ts';
 import type { FaultSpec } from '../faults/fault-spec.ts';
 import { type AudioInput, type Prompt, type Refusal, stringsOf } from '../prompt.ts';
 import { segmentJson, srtOf, timed, vttOf } from '../transcript.ts';
-import { chatSpeech } from './speak-chat.ts';
+import { asOpenAi } from './speak-chat.ts';
 import { plainPrompt } from './speak-completions.ts';
 import type { Media, Speech } from './speech.ts';
 
@@ -28,15 +28,11 @@ function speechOf(task: AudioInput['task']): Speech {
 /** Transcription in OpenAI's form, of requests as `read` reads them. */
 export function transcriptSpeech(read: Speech['read']): Speech {
   return {
+    ...asOpenAi,
     read,
-    introFrames: () => 0,
-    finalParts: ['done'],
-    requestIdHeader: 'x-request-id',
     whole: (answer, prompt, spec) => JSON.stringify(jsonOf(answer, audioIn(prompt), spec)),
     media: textOf,
     frames: deltas,
-    errorBody: chatSpeech.errorBody,
-    errorFrame: chatSpeech.errorFrame,
   };
 }
 
