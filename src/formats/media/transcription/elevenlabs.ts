@@ -1,8 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
-import { errorInside } from '../../dialects/forwarded/read-whole.ts';
-import { fault } from '../../neutral/outcome.ts';
 import { formBody } from './form-body.ts';
-import { bareLanguage, hintsOf, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { bareLanguage, hintsOf, lossesOf, needsTimes, ofText, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf } from './read-times.ts';
 
@@ -32,10 +30,7 @@ export const elevenLabsTranscription: TranscriptionDialect = {
       losses: lossesOf(takesKeywords && languages.length < 2 ? rest : request, 'prompt'),
     };
   },
-  decode(body, { request }) {
-    if (!isObject(body) || typeof body.text !== 'string') {
-      return errorInside(body) ?? fault('malformed', "the answer has no 'text'");
-    }
+  decode: ofText((body, request) => {
     const pieces = Array.isArray(body.words) ? body.words.filter(isObject) : [];
     const isTimed = pieces.length > 0;
     const words = isTimed ? readWords(pieces.filter(({ type }) => type === 'word')) : null;
@@ -43,7 +38,7 @@ export const elevenLabsTranscription: TranscriptionDialect = {
     const language = typeof body.language_code === 'string' ? body.language_code : null;
     const durationS = secondsOf(body.audio_duration_secs);
     return plainAnswer(request, { text: body.text, language, durationS, segments, words });
-  },
+  }),
 };
 
 /** Sentences of one speaker each. */

@@ -1,8 +1,6 @@
-import { isObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
-import { errorInside } from '../../dialects/forwarded/read-whole.ts';
-import { fault } from '../../neutral/outcome.ts';
+import { type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { formBody } from './form-body.ts';
-import { bareLanguage, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { bareLanguage, lossesOf, needsTimes, ofText, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, secondsOf } from './read-times.ts';
 
@@ -21,13 +19,10 @@ export const fishTranscription: TranscriptionDialect = {
       losses: lossesOf(request, 'prompt', 'temperature'),
     };
   },
-  decode(body, { request }) {
-    if (!isObject(body) || typeof body.text !== 'string') {
-      return errorInside(body) ?? fault('malformed', "the answer has no 'text'");
-    }
+  decode: ofText((body, request) => {
     const segments = readSegments(body.segments);
     const durationS = secondsOf(body.duration);
     const language = typeof body.language_code === 'string' ? body.language_code : null;
     return plainAnswer(request, { text: body.text, language, durationS, segments, words: null });
-  },
+  }),
 };

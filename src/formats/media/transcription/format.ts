@@ -1,4 +1,5 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { errorInside } from '../../dialects/forwarded/read-whole.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Timestamps, Transcript, TranscriptionRequest, TranscriptionTask } from '../../neutral/transcript.ts';
@@ -29,6 +30,16 @@ export interface TranscriptionDialect {
   };
   /** Contents of a whole 2xx answer; a Fault when it is not what the order asked for. */
   decode(body: unknown, order: Pick<TranscriptionOrder, 'request'>): DecodedTranscription | Fault;
+}
+
+/** `decode` of a service whose answer has the transcript as its `text`. */
+export function ofText(
+  read: (body: JsonObject & { text: string }, request: TranscriptionRequest) => DecodedTranscription | Fault,
+): TranscriptionDialect['decode'] {
+  return (body, { request }) =>
+    isObject(body) && typeof body.text === 'string'
+      ? read({ ...body, text: body.text }, request)
+      : (errorInside(body) ?? fault('malformed', "the answer has no 'text'"));
 }
 
 export interface TranscriptionOrder {

@@ -1,6 +1,4 @@
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
-import { errorInside } from '../../dialects/forwarded/read-whole.ts';
-import { fault } from '../../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import { reportedCount, type Usage } from '../../neutral/usage.ts';
 import { type FormPart, formBody } from './form-body.ts';
@@ -9,6 +7,7 @@ import {
   lossesAtOpenAi,
   missingTimes,
   needsTimes,
+  ofText,
   pathFor,
   type TranscriptionDialect,
 } from './format.ts';
@@ -54,10 +53,7 @@ export const openAiTranscription: TranscriptionDialect = {
     }
     return { path: pathFor(order), ...formBody(boundary, fields, { name: 'file', ...file }), losses };
   },
-  decode(body, { request }) {
-    if (!isObject(body) || typeof body.text !== 'string') {
-      return errorInside(body) ?? fault('malformed', "the answer has no 'text'");
-    }
+  decode: ofText((body, request) => {
     const segments = readSegments(body.segments);
     const words = readWords(body.words);
     const missing = body.text.trim() === '' ? null : missingTimes(request, segments, words);
@@ -74,7 +70,7 @@ export const openAiTranscription: TranscriptionDialect = {
       },
       usage: usageOf(body.usage, durationS),
     };
-  },
+  }),
 };
 
 function granularitiesOf({ timestamps, lists }: TranscriptionRequest): ('word' | 'segment')[] {

@@ -1,8 +1,6 @@
-import { isObject, type JsonValue, jsonText } from '../../../kernel/json.ts';
-import { errorInside } from '../../dialects/forwarded/read-whole.ts';
-import { fault } from '../../neutral/outcome.ts';
+import { type JsonValue, jsonText } from '../../../kernel/json.ts';
 import { type FormPart, formBody } from './form-body.ts';
-import { bareLanguage, lossesOf, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { bareLanguage, lossesOf, needsTimes, ofText, pathFor, type TranscriptionDialect } from './format.ts';
 import { plainAnswer } from './plain-answer.ts';
 import { readSegments, readWords, secondsOf, wordsInSegments } from './read-times.ts';
 
@@ -27,16 +25,13 @@ export const whisperCppTranscription: TranscriptionDialect = {
       losses: lossesOf(request),
     };
   },
-  decode(body, { request }) {
-    if (!isObject(body) || typeof body.text !== 'string') {
-      return errorInside(body) ?? fault('malformed', "the answer has no 'text'");
-    }
+  decode: ofText((body, request) => {
     const segments = readSegments(body.segments);
     const words = readWords(body.words) ?? wordsInSegments(body.segments);
     const language = typeof body.language === 'string' ? body.language : null;
     const durationS = secondsOf(body.duration);
     return plainAnswer(request, { text: oneLine(body.text), language, durationS, segments, words });
-  },
+  }),
 };
 
 /** Each segment has a separate line, with a blank before it. */
