@@ -30,7 +30,7 @@ export const readChatRequest: ReadPrompt = (body, pathModel) => {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens;
   const effort = body.reasoning_effort;
   const thinks = typeof effort === 'string' && effort !== 'none' && effort !== 'minimal';
-  const prompt: Prompt = {
+  return {
     model,
     delivery: body.stream === true ? 'stream' : 'whole',
     usageChunk: isObject(body.stream_options) && body.stream_options.include_usage === true ? 'asked' : 'not-asked',
@@ -47,7 +47,6 @@ export const readChatRequest: ReadPrompt = (body, pathModel) => {
     reasoning: thinks || isReasoningModel(model) ? 'shown' : 'none',
     topLogprobs: body.logprobs === true ? (typeof body.top_logprobs === 'number' ? body.top_logprobs : 0) : null,
   };
-  return prompt;
 };
 
 function toolsOf(tools: JsonValue | undefined): Tool[] {

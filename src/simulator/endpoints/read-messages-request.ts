@@ -30,7 +30,7 @@ export const readMessagesRequest: ReadPrompt = (body) => {
   const refused = unthought ?? brokenThought(messages);
   if (refused !== null) return { refused, param: null };
   const choice = objectIn(body.tool_choice);
-  const prompt: Prompt = {
+  return {
     model,
     delivery: body.stream === true ? 'stream' : 'whole',
     usageChunk: 'asked',
@@ -54,7 +54,6 @@ export const readMessagesRequest: ReadPrompt = (body) => {
     reasoning: thinking === 'enabled' || thinking === 'adaptive' || isReasoningModel(model) ? 'shown' : 'none',
     topLogprobs: null,
   };
-  return prompt;
 };
 
 /** The fault of the turn whose calls have just been answered, when the model is to think on: it began without a thought. */

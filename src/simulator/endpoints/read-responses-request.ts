@@ -28,7 +28,7 @@ export const readResponsesRequest: ReadPrompt = (body) => {
   const include = listIn(body.include);
   const requestsLogprobs = include.includes('message.output_text.logprobs');
   const thinks = typeof reasoning.effort === 'string' && reasoning.effort !== 'none';
-  const prompt: Prompt = {
+  return {
     model,
     delivery: body.stream === true ? 'stream' : 'whole',
     usageChunk: 'asked',
@@ -45,7 +45,6 @@ export const readResponsesRequest: ReadPrompt = (body) => {
     reasoning: thinks || isReasoningModel(model) ? 'shown' : 'none',
     topLogprobs: requestsLogprobs ? (typeof body.top_logprobs === 'number' ? body.top_logprobs : 0) : null,
   };
-  return prompt;
 };
 
 function itemsOf(input: JsonValue | undefined): JsonValue[] | null {

@@ -21,14 +21,13 @@ export const completions: ForwardedEndpoint = {
     if (wrong !== null) return wrong;
     const streamed = streamOf(body);
     if (isFailure(streamed)) return streamed;
-    const value = forwardedRequest(raw, body, scan, {
+    return forwardedRequest(raw, body, scan, {
       ...streamed,
       defaultModel: null,
       inputTokensEstimate: tokensIn(body.prompt) ?? estimatedTokens(raw.length),
       maxOutputTokens: typeof body.max_tokens === 'number' ? body.max_tokens : null,
       start: promptStart(body.prompt),
     });
-    return value;
   },
   requestSchema: () =>
     schemaBesideModel(
@@ -59,8 +58,7 @@ export const fim: ForwardedEndpoint = {
     // Mistral alone has another word for `seed`.
     const forward: typeof read.forward = (target) =>
       read.forward('seed' in target.rename ? target : { ...target, rename: { random_seed: 'seed', ...target.rename } });
-    const value = { ...read, forward };
-    return value;
+    return { ...read, forward };
   },
   readInPassing: (options) => readInPassing('chat', options?.shownInputTokens),
 };

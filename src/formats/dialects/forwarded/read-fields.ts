@@ -87,7 +87,7 @@ export function readUnstreamed(
   return (raw, body, scan) => {
     const wrong = invalidFieldIn(body, defaultModel);
     if (wrong !== null) return wrong;
-    const value = forwardedRequest(raw, body, scan, {
+    return forwardedRequest(raw, body, scan, {
       defaultModel,
       inputTokensEstimate: tokensOf(raw, body),
       maxOutputTokens: null,
@@ -95,7 +95,6 @@ export function readUnstreamed(
       includeUsage: false,
       start: '',
     });
-    return value;
   };
 }
 

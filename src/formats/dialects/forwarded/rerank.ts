@@ -6,7 +6,7 @@ import { estimatedTokens, reportedCount, type Usage } from '../../neutral/usage.
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { ForwardTarget } from '../forward-target.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
-import type { ForwardedEndpoint, ForwardedRequest } from './endpoint.ts';
+import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
 import { faultInList, readWholeInPassing } from './read-whole.ts';
 
@@ -29,7 +29,7 @@ export const rerank: ForwardedEndpoint = {
     };
     const texts = plainDocuments(body);
     const members = { members: { documents: texts }, losses: [] };
-    const value: ForwardedRequest = {
+    return {
       ...read,
       answerShape,
       // Some services refuse the two, and others send texts unasked: the caller gets the texts of its request.
@@ -39,7 +39,6 @@ export const rerank: ForwardedEndpoint = {
           ...(texts !== null && { fits: [() => members, ...(target.fits ?? [])] }),
         }),
     };
-    return value;
   },
   requestSchema: () =>
     schemaBesideModel(
