@@ -30,9 +30,10 @@ export class Losses {
   }
 }
 
-/** Notes that an encoder left a field out, once for each field. */
-export function lose({ losses }: { losses: Loss[] }, field: string, why: Loss['why'] = 'unsupported'): void {
+/** Notes that an encoder left a field out, once for each field. Gives null, in the place of what was left out. */
+export function lose({ losses }: { losses: Loss[] }, field: string, why: Loss['why'] = 'unsupported'): null {
   if (losses.length < lossesMax && !losses.some((loss) => loss.field === field)) losses.push({ field, why });
+  return null;
 }
 
 /** Takes members out of a body, in any case of letters: servers in Go read each. */
@@ -42,9 +43,10 @@ export function leaveOut(body: JsonObject, names: readonly string[] = []): Loss[
   return left.map((field) => ({ field, why: 'unsupported' }));
 }
 
-/** Refuses a part that would change the result if it were left out: another target may take it, else the caller learns the field. */
-export function refuse(encoding: { failure: Failure | null }, field: string, message: string): void {
+/** Refuses a part whose omission would change the result: others may take it. The error names the field. Gives null. */
+export function refuse(encoding: { failure: Failure | null }, field: string, message: string): null {
   encoding.failure ??= invalid(field, message);
+  return null;
 }
 
 /**

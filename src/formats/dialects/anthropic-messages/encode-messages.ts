@@ -18,8 +18,9 @@ export interface Encoding {
   readonly marked: JsonObject[];
 }
 
-export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+export function lose(encoding: Encoding, field: string, why: Loss['why']): null {
   encoding.losses.push({ field, why });
+  return null;
 }
 
 export interface EncodedMessages {
@@ -205,19 +206,16 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
       return withCache(block, part.cache, encoding);
     }
     case 'audio':
-      refuse(encoding, pathOf(part, place), 'Audio input is not supported by the provider of this model.');
-      return null;
+      return refuse(encoding, pathOf(part, place), 'Audio input is not supported by the provider of this model.');
     case 'reasoning': {
       // An unsigned or foreign thought is refused by Anthropic; the answer does not depend on it.
       const signature = part.vendor === vendor && part.signature ? proofOver(part.signature, part.text) : null;
       if (signature !== null) return { type: 'thinking', thinking: part.text, signature };
-      lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
-      return null;
+      return lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
     }
     case 'redacted-reasoning':
       if (part.vendor === vendor) return { type: 'redacted_thinking', data: part.data };
-      lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
-      return null;
+      return lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
     case 'tool-call': {
       const { input, as } = toolInputOf(part.argumentsJson);
       if (as === 'raw') lose(encoding, `${pathOf(part, place)}.function.arguments`, 'narrowed');
@@ -227,8 +225,7 @@ function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block 
       return toolResult(part, place, encoding);
     case 'vendor':
       if (part.vendor === vendor) return part.block;
-      lose(encoding, pathOf(part, place), 'unsupported');
-      return null;
+      return lose(encoding, pathOf(part, place), 'unsupported');
   }
 }
 
@@ -272,8 +269,7 @@ function mediaSource(source: MediaSource, path: string, encoding: Encoding): Sou
     case 'file-id':
       // A file is at the provider to which it was uploaded: Anthropic knows only its ids.
       if (source.fileId.startsWith('file_')) return { type: 'file', file_id: source.fileId };
-      refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
-      return null;
+      return refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
   }
 }
 
@@ -284,12 +280,11 @@ function documentSource(source: MediaSource, path: string, encoding: Encoding): 
     const data = Buffer.from(source.base64, 'base64').toString('utf8');
     return { type: 'text', media_type: 'text/plain', data };
   }
-  refuse(
+  return refuse(
     encoding,
     path,
     `Files of type ${mediaType.slice(0, mediaTypeShownMax)} are not supported by the provider of this model.`,
   );
-  return null;
 }
 
 /**

@@ -133,13 +133,11 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: H
       const isSigned = typeof signature === 'string' && signature !== '' && unseal(signature) === null;
       const proof = isSigned ? proofOver(signature, block.thinking as string) : null;
       if (proof !== null) return proof === signature ? block : { ...block, signature: proof };
-      lose(history, 'messages.thinking');
-      return null;
+      return lose(history, 'messages.thinking');
     }
     case 'redacted_thinking':
       if (typeof block.data !== 'string' || unseal(block.data) === null) return block;
-      lose(history, 'messages.redacted_thinking');
-      return null;
+      return lose(history, 'messages.redacted_thinking');
     case 'text':
       return role === 'assistant' && isBlank(block.text) ? null : withVendorCitations(block);
     case 'image':
@@ -150,8 +148,7 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], history: H
       return withTruePictures(withIdOfResult(block, history));
     default:
       if (!isGatewayStep(block)) return block;
-      lose(history, `messages.${block.type}`);
-      return null;
+      return lose(history, `messages.${block.type}`);
   }
 }
 

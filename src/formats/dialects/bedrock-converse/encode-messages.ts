@@ -132,19 +132,16 @@ function blockOf(part: NeutralPart, path: string, encoding: Encoding): Block | n
     case 'document':
       return documentBlock(part, path, encoding);
     case 'audio':
-      refuse(encoding, path, 'Audio input is not supported by the provider of this model.');
-      return null;
+      return refuse(encoding, path, 'Audio input is not supported by the provider of this model.');
     case 'reasoning': {
       // An unsigned or foreign thought is refused; the answer does not depend on it.
       const signature = part.vendor === vendor && part.signature ? proofOver(part.signature, part.text) : null;
       if (signature !== null) return { reasoningContent: { reasoningText: { text: part.text, signature } } };
-      lose(encoding, `${path}.reasoning_content`, 'unsupported');
-      return null;
+      return lose(encoding, `${path}.reasoning_content`, 'unsupported');
     }
     case 'redacted-reasoning':
       if (part.vendor === vendor) return { reasoningContent: { redactedContent: part.data } };
-      lose(encoding, `${path}.reasoning_content`, 'unsupported');
-      return null;
+      return lose(encoding, `${path}.reasoning_content`, 'unsupported');
     case 'tool-call': {
       const { input, as } = toolInputOf(part.argumentsJson);
       if (as === 'raw') lose(encoding, `${path}.function.arguments`, 'narrowed');
@@ -166,8 +163,7 @@ function blockOf(part: NeutralPart, path: string, encoding: Encoding): Block | n
       };
     }
     case 'vendor':
-      lose(encoding, path, 'unsupported');
-      return null;
+      return lose(encoding, path, 'unsupported');
   }
 }
 
@@ -183,12 +179,11 @@ function imageBlock(source: MediaSource, path: string, encoding: Encoding): Bloc
   if (inline === null) return null;
   const format = pictureTypeOf(inline.mediaType, inline.base64).replace('image/', '');
   if (imageFormats.has(format)) return { image: { format, source: { bytes: inline.base64 } } };
-  refuse(
+  return refuse(
     encoding,
     path,
     `Pictures of type ${inline.mediaType.slice(0, mediaTypeShownMax)} are not supported by the provider.`,
   );
-  return null;
 }
 
 function documentBlock(part: NeutralPart & { type: 'document' }, path: string, encoding: Encoding): Block | null {
@@ -197,12 +192,11 @@ function documentBlock(part: NeutralPart & { type: 'document' }, path: string, e
   const mediaType = inline.mediaType.toLowerCase().replace(/;.*/s, '').trim();
   const format = documentFormats.get(mediaType) ?? (mediaType.startsWith('text/') ? 'txt' : undefined);
   if (format === undefined) {
-    refuse(
+    return refuse(
       encoding,
       path,
       `Files of type ${mediaType.slice(0, mediaTypeShownMax)} are not supported by the provider of this model.`,
     );
-    return null;
   }
   return { document: { format, name: documentName(part.name), source: { bytes: inline.base64 } } };
 }
@@ -216,6 +210,5 @@ function documentName(name = ''): string {
 function inlineOf(source: MediaSource, path: string, encoding: Encoding): { mediaType: string; base64: string } | null {
   if (source.kind === 'base64') return source;
   const what = source.kind === 'url' ? 'A URL' : 'A file uploaded to another provider';
-  refuse(encoding, path, `${what} cannot be used with this model: send its content.`);
-  return null;
+  return refuse(encoding, path, `${what} cannot be used with this model: send its content.`);
 }

@@ -17,11 +17,12 @@ export interface Encoding {
 }
 
 /** The same loss of the same field is reported once. */
-export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+export function lose(encoding: Encoding, field: string, why: Loss['why']): null {
   const loss = `${why} ${field}`;
-  if (encoding.reported.has(loss)) return;
+  if (encoding.reported.has(loss)) return null;
   encoding.reported.add(loss);
   encoding.losses.push({ field, why });
+  return null;
 }
 
 export interface EncodedContents {
@@ -191,8 +192,7 @@ function encodePart(part: NeutralPart, path: string, encoding: Encoding): Part |
     }
     case 'vendor':
       if (part.vendor === vendor) return part.block as Part;
-      lose(encoding, path, 'unsupported');
-      return null;
+      return lose(encoding, path, 'unsupported');
     case 'reasoning':
     case 'redacted-reasoning':
       // Google does not need its thoughts back; their signature is sent, see partsOf.
@@ -215,8 +215,7 @@ function mediaPart(source: MediaSource, path: string, encoding: Encoding): Part 
       if (source.fileId.startsWith(filesOrigin)) return { fileData: { fileUri: source.fileId } };
       // A file is at the provider to which it was uploaded: Google knows only its names.
       if (/^files\/[\w-]{1,64}$/.test(source.fileId)) return { fileData: { fileUri: filesOrigin + source.fileId } };
-      refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
-      return null;
+      return refuse(encoding, path, 'A file at another provider cannot be used with this model. Send its content.');
   }
 }
 

@@ -216,13 +216,11 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       return { type: 'file', file: { filename: fileNameOf(source.mediaType, name), file_data: urlOf(source) } };
     }
     case 'vendor':
-      lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');
-      return null;
+      return lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');
     case 'reasoning':
     case 'redacted-reasoning':
       // Another vendor's proof over its thoughts means nothing here.
-      lose(encoding, 'thinking', 'unsupported');
-      return null;
+      return lose(encoding, 'thinking', 'unsupported');
     case 'tool-call':
     case 'tool-result':
       // A call by a user, or a result inside a result: no dialect writes that.

@@ -85,23 +85,17 @@ function itemOf(part: NeutralPart, encoding: Encoding): JsonObject | 'content' |
       return result(part, encoding);
     case 'reasoning':
       // This provider does not accept back what it did not encrypt.
-      if (part.vendor !== openAiResponsesId || !part.signature) {
-        lose(encoding, 'thinking');
-        return null;
-      }
+      if (part.vendor !== openAiResponsesId || !part.signature) return lose(encoding, 'thinking');
       return {
         type: 'reasoning',
         summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
         encrypted_content: part.signature,
       };
     case 'redacted-reasoning':
-      lose(encoding, 'thinking');
-      return null;
+      return lose(encoding, 'thinking');
     case 'vendor':
-      if (part.vendor !== openAiResponsesId) {
-        lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');
-        return null;
-      }
+      if (part.vendor !== openAiResponsesId)
+        return lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');
       return isContentPart(part.block) ? 'content' : part.block;
     default:
       return 'content';
