@@ -2,15 +2,18 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { json, type LocalFingerprint, objectIn, ownedBy, rowsOf, textIn } from './local-fingerprint.ts';
 import type { ProbeAnswer } from './probe-get.ts';
 
+const asOpenAi = { use: 'provider', basePath: '/v1' } as const;
+const atRoot = { use: 'provider', basePath: '' } as const;
+const shown = { use: 'listed', basePath: '' } as const;
+
 /** All servers that are looked for on this machine, in the order of reports. */
 export const localFingerprints: readonly LocalFingerprint[] = [
   // Servers of models that chat or embed.
   {
     type: 'ollama',
     title: 'Ollama',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [11_434],
-    basePath: '/v1',
     paths: ['/', '/api/version', '/api/tags'],
     recognise([root, version, tags]) {
       if (root?.status !== 200 || root.body.trim() !== 'Ollama is running') return null;
@@ -27,9 +30,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'llamacpp',
     title: 'llama.cpp',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [8_080],
-    basePath: '/v1',
     paths: ['/props', '/v1/models', '/health'],
     recognise([props, models, health]) {
       const list = json(models);
@@ -45,9 +47,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'lmstudio',
     title: 'LM Studio',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [1_234],
-    basePath: '/v1',
     paths: ['/lmstudio-greeting', '/api/v0/models', '/api/v1/models'],
     recognise([greeting, v0, v1]) {
       const greets = isObject(json(greeting)) && (json(greeting) as JsonObject).lmstudio === true;
@@ -69,9 +70,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'vllm',
     title: 'vLLM',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [8_000],
-    basePath: '/v1',
     paths: ['/v1/models', '/version'],
     recognise([models, version]) {
       const list = json(models);
@@ -86,9 +86,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'sglang',
     title: 'SGLang',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [30_000],
-    basePath: '/v1',
     paths: ['/v1/models', '/get_model_info'],
     recognise([models, info]) {
       const list = json(models);
@@ -101,9 +100,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'localai',
     title: 'LocalAI',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [8_080],
-    basePath: '/v1',
     // The first is open by design, also where the rest asks for a key.
     paths: ['/.well-known/localai.json', '/v1/models'],
     recognise([about, models]) {
@@ -119,9 +117,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'tei',
     title: 'Text Embeddings Inference',
-    use: 'provider',
+    ...atRoot,
     defaultPorts: [8_080, 3_000],
-    basePath: '',
     paths: ['/info'],
     recognise([info]) {
       const list = objectIn(info);
@@ -133,9 +130,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'infinity',
     title: 'Infinity',
-    use: 'provider',
+    ...atRoot,
     defaultPorts: [7_997],
-    basePath: '',
     paths: ['/models'],
     recognise([models]) {
       const list = json(models);
@@ -148,9 +144,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'kokoro',
     title: 'Kokoro-FastAPI',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [8_880],
-    basePath: '/v1',
     paths: ['/health', '/v1/audio/voices', '/v1/models'],
     recognise([health, voices, models]) {
       if (objectIn(health)?.status !== 'healthy') return null;
@@ -163,9 +158,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'speaches',
     title: 'speaches',
-    use: 'provider',
+    ...asOpenAi,
     defaultPorts: [8_000],
-    basePath: '/v1',
     paths: ['/health', '/api/ps', '/v1/models'],
     recognise([health, running, models]) {
       if (textIn(health).trim() !== 'OK') return null;
@@ -179,9 +173,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'a1111',
     title: 'Stable Diffusion web UI',
-    use: 'provider',
+    ...atRoot,
     defaultPorts: [7_860],
-    basePath: '',
     paths: ['/sdapi/v1/options', '/sdapi/v1/sd-models', '/'],
     recognise([options, models, root]) {
       const rows = checkpoints(models);
@@ -199,9 +192,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'sd-server',
     title: 'stable-diffusion.cpp',
-    use: 'provider',
+    ...atRoot,
     defaultPorts: [1_234],
-    basePath: '',
     paths: ['/sdapi/v1/options', '/sdapi/v1/sd-models'],
     recognise([options, models]) {
       const facts = objectIn(options);
@@ -215,9 +207,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'comfyui',
     title: 'ComfyUI',
-    use: 'listed',
+    ...shown,
     defaultPorts: [8_188],
-    basePath: '',
     paths: ['/system_stats', '/queue'],
     recognise([stats, queue]) {
       const facts = objectIn(stats);
@@ -250,9 +241,8 @@ export const localFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'whispercpp',
     title: 'whisper.cpp',
-    use: 'listed',
+    ...shown,
     defaultPorts: [8_080],
-    basePath: '',
     paths: ['/'],
     recognise([root]) {
       const page = textIn(root);
