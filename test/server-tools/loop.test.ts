@@ -133,13 +133,20 @@ test('a whole answer that fails in a later turn costs the calls of its tools alo
   }
 });
 
-test('turns of a whole answer count in budgets before they are settled', async (t) => {
+test('turns of a whole answer count in budgets before they are settled, and stay charged where one is used up', async (t) => {
   const plans = { default: { ...noLimits.default, tokens: { '5h': 300 } } };
   const { gateway: own, upstream: model, rows: made } = await openToolsWorld(t, { plans });
   model.script(chat, [...Array(8).fill('call=web_search;tokens=100'), 'text=Red.']);
   const whole = await own.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
   assert.equal(whole.status, 429);
-  assert.equal((await made()).filter(({ endpoint }) => endpoint === 'responses').length, 2);
+  const { error } = (await whole.json()) as { error: { used: number; allowed: number; message: string } };
+  const turns = (await made()).filter(({ endpoint }) => endpoint === 'responses');
+  assert.ok(turns.every(({ units }) => units === 1));
+  const tokens = turns.map(({ usage }) => usage as { input_tokens: number; output_tokens: number });
+  const sums = tokens.map((usage) => usage.input_tokens + usage.output_tokens);
+  // The first one is settled last.
+  const later = sums.slice(1).reduce((sum, n) => sum + n, 0);
+  assert.deepEqual([error.allowed, error.used, error.used >= 300], [300, later, true], error.message);
 });
 
 test('a caller that leaves stops the search, and no further turn is asked for', async (t) => {

@@ -163,7 +163,7 @@ function booked(
   // Two functions rather than an async one: a promise less for every request.
   return open.then(
     () => {
-      if (set.notify && isWhole) observe(claim, limits, held.states);
+      if (set.notify && isWhole) observe(claim, set.windows, held.states);
       admitted.booked = true;
       return { kind: 'reserved', requestId, costMilli, held, headers, state: 'open' };
     },

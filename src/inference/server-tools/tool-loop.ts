@@ -59,7 +59,7 @@ type TurnEnd = { kind: 'read' } | { kind: 'over' } | { kind: 'failed'; failed: F
 export async function runToolLoop(loop: ToolLoop): Promise<void> {
   const { services, ports, requested, planned, job } = loop;
   const answer = new LoopAnswer(job, loop.writtenFor);
-  const open = new OpenTurns({ job, isShown: () => answer.isShown, nowMs: () => services.clock.monotonicMs() });
+  const open = new OpenTurns(services.clock.monotonicMs, () => answer.isShown);
   const leaving = new AbortController();
   let client: ChildClient | null = null;
   let attempts = 0;
@@ -98,7 +98,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     if (leaving.signal.aborted) return await answer.left();
     return await turns();
   } finally {
-    await open.settle();
+    await open.settle(job.progress.delivered === 'nothing' ? 'free' : 'charged');
     // Nobody waits for servers to take their leave, least of all the settlement.
     runner.close().catch(() => undefined);
   }
@@ -144,10 +144,10 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       await run(job);
       open.count(job);
     } else {
-      const later = laterTurn(loop, messages, open);
-      const refused = await open.run((ended) =>
-        runPlan(services, loop.endpoint, later, (laterJob) => run(laterJob).then(() => ended(laterJob))),
-      );
+      const refused = await open.run((ended) => {
+        const later = laterTurn(loop, messages, open);
+        return runPlan(services, loop.endpoint, later, (laterJob) => run(laterJob).then(() => ended(laterJob)));
+      });
       if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: refusalHeaders(job) } };
     }
     return client.disconnected ? { kind: 'over' } : end;
@@ -320,7 +320,9 @@ class LoopAnswer {
     const { progress, client, sink } = this.#job;
     progress.class = failed.failure.kind;
     progress.status = client.committed ? 200 : statusOf(failed.failure);
-    progress.delivered = this.isShown ? 'partial' : 'nothing';
+    // Where a limit is used up in between, what was done stays charged: else no budget would ever count it.
+    const isCharged = this.isShown || failed.failure.kind === 'quota-exceeded';
+    progress.delivered = isCharged ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
     const headers = withCost(failed.headers, this.toolsMilli / 1_000);
     sink.end({ ...failed, headers, mark: this.#mark ?? progress.mark });

@@ -369,10 +369,7 @@ export function withCostOfAll(headers: HeaderList, before: HeaderList): HeaderLi
   return priced.length === 0 ? headers : [...withoutNames(headers, [usdHeaderName]), ...usdHeader(usd)];
 }
 
-/**
- * Text for a header. Model ids come from upstreams and callers: a header holds only printable ASCII, and no half
- * characters.
- */
+/** Text for a header: model ids come from upstreams and callers, a header holds only whole, printable ASCII. */
 export function headerSafe(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text.toWellFormed());
 }

@@ -104,10 +104,7 @@ function requestedWait(
   return bodyMs === null ? null : coolingMs(bodyMs);
 }
 
-/**
- * Fault that was found inside an answer: by the provider's rules too, and in words that callers may see. `nowMs`:
- * wall-clock time.
- */
+/** Fault inside an answer: by the provider's rules too, in words that callers may see. `nowMs`: wall-clock time. */
 export function faultInAnswer(found: Fault, connection: ProviderConnection, nowMs: number): Fault {
   const { code = '', status, message, param = null } = found;
   const { provider } = connection;

@@ -30,10 +30,7 @@ export interface EngineReader<Piece> {
   drained(): Promise<void>;
 }
 
-/**
- * Passes on an engine's output until it ends, or nobody wants it. A silent engine is left behind. Rejects as the engine
- * does.
- */
+/** Passes on an engine's output until it ends, nobody wants it, or it is silent. Rejects as the engine does. */
 export async function followEngine<Piece>(
   pieces: AsyncIterable<Piece>,
   { timers, signal, take, drained }: EngineReader<Piece>,
