@@ -43,11 +43,7 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
       if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
       const guard = createFetchGuard(parts.rules(), parts.resolve);
       const order = { guard, held, timeoutMs: Math.min(timeoutMs, timeoutMaxMs), signal };
-      try {
-        return await running.run(tenant, null, () => fetchAll(different, order));
-      } catch (error) {
-        return failureIn(error);
-      }
+      return running.run(tenant, null, () => fetchAll(different, order)).catch(failureIn);
     },
   };
 }

@@ -29,12 +29,8 @@ export class ProviderObjects extends GivenObjects {
    * The targets that may answer a request that names these ids. 404 for an id that the tenant was never given, 503 when
    * the owner cannot be found out.
    */
-  async bind(query: BindQuery): Promise<Bound | Failure> {
-    try {
-      return await bind(this, query);
-    } catch (error) {
-      return failureIn(error);
-    }
+  bind(query: BindQuery): Promise<Bound | Failure> {
+    return bind(this, query).catch(failureIn);
   }
 
   /** The target and credential that gave this id to a tenant; null: none did. Rejects when the database is away. */

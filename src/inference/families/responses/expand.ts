@@ -17,12 +17,8 @@ export interface ContinuedFacts {
 }
 
 /** A request behind all that it continues, without the ids that name it. Null when that is not kept here. */
-export async function expanded(...request: Parameters<typeof expandedNow>): Promise<Buffer | Failure | null> {
-  try {
-    return await expandedNow(...request);
-  } catch (error) {
-    return failureIn(error);
-  }
+export function expanded(...request: Parameters<typeof expandedNow>): Promise<Buffer | Failure | null> {
+  return expandedNow(...request).catch(failureIn);
 }
 
 async function expandedNow(
