@@ -212,6 +212,22 @@ test('aliases work, and bombs of aliases, depth and size are refused quickly', (
   assert.match(errorsOf(`# ${'x'.repeat(4 * 1024 * 1024)}`)[0]!, /larger than 4 MB/);
 });
 
+test('an alias is the last anchor of its name before it, and thousands take no square time', () => {
+  const model = (name: string) => `{ targets: [a/${name}] }`;
+  const list = [`one: &m ${model('x')}`, 'two: *m', `three: &m ${model('y')}`, 'four: *m'];
+  const { models } = configOf(`providers: { a: { type: openai, api_key: x } }\nmodels:\n  ${list.join('\n  ')}`);
+  const named = Object.values(models).map(({ targets }) => targets[0]!.model);
+  assert.deepEqual(named, ['x', 'x', 'y', 'y']);
+  const cpuMs = (count: number) => {
+    const before = process.cpuUsage();
+    errorsOf(`a: &a {}\n${Array.from({ length: count }, (_, n) => `k${n}: *a`).join('\n')}`);
+    return process.cpuUsage(before).user / 1_000;
+  };
+  cpuMs(500);
+  const few = Math.max(10, cpuMs(500));
+  assert.ok(cpuMs(4_000) < 30 * few, `500 take ${few} ms`);
+});
+
 test('references stand in every kind of scalar, and keep the places of what follows', () => {
   const env = { HOST: '0.0.0.0', PORT: '8080', KEY: '12345', ON: 'false', LIMIT: '1mb' };
   const config = configOf(

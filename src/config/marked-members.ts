@@ -22,10 +22,7 @@ export interface FoundMember {
   value: unknown;
 }
 
-/**
- * Headers by which servers and proxies choose where a request goes on to: `Host`, `Helicone-Target-URL`,
- * `x-portkey-custom-host`.
- */
+/** Headers that decide where a request goes on to: `Host`, `Helicone-Target-URL`, `x-portkey-custom-host`. */
 const routingHeader = /(^|[-_])(host|url|uri|target|endpoint|upstream|forwarded|authority)($|[-_])/i;
 
 function markOf(schema: JsonSchema): Mark | null {

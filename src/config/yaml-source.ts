@@ -1,5 +1,5 @@
 import type { Document, Node, Pair, YAMLError, YAMLMap, YAMLSeq } from 'yaml';
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { ConfigPath } from './problem.ts';
 import { expand, isMasked, maskReferences, type Reference, type ReferenceSources, unmask } from './references.ts';
 import { commentForm } from './schema/names-elsewhere.ts';
@@ -72,7 +72,8 @@ export function readYaml(text: string, sources: ReferenceSources): YamlSource {
   const broken = document.errors[0] ?? document.warnings[0];
   if (broken !== undefined) return refuse(yamlMessage(broken, masked.text), placeAt(broken.pos[0]));
 
-  const reader = new ValueReader(document, masked.references, sources, placeAt);
+  const targets: Targets = text.includes('&') ? targetsIn(document) : new Map();
+  const reader = new ValueReader({ targets, references: masked.references, sources, placeAt });
   const root: Position = { offset: 0, children: new Map() };
   const value = document.contents === null ? {} : (reader.read(document.contents, [], root) ?? {});
   return {
@@ -91,25 +92,24 @@ export function readYaml(text: string, sources: ReferenceSources): YamlSource {
   };
 }
 
+interface ReaderParts {
+  targets: Targets;
+  references: readonly Reference[];
+  sources: ReferenceSources;
+  placeAt(offset: number): Place;
+}
+
+/** By alias: the last node before it with its anchor. */
+type Targets = Map<Node, Node | undefined>;
+
 class ValueReader {
   readonly problems: SourceProblem[] = [];
   readonly expanded: { path: ConfigPath; text: string }[] = [];
-  readonly #document: Document.Parsed;
-  readonly #references: readonly Reference[];
-  readonly #sources: ReferenceSources;
-  readonly #placeAt: (offset: number) => Place;
+  readonly #parts: ReaderParts;
   #values = 0;
 
-  constructor(
-    document: Document.Parsed,
-    references: readonly Reference[],
-    sources: ReferenceSources,
-    placeAt: (offset: number) => Place,
-  ) {
-    this.#document = document;
-    this.#references = references;
-    this.#sources = sources;
-    this.#placeAt = placeAt;
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
   }
 
   /** Undefined for a reference that expands to nothing. Null for YAML's null. */
@@ -122,7 +122,7 @@ class ValueReader {
       return undefined;
     }
     if (isAlias(node)) {
-      const target = node.resolve(this.#document);
+      const target = this.#parts.targets.get(node);
       if (target !== undefined) return this.read(target, path, position);
       this.#report(path, position, 'this alias names an anchor that does not exist');
       return undefined;
@@ -178,7 +178,7 @@ class ValueReader {
       this.#report(path, position, 'a reference is not closed on its line: expected }');
       return undefined;
     }
-    const expansion = expand(text, this.#references, this.#sources);
+    const expansion = expand(text, this.#parts.references, this.#parts.sources);
     if (!expansion.ok) {
       this.#report(path, position, expansion.message);
       return undefined;
@@ -190,8 +190,19 @@ class ValueReader {
 
   #report(path: ConfigPath, position: Position, message: string): void {
     if (this.problems.length < problemsMax)
-      this.problems.push({ path, place: this.#placeAt(position.offset), message });
+      this.problems.push({ path, place: this.#parts.placeAt(position.offset), message });
   }
+}
+
+/** In one go over the document. The library goes over all of it for each alias. */
+function targetsIn(document: Document.Parsed): Targets {
+  const anchors = new Map<string | undefined, Node>();
+  const targets: Targets = new Map();
+  visit(document, {
+    Alias: (_, alias) => void targets.set(alias, anchors.get(alias.source)),
+    Value: (_, node) => void anchors.set(node.anchor, node),
+  });
+  return targets;
 }
 
 function isTargetBody(path: ConfigPath): boolean {

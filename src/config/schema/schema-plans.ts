@@ -37,10 +37,7 @@ const windows = (measure: keyof typeof amounts, what: string, omitted: string) =
 
 type WindowAmounts = Partial<Record<'5h' | 'week' | 'month', number | 'off' | undefined>>;
 
-/**
- * Refuses a shorter window that allows more than a longer one: it could never be used, so its author meant something
- * else.
- */
+/** Refuses a shorter window that allows more than a longer one: it could never be used. */
 function inOrder<T extends z.ZodType<WindowAmounts>>(schema: T): T {
   return schema.superRefine((value, context) => {
     for (const { shorter, longer } of windowPairs) {

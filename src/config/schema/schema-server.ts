@@ -10,9 +10,7 @@ const origin = z
     'expected an origin such as https://app.example.org, without a path, or "*"',
   );
 
-/**
- * A word, or a URL that its client will be able to read: what clients say of one that they cannot holds the password.
- */
+/** A word, or a URL that its client can read: what clients say of another one holds the password. */
 function storeUrl(form: RegExp, expected: string) {
   return z
     .string()
