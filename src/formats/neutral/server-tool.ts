@@ -87,6 +87,9 @@ export interface ApprovedCall {
   approve: boolean;
 }
 
+/** Result for the model of a call that the caller does not approve. */
+export const deniedText = 'The user does not want this call.';
+
 /** A request's settings of such tools. */
 export interface RequestedServerTools {
   tools: readonly ServerTool[];

@@ -1,16 +1,17 @@
 import type { NeutralEvent } from '../../formats/neutral/event.ts';
 import type { Loss } from '../../formats/neutral/loss.ts';
 import type { NeutralMessage, NeutralPart, NeutralTool } from '../../formats/neutral/request.ts';
-import type {
-  FileSearchTool,
-  McpServerTool,
-  RequestedServerTools,
-  ServerCall,
-  ServerResult,
-  ServerSource,
-  ServerToolStep,
-  WebFetchTool,
-  WebSearchTool,
+import {
+  deniedText,
+  type FileSearchTool,
+  type McpServerTool,
+  type RequestedServerTools,
+  type ServerCall,
+  type ServerResult,
+  type ServerSource,
+  type ServerToolStep,
+  type WebFetchTool,
+  type WebSearchTool,
 } from '../../formats/neutral/server-tool.ts';
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
 import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
@@ -189,7 +190,7 @@ export class ToolRunner {
       const all = [...this.#offered.values()];
       const tool = all.find(({ of, mcp }) => of.kind === 'mcp' && of.label === label && mcp?.name === name);
       const call: TurnCall = { id, name: tool?.function.name ?? `${label}__${name}`, argumentsJson };
-      let part = partOf(call, tool === undefined ? 'There is no such tool.' : 'The user does not want this call.');
+      let part = partOf(call, tool === undefined ? 'There is no such tool.' : deniedText);
       if (approve && tool?.mcp !== undefined) {
         const given = this.#run.read.arguments(argumentsJson);
         if (isFailure(given)) return { messages, costMilli, wrong: wrong ?? given };

@@ -55,10 +55,7 @@ function heldOf(row: Row) {
   return { pageLimit: Number(row.page_limit), charged: Number(row.charged), ends: Number(row.ends) };
 }
 
-/**
- * Written out even where one state would do: otherwise SQLite does not see that the partial index on open pages covers
- * it.
- */
+/** Written out even where one state would do: else SQLite does not see that the partial index on open pages fits. */
 const open = `state IN ('waiting', 'fetching')`;
 
 function pageStatements(crawl: string, page: string, { key, shape, value }: CrawlTables['pages'], given: string) {

@@ -1,9 +1,6 @@
 const wordsMax = 32;
 const wordCharsMax = 64;
-/**
- * Most pairs of one page: each is a separate word to the databases. This many different ones take SQLite's thread 30
- * ms.
- */
+/** Most pairs of one page: each is a separate word to the databases. So many take SQLite's thread 30 ms. */
 const pairsMax = 20_000;
 
 /** Runs of scripts that put no spaces between words, or put particles at them: databases take a run for one word. */

@@ -73,10 +73,7 @@ function testHolds(test: FieldTest, value: JsonValue): boolean {
   return Array.isArray(value) ? value.some((element) => valueHolds(test, element)) : valueHolds(test, value);
 }
 
-/**
- * A test of one value that is not an array to look into. Types are never converted: `1`, `"1"` and `true` are three
- * values.
- */
+/** A test of one value that is no array to look into. Types are never converted: `1`, `"1"` and `true` are three. */
 export function valueHolds(test: FieldTest, value: JsonValue): boolean {
   switch (test.kind) {
     case 'value':

@@ -4,10 +4,7 @@ import type { Deletion, VectorRegistry } from '../registry.ts';
 import { isExclusive, ofGeneration, physicalName } from './partition.ts';
 import { type Connection, messageOf, QdrantRefused } from './qdrant-connection.ts';
 
-/**
- * Removes the points of dropped collections from Qdrant. Nobody sees them meanwhile: their generation belongs to
- * nobody.
- */
+/** Removes the points of dropped collections from Qdrant. Nobody sees them: their generation belongs to nobody. */
 export type Deletions = ReturnType<typeof createDeletions>;
 
 /** Deletions of one look. */

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, jsonText, stringOr } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { deniedText } from '../../neutral/server-tool.ts';
 import { argumentsOrEmpty } from '../arguments-text.ts';
 import { cacheOf, fileSource, mediaSource } from '../openai-chat/decode-messages.ts';
 import { clientPart } from './client-tools.ts';
@@ -41,7 +42,9 @@ export function decodeInput(instructions: string | null, input: string | readonl
       return;
     }
     if (item.type === 'additional_tools' || item.type === 'configuration_update') return;
-    const ran = isGatewayStep(item) ? (mcpMessages(item) ?? foundMessages(item)) : null;
+    const ran = isGatewayStep(item)
+      ? (mcpMessages(item) ?? foundMessages(item) ?? deniedMessages(item, input, index))
+      : null;
     if (ran !== null) {
       messages.push(...ran);
       origins.push(index, index);
@@ -117,6 +120,22 @@ function mcpMessages(item: InputItem): NeutralMessage[] | null {
     text,
     isError,
   );
+}
+
+/** A call that the caller denied before the model said more: the tools of this turn tell of later ones. Null for other items. */
+function deniedMessages(
+  { type, approve, approval_request_id: id }: InputItem,
+  input: readonly InputItem[],
+  index: number,
+): NeutralMessage[] | null {
+  if (type !== 'mcp_approval_response' || approve === true || !input.slice(index).some(isModels)) return null;
+  const question = input.find((one) => one.type === 'mcp_approval_request' && one.id === id);
+  return question === undefined ? null : mcpMessages({ ...question, type: 'mcp_call', error: deniedText });
+}
+
+/** Whether the model has said or called something. */
+export function isModels({ type, role }: InputItem): boolean {
+  return role === 'assistant' || (typeof type === 'string' && /_call$|^reasoning$/.test(type));
 }
 
 /** A search of files that this gateway made, with the passages that it found; null for other items. */

@@ -2,6 +2,7 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, jsonText, objectsIn, stringOr } from '../../../kernel/json.ts';
 import type { ApprovedCall, RequestedServerTools, ServerTool, ServerToolKind } from '../../neutral/server-tool.ts';
 import { type AddressSources, count, hasServerTools, openAiServerTool } from '../server-tool-fields.ts';
+import { isModels } from './decode-messages.ts';
 import { flatName, offeredTools } from './offered-tools.ts';
 import { type InputItem, isGatewayStep, type ResponsesRequest } from './wire.ts';
 
@@ -63,10 +64,6 @@ function approvalsIn(body: ResponsesRequest): ApprovedCall[] {
     const argumentsJson = stringOr(question.arguments, '{}');
     return [{ id: jsonText(id), label: jsonText(label), name, argumentsJson, approve: approve === true }];
   });
-}
-
-function isModels({ type, role }: InputItem): boolean {
-  return role === 'assistant' || (typeof type === 'string' && /_call$|^reasoning$/.test(type));
 }
 
 /** A list of allowed tools names each by its type, servers by their label too. */

@@ -79,10 +79,7 @@ function setOf(slots: Iterable<number>, words: number): SlotSet {
   return set;
 }
 
-/**
- * Conditions that a row must pass if an element of its array is to pass: each `must` of the inner filter, by some
- * element.
- */
+/** Conditions on a row of whose array an element is to pass: each `must` of the inner filter, by some element. */
 function necessaryOf(nested: Extract<Condition, { kind: 'nested' }>): Extract<Condition, { kind: 'field' }>[] {
   const each = nested.key.steps.at(-1)?.kind === 'each';
   const array: KeyPath = each

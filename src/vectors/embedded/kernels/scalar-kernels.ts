@@ -34,10 +34,7 @@ export interface Kernels {
   pickNearest(distances: number, count: number, first: number, edge: number, room: number): number;
 }
 
-/**
- * The kernels in plain JavaScript: the assembled ones must agree with them, and they replace them where those do not
- * run.
- */
+/** The kernels in plain JavaScript: they agree with the assembled ones, and replace them where those do not run. */
 export function createScalarKernels(memory: LinearMemory): Kernels {
   const f32 = (at: number, length: number) => new Float32Array(memory.buffer, at >>> 0, length);
   const i8 = (at: number, length: number) => new Int8Array(memory.buffer, at >>> 0, length);
