@@ -153,13 +153,19 @@ const broken: [what: string, answer: Answer, status: number, error: RegExp][] = 
     'a redirect',
     ({ response }) => void response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
     502,
-    /answered 307/,
+    /answered 307: it redirects to another origin, which is not followed/,
   ],
   [
     'a page',
     ({ response }) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
     502,
     /not an MCP message/,
+  ],
+  [
+    'no server',
+    ({ response }) => void response.writeHead(404).end(),
+    502,
+    /answered 404: its address has no MCP server/,
   ],
   ['too many calls', ({ response }) => void response.writeHead(429).end(), 503, /answered 429/],
 ];

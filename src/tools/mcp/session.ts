@@ -348,13 +348,14 @@ const noPosts =
 
 function faultOfStatus(status: number): McpFault {
   if (status === 401 || status === 403) return new McpFault('unauthorized', `refuses the credentials (${status})`);
-  // Its sessions end so. A first message gets it where there is no server of MCP.
-  if (status === 404) return new McpFault('session-lost', 'does not know the session (404)');
+  if (status === 404)
+    return new McpFault('session-lost', 'answered 404: its address has no MCP server, or its session ended');
+  if (status >= 300 && status < 400)
+    return new McpFault('broken', `answered ${status}: it redirects to another origin, which is not followed`);
   if (status === 400) return new McpFault('bad-request', 'answered 400');
   if (status < 300) return new McpFault('broken', 'answered with something that is not an MCP message');
   if (status === 429) return new McpFault('busy', 'answered 429', limitedMs);
   if (status >= 502 && status <= 504) return new McpFault('unreachable', `answered ${status}`);
   if (status === 405) return new McpFault('refused', noPosts);
-  const isRefusal = status >= 400 && status < 500;
-  return new McpFault(isRefusal ? 'refused' : 'broken', `answered ${status}`);
+  return new McpFault(status < 500 ? 'refused' : 'broken', `answered ${status}`);
 }
