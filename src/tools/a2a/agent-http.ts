@@ -3,7 +3,7 @@ import { jsonDepthMax } from '../../kernel/limits.ts';
 import { createSseReader } from '../../upstream/transport/sse-reader.ts';
 import type { Transport, UpstreamHeaders, UpstreamRequest } from '../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts';
-import { McpFault } from '../mcp/mcp-fault.ts';
+import { McpFault, tookLongerThan } from '../mcp/mcp-fault.ts';
 import type { CallBounds } from '../mcp/session.ts';
 
 /** One HTTP request to an agent. */
@@ -200,6 +200,6 @@ function tooLarge(): McpFault {
 
 function transportFault({ kind, message }: NoAnswer, { timeoutMs, signal }: CallBounds): McpFault {
   if (signal?.aborted === true) return new McpFault('aborted', 'was cut off, because the caller left');
-  if (kind === 'timed-out') return new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`);
+  if (kind === 'timed-out') return tookLongerThan(timeoutMs);
   return kind === 'too-large' ? tooLarge() : new McpFault('unreachable', `cannot be reached: ${message}`);
 }

@@ -43,3 +43,8 @@ export class McpFaultError extends Error {
     this.fault = fault;
   }
 }
+
+/** The fault of a call that had so many ms left, rounded up to tenths of a second: looking for a session takes a part. */
+export function tookLongerThan(timeoutMs: number): McpFault {
+  return new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs / 100) / 10} s`);
+}

@@ -34,7 +34,7 @@ import {
 import { inEitherRevision, withStatedHeaders } from './either-revision.ts';
 import { Blocked } from './guarded-connect.ts';
 import { type CallerInput, resultOrQuestion } from './input-rounds.ts';
-import { McpFault, McpFaultError } from './mcp-fault.ts';
+import { McpFault, McpFaultError, tookLongerThan } from './mcp-fault.ts';
 import { type CallInProgress, callInProgress, type McpFetch } from './mcp-fetch.ts';
 import type { Offered } from './offered.ts';
 import { trustingValidator } from './trusting-validator.ts';
@@ -251,10 +251,7 @@ async function within<T>(
   };
   const leave = () => fail(new McpFault('aborted', 'was cut off, because the caller left'));
   if (signal?.aborted) return new McpFault('aborted', 'was cut off, because the caller left');
-  const timer = setTimeout(
-    () => fail(new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`)),
-    timeoutMs,
-  );
+  const timer = setTimeout(() => fail(tookLongerThan(timeoutMs)), timeoutMs);
   signal?.addEventListener('abort', leave, { once: true });
   // The SDK's own timer is behind ours.
   const progress = news?.progress ?? null;

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isObject, type JsonObject, listIn, objectIn } from '../../../kernel/json.ts';
 import type { Transport, UpstreamHeaders } from '../../../upstream/transport/upstream-call.ts';
 import { NoAnswer, wholeAnswer } from '../../../upstream/transport/whole-answer.ts';
-import { McpFault } from '../mcp-fault.ts';
+import { McpFault, tookLongerThan } from '../mcp-fault.ts';
 import type { CallBounds, McpResult, McpSession } from '../session.ts';
 import { BadDocument, documentBytesMax, readDocument } from './document.ts';
 import { bodyArgument, type Operation, operationsOf, type Parameter } from './operations.ts';
@@ -216,7 +216,7 @@ function textResult(text: string, outcome: 'ok' | 'error'): McpResult {
 function callFault(error: unknown, { timeoutMs, signal }: CallBounds): McpFault {
   if (signal?.aborted === true) return new McpFault('aborted', 'was cut off, because the caller left');
   if (!(error instanceof NoAnswer)) return new McpFault('broken', 'could not be asked');
-  if (error.kind === 'timed-out') return new McpFault('timeout', `took longer than ${Math.ceil(timeoutMs) / 1_000} s`);
+  if (error.kind === 'timed-out') return tookLongerThan(timeoutMs);
   if (error.kind === 'too-large') return new McpFault('too-large', 'answered with more bytes than max_bytes');
   return new McpFault('unreachable', `cannot be reached: ${error.message}`);
 }
