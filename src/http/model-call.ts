@@ -16,6 +16,7 @@ import { readJsonBody, wrongMediaType } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
 import { tagOf } from './tag-header.ts';
 import { TracedSink } from './traced-content.ts';
+import { refuseCall } from './write-json.ts';
 
 /** Input of an endpoint: a body, and the parts of the request outside of it. */
 export type InputOf<I, Body> = (exchange: Exchange, body: Body) => I | Failure;
@@ -45,9 +46,7 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     if (isFailure(named)) return refuse(call.sink, named, call.admitted.headers);
     const input = inputOf(exchange, named ?? body);
     if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
-    const { bodies } = telemetry.log;
-    const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
-    const shown = services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, body);
+    const shown = watched(services, exchange, call, body);
     const { content } = telemetry.otlp;
     await serve(services, endpoint, content === false ? shown : traced(endpoint, shown, input, content), input);
   };
@@ -67,7 +66,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
   return async (exchange) => {
     const call = modelCallOf(exchange);
     if (call === null) return;
-    const { server, telemetry } = services.snapshots.current.config;
+    const { server } = services.snapshots.current.config;
     const hold = await services.storage.hold(call.principal.account);
     if (isFailure(hold)) return refuse(call.sink, hold, call.admitted.headers);
     let form: Multipart | Failure | null = null;
@@ -78,17 +77,10 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
           : await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax, hold });
       if (form === null) return;
       if (isFailure(form)) return refuse(call.sink, form, call.admitted.headers);
-      const { bodies } = telemetry.log;
       const { deployment } = exchange.params;
       const input = inputOf(exchange, deployment === undefined ? form : formForDeployment(form, deployment));
       if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
-      const seen = bodies === false ? call : logged(services, exchange, call, null, bodies);
-      await serve(
-        services,
-        endpoint,
-        services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, null),
-        input,
-      );
+      await serve(services, endpoint, watched(services, exchange, call, null), input);
     } finally {
       if (form !== null && !isFailure(form)) await form.release();
       hold.release();
@@ -98,40 +90,24 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
 
 /** Null when its headers were refused. */
 export function modelCallOf(exchange: Exchange): ModelCall | null {
-  const { request, client, requestId, clientRequestId, atMs, startedMs, trace } = exchange;
+  const { request, trace } = exchange;
   const { headers } = request;
-  const admitted = exchange.admitted!;
-  const routing = readRoutingOptions(headers);
-  if (isFailure(routing)) return refused(client, admitted, routing);
+  const preferences = readRoutingOptions(headers);
+  if (isFailure(preferences)) return refuseCall(exchange, preferences);
   const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
-  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(client, admitted, idempotencyKey);
-  if (trace !== null) trace.session = routing.session;
-  return {
-    requestId,
-    clientRequestId,
-    principal: exchange.principal!,
-    admitted,
-    delivery: client,
-    client,
-    sink: client,
-    callerHeaders: headers,
-    tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    preferences: routing,
-    run: headers.traceparent === undefined ? undefined : traceOf(headers),
-    idempotencyKey,
-    trace,
-    atMs,
-    startedMs,
-  };
+  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refuseCall(exchange, idempotencyKey);
+  if (trace !== null) trace.session = preferences.session;
+  const run = headers.traceparent === undefined ? undefined : traceOf(headers);
+  return plainCallOf(exchange, { preferences, run, idempotencyKey });
 }
 
-function refused(client: Exchange['client'], { headers }: NonNullable<Exchange['admitted']>, failure: Failure): null {
-  refuse(client, failure, headers);
-  return null;
-}
+const unchosen = { preferences: defaultPreferences, run: undefined, idempotencyKey: null };
 
-/** The call of a route whose headers choose no target, which an admitted caller makes. */
-export function plainCallOf(exchange: Exchange): ModelCall {
+/** The call that an admitted caller makes. `chosen`: by its headers; absent for routes whose headers choose no target. */
+export function plainCallOf(
+  exchange: Exchange,
+  chosen: Pick<ModelCall, 'preferences' | 'run' | 'idempotencyKey'> = unchosen,
+): ModelCall {
   const { request, client, requestId, clientRequestId, atMs, startedMs, trace, principal, admitted } = exchange;
   const { headers } = request;
   return {
@@ -144,12 +120,17 @@ export function plainCallOf(exchange: Exchange): ModelCall {
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    preferences: defaultPreferences,
-    idempotencyKey: null,
+    ...chosen,
     trace,
     atMs,
     startedMs,
   };
+}
+
+function watched(services: Services, exchange: Exchange, call: ModelCall, body: Buffer | null): ModelCall {
+  const { bodies } = services.snapshots.current.config.telemetry.log;
+  const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
+  return services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, body);
 }
 
 /** For keys that `named` holds, with a sink that logs the bodies. */

@@ -61,3 +61,27 @@ test('ai-sdk: generateSpeech gives the sound and its type', async (t) => {
   assert.deepEqual(Buffer.from(audio.uint8Array), bytesOf.mp3);
   assert.equal(audio.mediaType, 'audio/mpeg');
 });
+
+test("Mistral's clients name a voice in voice_id or none, and read the sound in JSON", async (t) => {
+  const { gateway } = await world(t);
+  const asks = [
+    ['mistral-client-python/3.7.0', { voice_id: 'alloy', stream: false }],
+    ['mistral-client-typescript/2.7.0', { voice_id: 'alloy', response_format: 'mp3', stream: false }],
+    ['ai/7.0.173 ai-sdk-provider-utils/5.0.81 node.js/26', { response_format: 'mp3', stream: false }],
+  ] as const;
+  for (const [agent, members] of asks) {
+    const json = { model: 's', input: 'Hello there.', ...members };
+    const response = await gateway.fetch('/v1/audio/speech', { json, headers: { 'user-agent': agent } });
+    assert.equal(response.headers.get('content-type'), 'application/json');
+    const { audio_data: sound } = (await response.json()) as { audio_data: string };
+    assert.deepEqual(Buffer.from(sound, 'base64'), bytesOf.mp3);
+  }
+  const headers = { 'user-agent': asks[2][0] };
+  const plain = await gateway.fetch('/v1/audio/speech', { json: hello, headers });
+  assert.equal(plain.headers.get('content-type'), 'audio/mpeg');
+  assert.deepEqual(Buffer.from(await plain.arrayBuffer()), bytesOf.mp3);
+  const wrong = { model: 's', input: 'x', voice_id: 5, stream: false };
+  const refused = await gateway.fetch('/v1/audio/speech', { json: wrong, headers });
+  assert.equal(refused.status, 400);
+  assert.equal(((await refused.json()) as { error: { param: string } }).error.param, 'voice_id');
+});

@@ -15,11 +15,13 @@ import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
-import { callerOf, type Exchange, type Route } from '../../exchange.ts';
+import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf, uploadHandler } from '../../model-call.ts';
 import { sessionCallOf } from '../../realtime-call.ts';
 import { writeJson } from '../../write-json.ts';
+import { ConvertedDelivery } from '../converted-delivery.ts';
 import { keyRoute } from '../key-route.ts';
+import { readObject } from '../read-object.ts';
 import { realtimeRoutes } from '../realtime/realtime.ts';
 
 /** Speech, transcription and sessions of both. `sealer` seals what client secrets open. */
@@ -42,13 +44,29 @@ function speechRoutes(services: Services): Route[] {
       endpoint: 'speech',
       summary: 'Turn text into speech',
       body: { schema: speechSchema },
-      handle: bodyHandler(services, speechEndpoint(services), asReceived),
+      handle: speechHandler(services),
     }),
     keyRoute('GET /v1/audio/voices', 'free', {
       summary: 'The voices of a model (?model=), or of all that speak',
       handle: (exchange) => answerVoices(services, exchange),
     }),
   ];
+}
+
+/** Mistral's clients name `voice_id` or no voice, and read JSON. The AI SDK names no provider where it reads whole answers. */
+function speechHandler(services: Services): Route['handle'] {
+  const speak = bodyHandler(services, speechEndpoint(services), asReceived);
+  return async (exchange) => {
+    if (!/^(?:mistral-client-|ai\/)/.test(headerOf(exchange, 'user-agent') ?? '')) return speak(exchange);
+    const body = await readObject(services, exchange);
+    if (body === null) return;
+    const { voice_id: voice, stream, ...members } = body;
+    const isMistrals = stream === false && members.voice === undefined;
+    const given = Buffer.from(JSON.stringify(isMistrals ? { voice: voice ?? 'alloy', ...members } : body));
+    const answerOf = (sound: Buffer) => ({ audio_data: sound.toString('base64') });
+    const json = new ConvertedDelivery(exchange.client, { words: { voice: 'voice_id' }, lost: [], answerOf });
+    await speak({ ...exchange, givenBody: given, client: isMistrals ? json : exchange.client });
+  };
 }
 
 async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
