@@ -46,7 +46,9 @@ export function bodyHandler<I extends object, R extends RequestBody, P extends P
     if (isFailure(named)) return refuse(call.sink, named, call.admitted.headers);
     const input = inputOf(exchange, named ?? body);
     if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
-    const shown = watched(services, exchange, call, body);
+    const { bodies } = telemetry.log;
+    const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
+    const shown = services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, body);
     const { content } = telemetry.otlp;
     await serve(services, endpoint, content === false ? shown : traced(endpoint, shown, input, content), input);
   };
@@ -66,7 +68,7 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
   return async (exchange) => {
     const call = modelCallOf(exchange);
     if (call === null) return;
-    const { server } = services.snapshots.current.config;
+    const { server, telemetry } = services.snapshots.current.config;
     const hold = await services.storage.hold(call.principal.account);
     if (isFailure(hold)) return refuse(call.sink, hold, call.admitted.headers);
     let form: Multipart | Failure | null = null;
@@ -80,7 +82,10 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
       const { deployment } = exchange.params;
       const input = inputOf(exchange, deployment === undefined ? form : formForDeployment(form, deployment));
       if (isFailure(input)) return refuse(call.sink, input, call.admitted.headers);
-      await serve(services, endpoint, watched(services, exchange, call, null), input);
+      const { bodies } = telemetry.log;
+      const seen = bodies === false ? call : logged(services, exchange, call, null, bodies);
+      const isStored = !services.bodyKeeper.rules.none;
+      await serve(services, endpoint, isStored ? withStoredBodies(services, exchange, seen, null) : seen, input);
     } finally {
       if (form !== null && !isFailure(form)) await form.release();
       hold.release();
@@ -88,28 +93,16 @@ export function uploadHandler<I extends object, R extends RequestBody, P extends
   };
 }
 
-/** Null when its headers were refused. */
-export function modelCallOf(exchange: Exchange): ModelCall | null {
-  const { request, trace } = exchange;
-  const { headers } = request;
-  const preferences = readRoutingOptions(headers);
-  if (isFailure(preferences)) return refuseCall(exchange, preferences);
-  const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
-  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refuseCall(exchange, idempotencyKey);
-  if (trace !== null) trace.session = preferences.session;
-  const run = headers.traceparent === undefined ? undefined : traceOf(headers);
-  return plainCallOf(exchange, { preferences, run, idempotencyKey });
-}
-
-const unchosen = { preferences: defaultPreferences, run: undefined, idempotencyKey: null };
-
-/** The call that an admitted caller makes. `chosen`: by its headers; absent for routes whose headers choose no target. */
-export function plainCallOf(
-  exchange: Exchange,
-  chosen: Pick<ModelCall, 'preferences' | 'run' | 'idempotencyKey'> = unchosen,
-): ModelCall {
+/** Null when its headers were refused. `plain`: preferences of a route whose headers choose nothing; absent: its headers'. */
+export function modelCallOf(exchange: Exchange, plain?: RoutingPreferences): ModelCall | null {
   const { request, client, requestId, clientRequestId, atMs, startedMs, trace, principal, admitted } = exchange;
   const { headers } = request;
+  const preferences = plain ?? readRoutingOptions(headers);
+  if (isFailure(preferences)) return refuseCall(exchange, preferences);
+  const { 'idempotency-key': key, traceparent } = plain === undefined ? headers : noHeaders;
+  const idempotencyKey = key === undefined ? null : readIdempotencyKey(headers);
+  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refuseCall(exchange, idempotencyKey);
+  if (trace !== null && plain === undefined) trace.session = preferences.session;
   return {
     requestId,
     clientRequestId,
@@ -120,17 +113,20 @@ export function plainCallOf(
     sink: client,
     callerHeaders: headers,
     tag: headers['x-culvert-tag'] === undefined ? null : tagOf(headers),
-    ...chosen,
+    preferences,
+    run: traceparent === undefined ? undefined : traceOf(headers),
+    idempotencyKey,
     trace,
     atMs,
     startedMs,
   };
 }
 
-function watched(services: Services, exchange: Exchange, call: ModelCall, body: Buffer | null): ModelCall {
-  const { bodies } = services.snapshots.current.config.telemetry.log;
-  const seen = bodies === false ? call : logged(services, exchange, call, body, bodies);
-  return services.bodyKeeper.rules.none ? seen : withStoredBodies(services, exchange, seen, body);
+const noHeaders: IncomingHttpHeaders = {};
+
+/** The call of a route whose headers choose no target, which an admitted caller makes. */
+export function plainCallOf(exchange: Exchange): ModelCall {
+  return modelCallOf(exchange, defaultPreferences)!;
 }
 
 /** For keys that `named` holds, with a sink that logs the bodies. */
