@@ -45,6 +45,11 @@ const reloadedSchema = z.object({
 export function configurationOperations(parts: AdminParts, records: Records): Operation[] {
   // One text at a time: each takes a thread.
   let checking: Promise<unknown> = Promise.resolve();
+  const check = (text: string) => {
+    const checked = checking.then(() => parts.checkConfig(text));
+    checking = checked.catch(() => undefined);
+    return checked;
+  };
   return [
     jsonOperation({
       route: 'GET /config',
@@ -68,7 +73,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       summary:
         'The configuration file as YAML, with what was set up at run time below it, such as plans and accounts. Secrets are references to variables. The first lines name these variables and what the file leaves out: keys and operators.',
       contentType: 'application/yaml; charset=utf-8',
-      run: async () => exported(parts, await records.current(null)),
+      run: async () => exported({ ...parts, checkConfig: check }, await records.current(null)),
     }),
     jsonOperation({
       route: 'POST /config/check',
@@ -78,9 +83,7 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
       reply: checkedSchema,
       async run({ body, operator }) {
         if (body.trim() === '') return checkedAsEmpty;
-        const checked = checking.then(() => parts.checkConfig(body));
-        checking = checked.catch(() => undefined);
-        const result = await checked;
+        const result = await check(body);
         const hasRead = body.includes('${') || result.sources.length > 1;
         if (hasRead && notAllowed(operator, 'operators', 'write') !== null) refuse(readsSecrets);
         return result.ok

@@ -362,6 +362,22 @@ test('a value of the environment is quoted by no message, in whatever setting it
   }
 });
 
+test('aliases and open brackets take no time that grows with their square', () => {
+  const row = (at: number) => `b${at}: &x${at} 1\nc${at}: *x${at}\n`;
+  const rows = Array.from({ length: 4_000 }, (_, at) => row(at)).join('');
+  for (const text of [rows, `a: ${'${'.repeat(60_000)}`]) {
+    const beganMs = performance.now();
+    assert.equal(checkConfigText(text, 'culvert.yaml', {}).ok, false);
+    assert.ok(performance.now() - beganMs < 5_000, `${performance.now() - beganMs} ms`);
+  }
+});
+
+test('a mask that an escape writes is refused in words', () => {
+  const result = checkConfigText('default_plan: "\\uE000\\uE100\\uE100"', 'culvert.yaml', {});
+  assert.ok(!result.ok);
+  assert.match(result.errors[0]!.message, /private-use character/);
+});
+
 test('no text makes the check throw', () => {
   const pieces = fc.constantFrom(
     'a',

@@ -64,3 +64,9 @@ test('a text that a request brought is checked in a thread, however short: some 
   assert.ok(!result.ok && result.errors[0]!.message.startsWith('unknown key'));
   assert.ok(turns > 5, `${turns} turns`);
 });
+
+test('a text that ends its thread is not checked in this one', async () => {
+  const lost = new URL('data:text/javascript,process.exit(1)');
+  const result = await loadConfigBeside(lost, { file: 'culvert.yaml', env: {}, text: 'models: {}' });
+  assert.ok(!result.ok && result.errors[0]!.message.includes('too much time or memory'));
+});

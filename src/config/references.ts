@@ -39,6 +39,11 @@ const maskFill = '\u{e001}';
 const maskClose = '\u{e002}';
 const digitBase = 0xe100;
 const digitCount = 2048;
+const unknownMask: Reference = {
+  kind: 'invalid',
+  name: 'the file holds the private-use character U+E000',
+  fallback: undefined,
+};
 const maskForm = /\u{e000}([\u{e100}-\u{e8ff}]{2})\u{e001}*\u{e002}?/gu;
 const secretFileBytesMax = 64 * 1024;
 const secretFilesMax = 1_000;
@@ -52,7 +57,9 @@ export function isMasked(text: string): boolean {
 export function maskReferences(text: string): MaskedText {
   const references: Reference[] = [];
   const sources: string[] = [];
-  const masked = text.replace(/\$\$\{[^}\n]*\}?|\$\{[^}\n]*\}/g, (source) => {
+  // The bracket may be missing, or each `${` of a line would look for it to its end.
+  const masked = text.replace(/\$?\$\{[^}\n]*\}?/g, (source) => {
+    if (!source.startsWith('$$') && !source.endsWith('}')) return source;
     const index = references.length;
     sources.push(source);
     references.push(
@@ -87,7 +94,8 @@ export function expand(text: string, references: readonly Reference[], sources: 
   let message: string | null = null;
   const expanded = text.replace(maskForm, (mask: string, digits: string, at: number) => {
     const index = (digits.charCodeAt(0) - digitBase) * digitCount + digits.charCodeAt(1) - digitBase;
-    const read = readValue(references[index]!, sources);
+    // An escape of YAML can write a mask.
+    const read = readValue(references[index] ?? unknownMask, sources);
     if (read.ok) return isInLogin(text, at, mask.length) ? loginText(read.text) : read.text;
     message ??= read.message;
     return '';
