@@ -206,6 +206,22 @@ test('a server that has sessions too is asked without one where its caller answe
   assert.equal(old.sessions(), 2);
 });
 
+test('a server with sessions that fails at the other revision answers in its session', async (t) => {
+  const odd = await startMcpServer(t, {
+    tools: ['remove'],
+    before(request, response) {
+      if (request.headers['mcp-protocol-version'] !== version) return false;
+      response.writeHead(501).end('no such revision');
+      return true;
+    },
+  });
+  const own = await startGateway(t, { mcp: { servers: { odd: { url: odd.url } } } });
+  await until('it is listed', async () => /odd__remove/.test(await (await own.fetch('/v1/mcp/tools')).text()));
+  const json = { tool: 'odd__remove', arguments: {}, clientCapabilities: { elicitation: {} } };
+  const { content } = (await (await own.fetch('/v1/mcp/call', { json })).json()) as JsonObject;
+  assert.deepEqual(content, [{ type: 'text', text: 'remove' }]);
+});
+
 test('another key cannot go on with the question that a key got', async () => {
   const ask = async (key: string, more: object): Promise<{ status: number; answer: JsonObject }> => {
     const json = { tool: 'modern__remove', arguments: { id: 9 }, clientCapabilities: { elicitation: {} }, ...more };

@@ -96,7 +96,7 @@ function revisionLook(inner: Transport, stated: (message: JSONRPCRequest) => JSO
   let knowsBoth: boolean | null = null;
   const looks = new Map<RequestId, (answer: JSONRPCMessage) => void>();
 
-  async function look(): Promise<boolean> {
+  async function look(): Promise<boolean | null> {
     const id = lookId--;
     const { promise, resolve } = Promise.withResolvers<JSONRPCMessage>();
     looks.set(id, resolve);
@@ -110,7 +110,7 @@ function revisionLook(inner: Transport, stated: (message: JSONRPCRequest) => JSO
       const isAnswered = Object.keys({ ...capabilities, ...answers }).length > 0;
       if (!isAnswered || !(inner instanceof StreamableHTTPClientTransport)) return false;
       knowsBoth ??= await look();
-      return knowsBoth;
+      return knowsBoth === true;
     },
     take(message: JSONRPCMessage): boolean {
       const found = 'method' in message ? undefined : looks.get(message.id ?? '');
@@ -134,15 +134,14 @@ function statedFrom(client: { name: string; version: string }, message: JSONRPCR
   return { ...message, params: { ...params, ...input?.answers, _meta: { ..._meta, ...meta } } };
 }
 
-/** Whether the answer to `server/discover` names the revision; false also where there is none. */
-async function knowsStateless(answering: Promise<JSONRPCMessage>): Promise<boolean> {
+/** Whether the answer to `server/discover` names the revision; false also where there is none. Null: it may yet do so. */
+async function knowsStateless(answering: Promise<JSONRPCMessage>): Promise<boolean | null> {
   try {
     const answer = await withinMs(lookMaxMs, answering, null);
     const { supportedVersions } = objectIn(answer !== null && 'result' in answer ? (answer.result as JsonObject) : {});
     return Array.isArray(supportedVersions) && supportedVersions.includes(statelessVersion);
   } catch (error) {
-    if (error instanceof StreamableHTTPError && refusedStatuses.has(error.code)) return false;
-    throw error;
+    return error instanceof StreamableHTTPError && refusedStatuses.has(error.code) ? false : null;
   }
 }
 
