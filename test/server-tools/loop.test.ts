@@ -140,8 +140,10 @@ test('turns of a whole answer count in budgets before they are settled, and stay
   const whole = await own.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
   assert.equal(whole.status, 429);
   const { error } = (await whole.json()) as { error: { used: number; allowed: number; message: string } };
-  const turns = (await made()).filter(({ endpoint }) => endpoint === 'responses');
+  const charged = await made();
+  const turns = charged.filter(({ endpoint }) => endpoint === 'responses');
   assert.ok(turns.every(({ units }) => units === 1));
+  assert.equal(whole.headers.get('x-culvert-cost'), `${charged.reduce((sum, { units }) => sum + Number(units), 0)}`);
   const tokens = turns.map(({ usage }) => usage as { input_tokens: number; output_tokens: number });
   const sums = tokens.map((usage) => usage.input_tokens + usage.output_tokens);
   // The first one is settled last.

@@ -316,16 +316,18 @@ class LoopAnswer {
   }
 
   /** The answer cannot go on. */
-  async fail(failed: Failed): Promise<void> {
+  async fail({ failure, headers }: Failed): Promise<void> {
     const { progress, client, sink } = this.#job;
-    progress.class = failed.failure.kind;
-    progress.status = client.committed ? 200 : statusOf(failed.failure);
+    progress.class = failure.kind;
+    progress.status = client.committed ? 200 : statusOf(failure);
     // Where a limit is used up in between, what was done stays charged: else no budget would ever count it.
-    const isCharged = this.isShown || failed.failure.kind === 'quota-exceeded';
-    progress.delivered = isCharged ? 'partial' : 'nothing';
+    const isLimit = failure.kind === 'quota-exceeded';
+    progress.delivered = this.isShown || isLimit ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
-    const headers = withCost(failed.headers, this.toolsMilli / 1_000);
-    sink.end({ ...failed, headers, mark: this.#mark ?? progress.mark });
+    const cost = (this.toolsMilli + (isLimit ? this.costMilli : 0)) / 1_000;
+    // A limit's own headers are all that it shows.
+    const shown = isLimit ? { ...failure, headers: [...failure.headers, 'x-culvert-cost', `${cost}`] } : failure;
+    sink.end({ failure: shown, headers: withCost(headers, cost), mark: this.#mark ?? progress.mark });
   }
 
   /** The caller left, or was cut off, while a tool or a later turn ran. */
