@@ -326,7 +326,9 @@ class LoopAnswer {
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
     const cost = (this.toolsMilli + (isLimit ? this.costMilli : 0)) / 1_000;
     // A limit's own headers are all that it shows.
-    const shown = isLimit ? { ...failure, headers: [...failure.headers, 'x-culvert-cost', `${cost}`] } : failure;
+    const shown = isLimit
+      ? { ...failure, headers: [...(failure.headers ?? []), 'x-culvert-cost', `${cost}`] }
+      : failure;
     sink.end({ failure: shown, headers: withCost(headers, cost), mark: this.#mark ?? progress.mark });
   }
 
