@@ -212,20 +212,24 @@ test('aliases work, and bombs of aliases, depth and size are refused quickly', (
   assert.match(errorsOf(`# ${'x'.repeat(4 * 1024 * 1024)}`)[0]!, /larger than 4 MB/);
 });
 
-test('an alias is the last anchor of its name before it, and thousands take no square time', () => {
+test('an alias is the last anchor of its name before it, and thousands, or open brackets, take no square time', () => {
   const model = (name: string) => `{ targets: [a/${name}] }`;
   const list = [`one: &m ${model('x')}`, 'two: *m', `three: &m ${model('y')}`, 'four: *m'];
   const { models } = configOf(`providers: { a: { type: openai, api_key: x } }\nmodels:\n  ${list.join('\n  ')}`);
   const named = Object.values(models).map(({ targets }) => targets[0]!.model);
   assert.deepEqual(named, ['x', 'x', 'y', 'y']);
-  const cpuMs = (count: number) => {
-    const before = process.cpuUsage();
-    errorsOf(`a: &a {}\n${Array.from({ length: count }, (_, n) => `k${n}: *a`).join('\n')}`);
-    return process.cpuUsage(before).user / 1_000;
-  };
-  cpuMs(500);
-  const few = Math.max(10, cpuMs(500));
-  assert.ok(cpuMs(4_000) < 30 * few, `500 take ${few} ms`);
+  const aliases = (count: number) => `a: &a {}\n${Array.from({ length: count }, (_, n) => `k${n}: *a`).join('\n')}`;
+  const brackets = (count: number) => `a: ${'${'.repeat(15 * count)}`;
+  for (const text of [aliases, brackets]) {
+    const cpuMs = (count: number) => {
+      const before = process.cpuUsage();
+      errorsOf(text(count));
+      return process.cpuUsage(before).user / 1_000;
+    };
+    cpuMs(500);
+    const few = Math.max(10, cpuMs(500));
+    assert.ok(cpuMs(4_000) < 30 * few, `500 take ${few} ms`);
+  }
 });
 
 test('references stand in every kind of scalar, and keep the places of what follows', () => {
@@ -359,16 +363,6 @@ test('a value of the environment is quoted by no message, in whatever setting it
     const [error] = result.errors;
     assert.doesNotMatch(error!.message, /canary|AbC_123/, text);
     assert.ok(formatProblem(error!).includes(words), formatProblem(error!));
-  }
-});
-
-test('aliases and open brackets take no time that grows with their square', () => {
-  const row = (at: number) => `b${at}: &x${at} 1\nc${at}: *x${at}\n`;
-  const rows = Array.from({ length: 4_000 }, (_, at) => row(at)).join('');
-  for (const text of [rows, `a: ${'${'.repeat(60_000)}`]) {
-    const beganMs = performance.now();
-    assert.equal(checkConfigText(text, 'culvert.yaml', {}).ok, false);
-    assert.ok(performance.now() - beganMs < 5_000, `${performance.now() - beganMs} ms`);
   }
 });
 
