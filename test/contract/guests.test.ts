@@ -8,6 +8,7 @@ import {
   billingCertificate,
   endedCertificate,
   namedAsUriCertificate,
+  namedAsUrnCertificate,
   strangerCertificate,
 } from '../client-certificates.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
@@ -62,6 +63,7 @@ const config = {
       header: 'X-Client-Cert',
       accounts: [
         { match: 'spiffe://prod.example/*', account: 'team', models: ['other'] },
+        { match: 'urn:prod:*', account: 'team' },
         { match: 'nobody', account: 'team' },
       ],
     },
@@ -243,6 +245,7 @@ test('a certificate that has ended, names nobody known, or is none opens nothing
     [encodeURIComponent(strangerCertificate), /names nobody/],
     // Whoever may choose a common name must not be taken for the holder of a URI.
     [encodeURIComponent(namedAsUriCertificate), /names nobody/],
+    [encodeURIComponent(namedAsUrnCertificate), /names nobody/],
     ['no certificate', /cannot be read/],
     ['%E0%A4%A', /cannot be read/],
     ['A'.repeat(10_000), /cannot be read/],

@@ -107,7 +107,7 @@ function namesOf(certificate: X509Certificate): string[] {
     : all.split(', ').flatMap((entry) => /^(?:URI|DNS|email):(.+)$/.exec(entry)?.[1] ?? []);
   const { CN: common } = certificate.toLegacyObject().subject;
   // Free text, which must not pass for a URI or a fingerprint.
-  const isPlain = typeof common === 'string' && !/^sha256:|:\/\//.test(common);
+  const isPlain = typeof common === 'string' && !/^(?:sha256|urn):|:\/\//i.test(common);
   const fingerprint = `sha256:${certificate.fingerprint256.replaceAll(':', '').toLowerCase()}`;
   return [...alternative, ...(isPlain ? [common] : []), fingerprint];
 }
