@@ -40,7 +40,7 @@ function ofPublicUrl({ server: { public_url } }: Config): Caution[] {
     return [{ path, message, fix: `Write the address before ${place}.` }];
   }
   const message = 'links of Culvert go on behind it, so they fail with a query';
-  return url.search === '' ? [] : [{ path, message, fix: `Remove ${url.search.slice(0, 100)}.` }];
+  return url.search === '' ? [] : [{ path, message, fix: 'Remove the query.' }];
 }
 
 function ofProcesses({ server: { processes } }: Config): Caution[] {

@@ -366,6 +366,13 @@ test('a value of the environment is quoted by no message, in whatever setting it
   }
 });
 
+test('nor by a warning', () => {
+  const env = { S: 'https://gw.example/?token=canary' };
+  const result = checkConfigText('server: { public_url: "${S}" }', 'culvert.yaml', env);
+  assert.ok(result.ok && result.warnings.length === 1);
+  assert.doesNotMatch(JSON.stringify(result.warnings), /canary/);
+});
+
 test('a mask that an escape writes is refused in words', () => {
   const result = checkConfigText('default_plan: "\\uE000\\uE100\\uE100"', 'culvert.yaml', {});
   assert.ok(!result.ok);
