@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
   Client as StatelessClient,
@@ -326,6 +327,24 @@ test('a tool that a server has added is known when it is called', async (t) => {
   tools.push('second');
   await until('the new one is known', async () => (await call('own__second')).ok, 20_000);
   assert.equal((await call('own__third')).status, 404);
+});
+
+test('a key that may not call a server makes nobody ask it for new tools', async (t) => {
+  const server = await startMcpServer(t, { form: 'stateless', tools: ['first'] });
+  const own = await startGateway(t, {
+    mcp: { servers: { own: { url: server.url } } },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test' },
+      { key: narrowKey, account: 'dev', name: 'narrow', limits: { mcp: ['other'] } },
+    ],
+  });
+  const call = (tool: string, key: string) =>
+    own.fetch('/v1/mcp/call', { json: { tool }, headers: { authorization: `Bearer ${key}` } });
+  await until('it is up', async () => (await call('own__first', testKey)).ok);
+  await sleep(1_100);
+  const heard = server.heard().length;
+  assert.equal((await call('own__third', narrowKey)).status, 404);
+  assert.equal(server.heard().length, heard);
 });
 
 test('a tool that runs as a task only is not offered, since no client could call it', async (t) => {

@@ -168,7 +168,8 @@ async function find(
   const server = place === null ? undefined : servers.get(place.server);
   // A new server that hangs keeps nobody from the others.
   if (place !== null) await servers.known(firstLookMaxMs, place.server);
-  if (place !== null && server !== undefined && !isListed(server, what, place.name)) await server.lookForNew();
+  const isUnknown = place !== null && server !== undefined && !isListed(server, what, place.name);
+  if (isUnknown && mayUse(principal, server.name, text)) await server.lookForNew();
   if (place === null || server === undefined || !isListed(server, what, place.name)) {
     const known = servers.all().flatMap((one) => used(mayUse, principal, one)[`${what}s`].map(named(one.name)));
     const names = known.map(({ name }) => name);
