@@ -30,6 +30,12 @@ export function changedMs(file: string): number {
   return facts === undefined || facts instanceof Error ? 0 : facts.mtimeMs;
 }
 
+/** Another number once a link names another file; 0 for a package. */
+export function inodeOf(found: FoundModule): number {
+  const facts = 'file' in found ? factsOf(found.file) : undefined;
+  return facts === undefined || facts instanceof Error ? 0 : facts.ino;
+}
+
 /** Facts of a file; undefined: there is none. An error: a loop of links, or a folder that this user may not enter. */
 function factsOf(path: string) {
   try {

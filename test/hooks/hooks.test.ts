@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -611,6 +611,25 @@ test('a reload takes changed files into use that a module imports', async (t) =>
   write('new');
   await gateway.reload({ ...config });
   assert.match(await (await send(gateway)).text(), /"content":"new"/);
+});
+
+test('a reload takes another release into use that a link names now', async (t) => {
+  const link = join(folder, 'current');
+  for (const word of ['one', 'two']) {
+    mkdirSync(join(folder, word));
+    const functions = `onAnswer: ({ texts }) => ({ texts: texts.map((_, at) => ({ at, text: '${word}' })) })`;
+    writeFileSync(join(folder, word, 'hooks.mjs'), `export default { version: 1, ${functions} };\n`);
+  }
+  symlinkSync('one', link);
+  const hooks = { linked: { module: join(link, 'hooks.mjs'), ...patience } };
+  const config = { ...overUpstreams(upstream.url), models: plain, hooks };
+  upstream.clear();
+  const gateway = await startGateway(t, config, { log });
+  assert.match(await (await send(gateway)).text(), /"content":"one"/);
+  rmSync(link);
+  symlinkSync('two', link);
+  await gateway.reload({ ...config });
+  assert.match(await (await send(gateway)).text(), /"content":"two"/);
 });
 
 test('a webhook gets signed requests, and its replies count as those of a module', async (t) => {

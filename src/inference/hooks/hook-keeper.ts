@@ -1,6 +1,6 @@
 import type { UsageEvent } from '../../books/metering/ledger.ts';
 import type { Config, HookConfig } from '../../config/schema.ts';
-import { findModule } from '../../hooks/find-module.ts';
+import { findModule, inodeOf } from '../../hooks/find-module.ts';
 import type { HookRunner } from '../../hooks/hook-call.ts';
 import type { HookSettled } from '../../hooks/hook-types.ts';
 import { ModuleRunner } from '../../hooks/module-runner.ts';
@@ -25,7 +25,8 @@ export function createHookKeeper(parts: HookParts, live: SettledListener) {
   const steps = new WeakMap<Config, Promise<readonly ScopedStep[]>>();
 
   async function opened(name: string, config: HookConfig): Promise<KeyedHook> {
-    const key = JSON.stringify([name, config, findModule(config.module ?? '', parts.folder)]);
+    const found = findModule(config.module ?? '', parts.folder);
+    const key = JSON.stringify([name, config, found, inodeOf(found)]);
     const isUsable = ({ broken, runner }: KeyedHook) => broken === null && runner.isCurrent?.() !== false;
     const known = current.find((one) => one.key === key && isUsable(one));
     if (known !== undefined) return known;
