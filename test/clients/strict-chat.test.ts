@@ -345,13 +345,6 @@ test("Perplexity's SDKs and the AI SDK's provider for it, which request no usage
   }
 });
 
-test("a JSON schema without a name, as Perplexity's clients write it, is one in other formats", async () => {
-  const format = { type: 'json_schema', json_schema: { schema: parameters } };
-  const { body, dropped } = await sent({ model: 'anthropic', messages: [question], response_format: format });
-  assert.match(JSON.stringify(body), /"city"/);
-  assert.equal(dropped, null);
-});
-
 test("responses whose request names no sampling have OpenAI's numbers, which Hugging Face's clients demand", async () => {
   for (const model of ['anthropic', 'deepseek']) {
     const whole = await gateway.fetch('/v1/responses', { json: { model, input: 'Hello' } });

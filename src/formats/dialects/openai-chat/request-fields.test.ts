@@ -126,10 +126,7 @@ const wrong: [param: string, fields: JsonObject][] = [
   ['response_format', { response_format: 'json' }],
   ['response_format.type', { response_format: { type: 'xml' } }],
   ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
-  [
-    'response_format.json_schema.name',
-    { response_format: { type: 'json_schema', json_schema: { name: 'a b', schema: {} } } },
-  ],
+  ['response_format.json_schema.name', { response_format: { type: 'json_schema', json_schema: { schema: {} } } }],
   [
     'response_format.json_schema.strict',
     { response_format: { type: 'json_schema', json_schema: { name: 'a', strict: 1 } } },

@@ -84,7 +84,7 @@ const functionCallChoice = v.wordOr(
 
 const jsonSchemaSend = "an object with 'name' and 'schema'";
 const jsonSchema = v.members(jsonSchemaSend, {
-  name: v.functionName,
+  name: v.needed(v.functionName, 'a name for the format'),
   schema: v.object,
   description: v.string,
   strict: v.boolean,
@@ -202,8 +202,7 @@ function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
 function putResponseFormat(request: NeutralRequest, { response_format: format }: ChatRequest): undefined {
   if (!v.isGiven(format)) return;
   if (format.type === 'json_schema') {
-    const { schema, strict, description } = format.json_schema;
-    const name = format.json_schema.name ?? 'response'; // Perplexity's clients give none.
+    const { name, schema, strict, description } = format.json_schema;
     const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };
     if (v.isGiven(strict)) neutral.strict = strict;
     if (v.isGiven(description)) neutral.description = description;

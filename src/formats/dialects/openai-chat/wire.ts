@@ -99,7 +99,7 @@ export type ChatToolChoice =
   | (JsonObject & { type: string; function?: JsonObject & { name: string } });
 
 interface ChatJsonSchema extends JsonObject {
-  name?: string | null;
+  name: string;
   schema?: JsonObject | null;
   strict?: boolean | null;
   description?: string | null;
