@@ -19,6 +19,7 @@ import { CascadeItems, type OrderedResponse, speechItem } from './cascade-items.
 import { decodedSound, HeldSound, soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type DetectedSpeech, detectorFor, sampleRateHz } from './speech-detector.ts';
+import { TurnLine } from './turn-line.ts';
 import { VoicedText } from './voiced-text.ts';
 
 export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
@@ -36,8 +37,6 @@ export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
 /** Longest sound that waits for its end; more of it is for the next turn. */
 const soundMaxMs = 300_000;
 const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
-/** Turns of the caller that wait for those before them. */
-const turnsWaitingMax = 8;
 
 const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
 
@@ -68,9 +67,8 @@ export class CascadeEnd implements SessionEnd {
   #speaking = '';
   /** A turn has no answer yet, since the caller spoke on before it began. */
   #unanswered = false;
-  /** The last turn in line: turns are answered in the order in which they were spoken. */
-  #turns: Promise<void> = Promise.resolve();
-  #turnsWaiting = 0;
+  /** Turns are answered in the order in which they were spoken. */
+  readonly #turns = new TurnLine(() => this.#failed({ kind: 'internal' }));
   #pace: Pace = 'ready';
   readonly #left = new AbortController();
 
@@ -192,7 +190,7 @@ export class CascadeEnd implements SessionEnd {
     // Nobody is asked, and paid, for nothing.
     if (this.#sound.bytes === 0) return this.#events.error(noSound, null, event_id, 'input_audio_buffer_commit_empty');
     // The sound stays for a later try.
-    const full = this.#fullTurns();
+    const full = this.#turns.full();
     if (full !== null) return this.#events.error(full, null, event_id);
     this.#takeTurn(this.#takeSound(), this.#events.id('item'), 'waits');
   }
@@ -217,7 +215,7 @@ export class CascadeEnd implements SessionEnd {
 
   /** Takes one turn of the caller: its item is added at once, transcribed and answered after the turns before it. */
   #takeTurn(held: HeldSound, itemId: string, then: 'responds' | 'waits'): void {
-    const full = this.#fullTurns();
+    const full = this.#turns.full();
     if (full !== null) {
       held.drop();
       return this.#events.error(full, null, null);
@@ -267,7 +265,7 @@ export class CascadeEnd implements SessionEnd {
     const whole = read.filter((sound) => sound !== null);
     if (whole.length < read.length) return notBase64;
     if (whole.reduce((bytes, { length }) => bytes + length, 0) > soundBytesMax) return tooLong;
-    const full = this.#fullTurns();
+    const full = this.#turns.full();
     if (full !== null) return full;
     const hold = this.#parts.holdSound();
     for (const { length } of whole) hold.add(length);
@@ -303,21 +301,9 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #after(turn: () => Promise<void>): void {
-    const full = this.#fullTurns();
+    const full = this.#turns.full();
     if (full !== null) return this.#events.error(full, null, null);
-    this.#turnsWaiting += 1;
-    this.#turns = this.#turns
-      .then(turn)
-      .catch(() => this.#failed({ kind: 'internal' }))
-      .finally(() => {
-        this.#turnsWaiting -= 1;
-      });
-  }
-
-  /** Message that too many turns wait; null: one more can. */
-  #fullTurns(): string | null {
-    if (this.#turnsWaiting < turnsWaitingMax) return null;
-    return `${turnsWaitingMax} turns are already waiting for their answers. Wait for one.`;
+    this.#turns.add(turn);
   }
 
   /** Reads a `response.create`; null: it is refused. */
