@@ -1,5 +1,7 @@
 /** More candidates than these are not compared. */
 const comparedMax = 1_000;
+/** Three rows of `editDistance`, for words of 256 characters beside one that is longer by a few. */
+const rows = [new Uint16Array(300), new Uint16Array(300), new Uint16Array(300)] as const;
 
 /**
  * The candidate that was probably meant: one typing error away, else one that begins with the word (or the other way
@@ -34,21 +36,28 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
 /** Insertions, deletions, replacements and swaps of neighbours; `limit` when there are that many or more. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit || a.length > 256) return a === b ? 0 : limit;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let [beforeLast, last, row] = rows;
+  let lowestOfLast = 0;
+  for (let j = 0; j <= b.length; j++) last[j] = j;
   for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
+    // Whatever lies further from the diagonal is `limit` or more, and so is what stands beside it.
+    const from = Math.max(1, i - limit);
+    const to = Math.min(b.length, i + limit);
+    row[from - 1] = from === 1 ? i : limit;
+    let lowest = limit;
+    for (let j = from; j <= to; j++) {
       const same = a[i - 1] === b[j - 1];
       let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1));
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
         cost = Math.min(cost, beforeLast[j - 2]! + 1);
-      row.push(cost);
+      row[j] = cost;
+      if (cost < lowest) lowest = cost;
     }
+    if (to < b.length) row[to + 1] = limit;
     // Callers' model names come here, too. A name that is already too far is not read to its end.
-    if (Math.min(...row) >= limit && Math.min(...last) >= limit) return limit;
-    beforeLast = last;
-    last = row;
+    if (lowest >= limit && lowestOfLast >= limit) return limit;
+    lowestOfLast = lowest;
+    [beforeLast, last, row] = [last, row, beforeLast];
   }
   return Math.min(last[b.length]!, limit);
 }

@@ -241,7 +241,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     tally,
     hints,
     replies: createPostgresReplyStore(database),
-    notices: createNoticeStore(tablesIn(database)),
+    notices: createNoticeStore(tablesIn(database), ledger.aheadMs),
     alerts: createAlertStore(tablesIn(database)),
     storageSizes: (nowMs) => postgresStorageSizes(database, nowMs),
     pictures: async () => createPictureSizes(tablesIn(database)),

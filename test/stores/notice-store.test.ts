@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Crossing, Notice } from '../../src/books/metering/notices/notice-store.ts';
-import { noticeHistory } from '../../src/stores/answers/notice-store.ts';
+import { createNoticeStore, noticeHistory } from '../../src/stores/answers/notice-store.ts';
+import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
 import { drivers } from './drivers.ts';
 
 const nowMs = 1_750_000_000_000;
@@ -174,3 +178,20 @@ for (const driver of drivers) {
     await notices.close();
   });
 }
+
+test('a notice that a machine sends is not sent by another whose clock is 90 s ahead', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-notices-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const tables = () => openCulvertTables(join(folder, 'culvert.db'));
+  // Ours has the time of the store, the other's store is 90 s behind it.
+  const [ours, other] = [createNoticeStore(tables()), createNoticeStore(tables(), () => -90_000)];
+  const aheadMs = nowMs + 90_000;
+  await other.cross(crossing, notice('msg_1', aheadMs));
+  assert.equal((await ours.due(nowMs, nowMs + 30_000, 10)).length, 1, 'due at once');
+  assert.deepEqual(await other.due(aheadMs + 1, aheadMs + 30_000, 10), []);
+  await other.retry('msg_1', { tries: 1, nextMs: aheadMs + 5_000, reason: 'refused' });
+  assert.deepEqual(await ours.due(nowMs + 4_999, nowMs + 30_000, 10), []);
+  assert.equal((await ours.due(nowMs + 5_000, nowMs + 30_000, 10)).length, 1);
+  await ours.close();
+  await other.close();
+});

@@ -24,14 +24,11 @@ const listedShape = rowShape<ListedNotice>()({
 /** The history holds this many, and none that ended longer ago. */
 export const noticeHistory = { rowsMax: 10_000, ageMaxMs: 30 * 86_400_000 } as const;
 
-/** Notices, and what was reported of each window, over either database. */
-export function createNoticeStore({
-  prefix,
-  rows,
-  write,
-  close,
-  run,
-}: ClosableTables): NoticeStore & Pick<ClosableTables, 'close'> {
+/** Notices, and what was reported of each window, over either database. `aheadMs`: as in `JobWorker`. */
+export function createNoticeStore(
+  { prefix, rows, write, close, run }: ClosableTables,
+  aheadMs = () => 0,
+): NoticeStore & Pick<ClosableTables, 'close'> {
   const crossing = `${prefix}crossing`;
   const notice = `${prefix}notice`;
   const ended = `${prefix}ended_notice`;
@@ -41,7 +38,7 @@ export function createNoticeStore({
       // Queued exactly where the crossing is new.
       const [noted] = await write([
         { sql, values: crossingShape.cells(crossed), needed: true },
-        queueStep(prefix, queued),
+        queueStep(prefix, queued, aheadMs()),
       ]);
       return noted === 1;
     },
@@ -58,7 +55,8 @@ export function createNoticeStore({
       const values = behind === null ? [limit] : [limit, behind.scope, behind.limit, behind.share];
       return (await rows(sql, values)).map(crossingShape.read);
     },
-    async due(nowMs, leaseUntilMs, limit, but = []) {
+    async due(ourNowMs, leaseUntilMs, limit, but = []) {
+      const nowMs = ourNowMs + aheadMs();
       // Asked all the time, and mostly nothing is due: then it waits for nobody's write.
       if ((await rows(`SELECT id FROM ${notice} WHERE next_ms <= $1 LIMIT 1`, [nowMs])).length === 0) return [];
       const others = but.length === 0 ? '' : `AND plan NOT IN (${but.map((_, at) => `$${at + 4}`).join(', ')})`;
@@ -68,12 +66,12 @@ export function createNoticeStore({
         ) AS waiting ORDER BY turn, created_ms, id LIMIT $2`;
       // Of replicas that ask at one moment, the second finds the first's rows leased.
       const lease = `UPDATE ${notice} SET next_ms = $3 WHERE next_ms <= $1 AND id IN (${due}) RETURNING *`;
-      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs, ...but])).map(noticeShape.read);
+      const leased = (await rows(lease, [nowMs, limit, leaseUntilMs + aheadMs(), ...but])).map(noticeShape.read);
       return leased.toSorted((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
     },
     async retry(id, { tries, nextMs, reason }) {
       const sql = `UPDATE ${notice} SET tries = $2, next_ms = $3, reason = $4 WHERE id = $1`;
-      await run(sql, [id, tries, nextMs, reason]);
+      await run(sql, [id, tries, nextMs + aheadMs(), reason]);
     },
     end: async (id, how) => void (await write(endOf(notice, ended, id, how))),
     list: (query) => rows(...listedNotices(notice, ended, query)).then((found) => found.map(listedShape.read)),
@@ -81,10 +79,10 @@ export function createNoticeStore({
   };
 }
 
-/** Queues a notice that is due at once. */
-export function queueStep(prefix: string, notice: Notice): Step {
+/** Queues a notice that is due at once. `aheadMs`: how far the store's clock is before ours. */
+export function queueStep(prefix: string, notice: Notice, aheadMs = 0): Step {
   const sql = `INSERT INTO ${prefix}notice (${noticeShape.columns}, next_ms) VALUES ($1, $2, $3, $4, $5, $6)`;
-  return { sql, values: [...noticeShape.cells(notice), notice.createdMs] };
+  return { sql, values: [...noticeShape.cells(notice), notice.createdMs + aheadMs] };
 }
 
 /** The statements that move a notice into the history, and forget what is too old. */
