@@ -1,3 +1,5 @@
+import { isObject } from '../kernel/json.ts';
+
 /** Accounts that an operator may see; null: all of them. */
 export type AccountScope = readonly string[] | null;
 
@@ -11,4 +13,29 @@ export function requestedAccounts(requested: string | undefined, scope: AccountS
 export function isWithin(accounts: AccountScope, scope: AccountScope): boolean {
   if (scope === null) return true;
   return accounts?.every((account) => scope.includes(account)) ?? false;
+}
+
+/** Members whose texts are accounts, or keys as `account/name`. */
+const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content']);
+
+/** A part of a configuration without the accounts, keys, their collections and entries of lists that are of others alone. */
+export function partWithin<Part>(part: Part, scope: AccountScope): Part {
+  return scope === null ? part : (memberWithin(part, '', scope) as Part);
+}
+
+/** `name`: that of its member. */
+function memberWithin(part: unknown, name: string, scope: readonly string[]): unknown {
+  const isIn = (id: string) => scope.includes(id.replace(/\/.*/s, ''));
+  if (Array.isArray(part)) {
+    const seen = part.filter((one: unknown) => {
+      if (typeof one === 'string') return !listsOfAccounts.has(name) || isIn(one);
+      const { account, accounts } = (one ?? {}) as { account?: unknown; accounts?: unknown };
+      return typeof account === 'string' ? isIn(account) : !Array.isArray(accounts) || accounts.some(isIn);
+    });
+    return seen.map((one) => memberWithin(one, name, scope));
+  }
+  if (!isObject(part)) return part;
+  // A guard names a collection as account/key/collection.
+  const members = Object.entries(part).filter(([member, value]) => member !== 'collection' || isIn(String(value)));
+  return Object.fromEntries(members.map(([member, value]) => [member, memberWithin(value, member, scope)]));
 }

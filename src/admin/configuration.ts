@@ -9,8 +9,7 @@ import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
 import { writtenSettings } from '../config/written-settings.ts';
 import type { Failure } from '../kernel/failure.ts';
-import { isObject } from '../kernel/json.ts';
-import type { AccountScope } from './account-scope.ts';
+import { type AccountScope, partWithin } from './account-scope.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -140,25 +139,7 @@ async function reload(
 function within(config: Config, scope: AccountScope): Config {
   if (scope === null) return config;
   const accounts = Object.fromEntries(Object.entries(config.accounts).filter(([id]) => scope.includes(id)));
-  return { ...(partWithin(config, '', scope) as Config), accounts };
-}
-
-/** Members whose texts are accounts, or keys as `account/name`. */
-const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content']);
-
-/** A part without the accounts, keys and entries of lists that are of others alone. `name`: that of its member. */
-function partWithin(part: unknown, name: string, scope: readonly string[]): unknown {
-  const isIn = (id: string) => scope.includes(id.replace(/\/.*/s, ''));
-  if (Array.isArray(part)) {
-    const seen = part.filter((one: unknown) => {
-      if (typeof one === 'string') return !listsOfAccounts.has(name) || isIn(one);
-      const { account, accounts } = (one ?? {}) as { account?: unknown; accounts?: unknown };
-      return typeof account === 'string' ? isIn(account) : !Array.isArray(accounts) || accounts.some(isIn);
-    });
-    return seen.map((one) => partWithin(one, name, scope));
-  }
-  if (!isObject(part)) return part;
-  return Object.fromEntries(Object.entries(part).map(([member, value]) => [member, partWithin(value, member, scope)]));
+  return { ...partWithin(config, scope), accounts };
 }
 
 /** Refuses when the file cannot be read. */

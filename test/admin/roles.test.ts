@@ -83,6 +83,15 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
         ],
       },
     },
+    guards: {
+      grounded: {
+        check: 'grounding',
+        collection: 'bravo/bravo-declared/papers',
+        threshold: 0.5,
+        action: 'block',
+        on: ['output'],
+      },
+    },
     hooks: {
       looks: {
         type: 'webhook',

@@ -4,7 +4,7 @@ import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { guardSchema } from '../../config/schema/schema-guards.ts';
 import type { GuardConfig } from '../../config/schema.ts';
-import type { AccountScope } from '../account-scope.ts';
+import { type AccountScope, partWithin } from '../account-scope.ts';
 import type { Directory, Records } from '../directory.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -49,7 +49,8 @@ const newGuard = guardSchema.safeExtend({
 /** `/guards`: those of the file, and stored ones. */
 export function guardOperations(parts: AdminParts, records: Records, entryRecords: EntryRecords): Operation[] {
   const entries = entryOperations({ path: '/guards', named: 'name', area: 'models', reply: shownSchema });
-  const all = async (scope: AccountScope) => shownGuards(parts, entryRecords, await records.current(scope));
+  const all = async (scope: AccountScope) =>
+    partWithin(await shownGuards(parts, entryRecords, await records.current(scope)), scope);
   const show = async (guard: string, scope: AccountScope = null) => entryNamed('guard', await all(scope), guard);
   return [
     listByName(entries, 'Lists the guards and what names them.', all),

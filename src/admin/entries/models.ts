@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { EntryRow } from '../../books/auth/account-store.ts';
-import type { Operator } from '../../books/auth/operator.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
 import { fragmentKey } from '../../config/merge-stored.ts';
 import { modelSchema as modelConfigSchema, modelName } from '../../config/schema/schema-models.ts';
 import type { Alias } from '../../inference/models/alias.ts';
 import { shownPrice } from '../../inference/models/rate-names.ts';
+import { partWithin } from '../account-scope.ts';
 import { filter, healthField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import { inOrderOf } from '../page.ts';
@@ -63,12 +63,12 @@ export function modelOperations(parts: AdminParts, entryRecords: EntryRecords): 
         rows: inOrderOf(entriesOf(parts, await entryRecords.rows()), idOf),
         textOf: idOf,
         matches: asFiltered(query),
-        shown: (entry: Entry) => withinScope(shown(parts, entry), operator),
+        shown: (entry: Entry) => partWithin(shown(parts, entry), operator.accounts),
       }),
     }),
     entries.show({
       summary: 'Returns one model.',
-      run: async (id, { operator }) => withinScope(await show(id), operator),
+      run: async (id, { operator }) => partWithin(await show(id), operator.accounts),
     }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'model',
@@ -87,13 +87,6 @@ async function shownModel(parts: AdminParts, entryRecords: EntryRecords, id: str
   const entry = entries.find((each) => idOf(each) === id);
   if (entry !== undefined) return shown(parts, entry);
   return refuse(noEntry('model', id, entries.map(idOf)));
-}
-
-/** Other accounts are not there for an operator of some. */
-function withinScope(model: ShownModel, { accounts }: Operator): ShownModel {
-  if (accounts === null || model.only === null) return model;
-  const only = { ...model.only, accounts: model.only.accounts.filter((account) => accounts.includes(account)) };
-  return { ...model, only, definition: model.definition === null ? null : { ...model.definition, only } };
 }
 
 export type ShownModel = z.input<typeof modelSchema>;
