@@ -5,7 +5,7 @@ import { after, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
+import { adminKey, otherKey, startGateway, testKey, testProcesses } from '../start-gateway.ts';
 import { startMcpServer } from '../start-mcp-server.ts';
 import { until } from '../until.ts';
 
@@ -203,7 +203,7 @@ test('a server that has sessions too is asked without one where its caller answe
     ['both', { clientCapabilities: {} }],
   ] as const)
     assert.deepEqual((await call(of, more)).content, inSession, `${of} ${JSON.stringify(more)}`);
-  assert.equal(old.sessions(), 2);
+  assert.ok(old.sessions() <= 2 * testProcesses, `${old.sessions()} sessions`);
 });
 
 test('a server with sessions that fails at the other revision answers in its session', async (t) => {

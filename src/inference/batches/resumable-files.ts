@@ -20,7 +20,8 @@ export type UnfinishedFile = StoredFile & { rowBytes: number };
 
 const beingSent: Failure = {
   kind: 'conflict',
-  message: 'Another request is sending content of this upload. Wait for its end.',
+  message:
+    'Another request is sending content of this upload, or has ended it. Wait for its end, and query the upload.',
 };
 
 export function createResumableFiles(parts: StoredFilesParts) {
@@ -61,7 +62,9 @@ export function createResumableFiles(parts: StoredFilesParts) {
       // Another process may have begun while the last chunk was on its way, and so behind less.
       await grow(stored);
     } catch (error) {
-      await store.growFile(id, stored, rowBytes);
+      const isKept = await store.growFile(id, stored, rowBytes);
+      // Another process has cancelled it: what came behind the removal would stay for ever.
+      if (!isKept && (await store.findUnfinished(tenant, id)) === null) await contents.remove(id, seq + 1);
       throw error;
     }
     return stored;
@@ -99,9 +102,8 @@ export function createResumableFiles(parts: StoredFilesParts) {
     },
     /** Makes it a file as all others. */
     finish: ({ id }: StoredFile): Promise<void> => store.completeFile(id),
-    /** Removes it with its bytes. Refused with a FailureError while they come. */
+    /** Removes it with its bytes. Refused with a FailureError while they come to this process. */
     async cancel({ id, tenant, bytes }: StoredFile): Promise<void> {
-      // What came behind the removal would stay for ever.
       refuseBusy(id);
       await contents.remove(id, Math.ceil(bytes / chunkBytes));
       await store.removeFile(id);
