@@ -236,6 +236,32 @@ test('a second call that fails does not end the first, and a third target is ask
   assert.deepEqual(classes(job), ['b transient none', 'c cancelled abandoned', 'a ok counted']);
 });
 
+test('a second call that refuses the request does not end the first', async () => {
+  const { client, job, running, wait, callTo, asked } = setUp(['a', 'b', 'c']);
+  await wait(10_250);
+  callTo('b').refuse(400, 'no seed here');
+  await turn();
+  assert.deepEqual([asked(), callTo('a').aborted], ['a b', false]);
+  callTo('a').say('late');
+  callTo('a').finish();
+  await running;
+  assert.match(client.text, /late/);
+  assert.deepEqual(classes(job), ['b caller_fault none', 'a ok counted']);
+});
+
+test('a second call that refuses the request has the last word where the first fails', async () => {
+  const { client, running, wait, callTo, asked } = setUp(['a', 'b', 'c']);
+  await wait(10_250);
+  callTo('b').refuse(400, 'no seed here');
+  await turn();
+  callTo('a').break('reset');
+  await running;
+  assert.equal(asked(), 'a b');
+  const failure = client.failed?.failure;
+  assert.ok(failure?.kind === 'upstream-refused');
+  assert.equal(failure.message, 'answered 400: no seed here');
+});
+
 test('a second call that we fail at ourselves does not end the first', async () => {
   const { client, job, running, wait, callTo } = setUp(['a', 'b']);
   await wait(10_250);

@@ -6,14 +6,7 @@ import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { withOne } from '../../../kernel/json.ts';
 import type { Trace } from '../../../kernel/trace.ts';
 import { answerKindOf } from '../../../routing/lane.ts';
-import type {
-  AttemptEnd,
-  AttemptRecord,
-  HedgeReason,
-  Route,
-  RouteAttempt,
-  RouteQuery,
-} from '../../../routing/route.ts';
+import type { AttemptEnd, AttemptRecord, HedgeReason, Route, RouteAttempt } from '../../../routing/route.ts';
 import type { Overdue, SilenceWatch } from '../../../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from '../answer.ts';
 import { besideUsd } from '../beside-usd.ts';
@@ -145,12 +138,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
     }
     if (this.#decided) return;
     if (outcome !== null && isRefusal(outcome.class)) this.refusal ??= outcome;
-    if (
-      this.#winner === answer ||
-      outcome === null ||
-      this.#running.length === 0 ||
-      endsRequest(outcome, this.job.query)
-    ) {
+    if (this.#winner === answer || outcome === null || this.#running.length === 0 || nobodyWaits(outcome)) {
       this.#decided = true;
       if (this.#running.length > 0) this.#dropOthers();
       this.#over.resolve(outcome);
@@ -242,10 +230,8 @@ export function isRefusal(outcome: OutcomeClass): boolean {
 
 const answered: AttemptEnd = Object.freeze({ class: 'ok', retryAfterMs: null, status: null });
 
-/** Nobody else could answer it better, or nobody waits any more. */
-function endsRequest({ class: outcome }: Fault, { onFilter }: Pick<RouteQuery, 'onFilter'>): boolean {
-  if (outcome === 'filtered') return onFilter !== 'next';
-  return outcome === 'caller_fault' || outcome === 'cancelled' || outcome === 'deadline';
+function nobodyWaits({ class: outcome }: Fault): boolean {
+  return outcome === 'cancelled' || outcome === 'deadline';
 }
 
 /** An attempt that has ended, as its `Answer` leaves it. */
