@@ -52,6 +52,25 @@ test('a caller fault ends the request', () => {
   });
 });
 
+test('a target that lacks what is asked for is left for the others, and its refusal is the answer if all lack it', () => {
+  const { route, fails, end, next, health, now } = setUp();
+  const targets = [targetOf('a/m'), targetOf('b/m', { priority: 2 }), targetOf('c/m', { priority: 3 })];
+  const of = route(queryOf(targets));
+  assert.equal(fails(of, 'caller_fault', { status: 400, lacks: true }).target.id, 'a/m');
+  const attempt = attemptOf(next(of));
+  assert.equal(attempt.target.id, 'b/m');
+  end(of, attempt, 'ok');
+  assert.equal(health.snapshot(now()).find(({ target }) => target === 'a/m')?.failed, 0);
+
+  const lacking = route(queryOf(targets));
+  const asked = targets.map(() => fails(lacking, 'caller_fault', { status: 400, lacks: true }));
+  assert.deepEqual(ids(asked), ['a/m', 'b/m', 'c/m']);
+  assert.equal((next(lacking) as { reason?: string }).reason, 'caller-fault');
+  const alone = route(queryOf(targets, { fallback: 'off' }));
+  fails(alone, 'caller_fault', { status: 400, lacks: true });
+  assert.equal((next(alone) as { reason?: string }).reason, 'caller-fault');
+});
+
 test('a 400 to a converted request is asked once more of a target that reads it as it came, then ends', () => {
   const { route, fails, next } = setUp();
   const claude = targetOf('claude/m', { dialect: 'anthropic-messages' });

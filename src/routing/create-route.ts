@@ -200,9 +200,9 @@ class LiveRoute implements Route {
     if (end.class === 'filtered' && this.#query.onFilter === 'next') {
       this.#refused = true;
       choice.unfit = 'it refused the content';
-    } else if (end.class === 'caller_credential') {
+    } else if (end.class === 'caller_credential' || end.lacks === true) {
       this.#refused = true;
-      choice.unfit = "it refused the caller's own credential";
+      choice.unfit = end.lacks === true ? 'it lacks what is asked for' : "it refused the caller's own credential";
     } else if (end.class !== 'caller_fault' && end.class !== 'filtered') {
       if (this.#secondOpinion === 'asked') this.#over = 'caller-fault';
     } else if (converted && (end.status ?? 400) === 400 && this.#secondOpinion === 'none') {

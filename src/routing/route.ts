@@ -159,6 +159,8 @@ export interface AttemptEnd {
   message?: string;
   /** For `too_long`: the sizes that the upstream named. */
   tooLong?: TooLong;
+  /** For `caller_fault`: another target may have what this one lacks. */
+  lacks?: true;
 }
 
 /** Why a candidate was or was not taken; words for people. */

@@ -16,6 +16,8 @@ export interface Fault {
   members?: JsonObject;
   /** It is the prompt's length. */
   tooLong?: TooLong;
+  /** For `caller_fault`: its model lacks what was asked for, which another may have. */
+  lacks?: true;
   /** Ms the upstream asked us to wait, already clamped. */
   retryAfterMs?: number | null;
   /** Headers of the refusal with the limits of the caller's credential: name, value, … */

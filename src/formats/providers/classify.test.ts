@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import { catalog, providerTypes } from './catalog.ts';
-import { classifyError } from './classify.ts';
+import { classifyError, isOfModel } from './classify.ts';
 
 type Row = readonly [status: number, error: Partial<UpstreamError> | null, expected: FaultClass];
 
@@ -153,6 +153,7 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
     [403, { code: '403', message: 'Your input was flagged by moderation' }, 'filtered'],
     [403, { code: '403', message: 'Key disabled' }, 'bad_credential'],
     [404, { code: '404', message: 'No endpoints found for x/y.' }, 'model_unavailable'],
+    [404, { code: '404', message: 'No endpoints found that support tool use.' }, 'caller_fault'],
     [400, { code: '400', message: 'x/y is not a valid model ID' }, 'model_unavailable'],
     [200, { code: '502', message: 'Provider returned error' }, 'transient'],
     [200, { code: '429', message: 'Provider returned error' }, 'rate_limited'],
@@ -232,6 +233,35 @@ describe("another vendor's error, passed on by every provider", () => {
     // DashScope says so of its tokens per minute.
     test(id, () => check(id, id === 'dashscope' ? passedOn : [...passedOn, ...spent]));
   }
+});
+
+const ofModels: readonly Partial<UpstreamError>[] = [
+  { message: "Unsupported parameter: 'seed' is not supported with this model.", code: 'unsupported_parameter' },
+  { message: "Unsupported value: 'temperature' may only be 1.", code: 'unsupported_value' },
+  { message: 'registry.ollama.ai/library/gemma:2b does not support tools' },
+  { message: "This model doesn't support the stopSequences field. Remove it and try again." },
+  { message: 'Image input modality is not enabled for models/gemma-3-1b-it' },
+  { message: 'adaptive thinking is not supported on this model' },
+  { message: 'Invalid content type. image_url is only supported by certain models.' },
+  { message: 'm is not a multimodal model' },
+  { message: 'No endpoints found that support tool use.' },
+];
+const ofRequests: readonly Partial<UpstreamError>[] = [
+  { message: "Invalid value: 'max'. Supported values are: 'low' and 'high'.", code: 'invalid_value' },
+  { message: 'temperature must be at most 2' },
+  { message: "messages[0]: unknown role 'does not support'" },
+];
+
+test('what a model lacks is told from what is wrong with a request', () => {
+  const found = (errors: typeof ofModels) => errors.map((error) => isOfModel({ message: '', code: '', ...error }));
+  assert.deepEqual(
+    found(ofModels),
+    ofModels.map(() => true),
+  );
+  assert.deepEqual(
+    found(ofRequests),
+    ofRequests.map(() => false),
+  );
 });
 
 describe('errors of one provider', () => {

@@ -5,7 +5,7 @@ import { classOfGeminiError } from '../dialects/gemini/errors.ts';
 import { classOfError } from '../dialects/openai-chat/errors.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import type { Classify, ErrorRule, Provider } from './provider.ts';
-import { tooLongIn } from './too-long-errors.ts';
+import { matchedCharsMax, tooLongIn } from './too-long-errors.ts';
 
 /**
  * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it, and
@@ -20,6 +20,14 @@ export const classifyError: Classify = (provider, status, error, dialect): Fault
   const classOf = errorDialect === 'openai-responses' ? classOfError : classOfDialect[errorDialect];
   return ruledClass(provider, status, error) ?? classByText(provider, classOf(status, error), status, error);
 };
+
+const lacking =
+  /\bunsupported_(?:parameter|value)\b|\b(?:not|n.t) (?:supported|enabled) (?:with|by|for|on|in) (?:(?:this|the) model\b|models?\/)|\bdoes(?: not|n.t) support\b|\bonly supported by certain models\b|\bnot a multimodal model\b|\bno endpoints found that\b/i;
+
+/** Whether an error that is the caller's says what a model cannot do, in any vendor's words: another model may do it. */
+export function isOfModel(error: ErrorText): boolean {
+  return matches({ code: lacking, class: 'caller_fault' }, 0, withoutQuotes(error));
+}
 
 type ErrorText = Pick<UpstreamError, 'code' | 'message'> & Partial<Pick<UpstreamError, 'param'>>;
 
@@ -43,9 +51,12 @@ export function classByText(
   // A server that fails at a long prompt says so with a 500.
   const mayBeTooLong = found !== 'transient' || status === 500;
   if (error !== null && mayBeTooLong && tooLongIn(provider, error) !== null) return 'too_long';
-  // What a message quotes may be the caller's words.
-  const errorText = error === null ? null : { ...error, message: error.message.replace(quoted, '') };
-  return classBy(rules, status ?? 400, errorText) ?? found;
+  return classBy(rules, status ?? 400, error === null ? null : withoutQuotes(error)) ?? found;
+}
+
+/** What a message quotes may be the caller's words. */
+function withoutQuotes<E extends ErrorText>(error: E): E {
+  return { ...error, message: error.message.replace(quoted, '') };
 }
 
 const quoted = /(?<!\w)(['"`])[^'"`\n]{1,200}\1(?!\w)/g;
@@ -87,12 +98,8 @@ const classOfDialect = {
   'cohere-chat': classOfError,
 } as const satisfies Record<Provider['dialect'], (status: number, error: UpstreamError | null) => FaultClass>;
 
-// Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
-const matchedCharsMax = 2_000;
-
 function classBy(rules: readonly ErrorRule[], status: number, error: ErrorText | null): FaultClass | null {
-  for (const rule of rules) if (matches(rule, status, error)) return rule.class;
-  return null;
+  return rules.find((rule) => matches(rule, status, error))?.class ?? null;
 }
 
 function matches(rule: ErrorRule, status: number, error: ErrorText | null): boolean {

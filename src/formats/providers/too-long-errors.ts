@@ -4,7 +4,7 @@ import { providerTypes } from './catalog.ts';
 import type { Provider } from './provider.ts';
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
-const matchedCharsMax = 2_000;
+export const matchedCharsMax = 2_000;
 
 /**
  * Whether an upstream's error says that the prompt does not fit; null: it does not. Its own vendor's words come first,

@@ -32,6 +32,8 @@ export const openrouter = openAiLike({
   errors: [
     { status: 403, code: /moderation|flagged|guardrail/i, class: 'filtered' },
     { status: 400, code: /not a valid model|no endpoints found/i, class: 'model_unavailable' },
+    // "No endpoints found that support tool use" is about this request.
+    { status: 404, code: /no endpoints found that (?:support|can)/i, class: 'caller_fault' },
     { status: 404, code: /no endpoints found|no allowed providers/i, class: 'model_unavailable' },
   ],
 });

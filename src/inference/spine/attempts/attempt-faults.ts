@@ -1,7 +1,7 @@
 import type { UpstreamDialect, UpstreamError } from '../../../formats/dialects/dialect.ts';
 import { codeForCallers } from '../../../formats/dialects/fault-inside.ts';
 import { type Fault, type FaultClass, fault } from '../../../formats/neutral/outcome.ts';
-import { classByText, classifyError, ruledClass } from '../../../formats/providers/classify.ts';
+import { classByText, classifyError, isOfModel, ruledClass } from '../../../formats/providers/classify.ts';
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
 import { scrub, scrubbedWord } from '../../../formats/providers/scrub.ts';
 import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
@@ -63,6 +63,7 @@ export function statusFault(
     message: error?.message ? `answered ${status}: ${scrub(error.message, connection)}` : `answered ${status}`,
     ...shortErrorText(error ?? {}, connection),
     ...(error !== null && faultClass === 'too_long' && lengthOf(error, connection)),
+    ...(error !== null && faultClass === 'caller_fault' && isOfModel(error) && { lacks: true }),
     ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     retryAfterMs: requestedWait(faultClass, headers, error, nowMs),
   };

@@ -215,6 +215,7 @@ function attemptEndOf(fault: Fault): AttemptEnd {
   const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
   if (fault.class === 'rate_limited') return { ...end, message: fault.message.slice(0, limitWordsMax) };
   if (fault.tooLong !== undefined) return { ...end, tooLong: fault.tooLong };
+  if (fault.lacks !== undefined) return { ...end, lacks: fault.lacks };
   return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
 }
 
