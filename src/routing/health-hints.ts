@@ -96,7 +96,7 @@ function newBreaker(state: LaneState, { breakers }: Shared, nowMs: number): News
   breakers.set(state, breaker);
   if (breaker.at === 'open' && breaker.untilMs > nowMs)
     return { kind: 'open', why: breaker.why, forMs: breaker.untilMs - nowMs };
-  return breaker.at === 'ramp' && isOut(before) ? { kind: 'back' } : null;
+  return breaker.at === 'ramp' && (before.at === 'open' || before.at === 'probing') ? { kind: 'back' } : null;
 }
 
 function newCooling(cooling: Cooling, { coolings }: Shared, of: { of?: 'model' }, nowMs: number) {
@@ -180,8 +180,4 @@ function takeCooling(cooling: Cooling, untilMs: number, { coolings }: Shared): v
   // The upstream's message is for the one tenant that got it.
   extend(cooling, untilMs, null);
   coolings.set(cooling, untilMs);
-}
-
-function isOut({ at }: BreakerState): boolean {
-  return at === 'open' || at === 'probing';
 }

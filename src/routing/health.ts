@@ -336,11 +336,8 @@ function isReopenedByCheck(breaker: BreakerState): boolean {
 
 function lookAt(state: LaneState, why: OpenReason, nowMs: number) {
   const owner = {};
-  state.breaker = afterEvent(
-    state.breaker,
-    { type: 'probe-began', owner, lostAtMs: nowMs + probeLostSlackMs * 6 },
-    nowMs,
-  );
+  const began = { type: 'probe-began', owner, lostAtMs: nowMs + probeLostSlackMs * 6 } as const;
+  state.breaker = afterEvent(state.breaker, began, nowMs);
   return {
     targetId: state.targetId,
     credentialId: state.credentialId,

@@ -6,7 +6,7 @@ import { createHealth } from './health.ts';
 import type { AnswerKind } from './lane.ts';
 import { standingOf } from './lane.ts';
 import type { HedgeReason } from './route.ts';
-import { createSilenceWatch, type Seen, type SilenceEntry } from './silence.ts';
+import { createSilenceWatch, readingMsOf, type Seen, type SilenceEntry } from './silence.ts';
 
 interface Waits extends SilenceEntry {
   attempt: { signs: number; awaiting: boolean; paused: boolean };
@@ -110,6 +110,18 @@ test('however fast it usually is, a second of silence means nothing', () => {
   assert.deepEqual([why(), stream.reasons], [null, []]);
   lookFor(250);
   assert.deepEqual([why(), stream.reasons], ['silent', ['silent']]);
+});
+
+test('a long prompt is read for longer than short ones tell', () => {
+  const { lookFor, wait, usually, why } = setUp();
+  usually(50, 300);
+  const readingMs = readingMsOf({ inputTokensEstimate: 50_000 });
+  const stream = wait('stream', { readingMs });
+  lookFor(6_000);
+  assert.deepEqual([why(), stream.reasons], [null, []]);
+  lookFor(250);
+  assert.deepEqual([why(), stream.reasons], ['silent', ['silent']]);
+  assert.equal(readingMsOf({ inputTokensEstimate: 5_000_000 }), 30_000, 'the timeouts say the rest');
 });
 
 test('a sign of life of one request clears all of its target', () => {

@@ -1,3 +1,4 @@
+import type { RequestNeeds } from '../formats/neutral/request.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Health } from './health.ts';
 import { type AnswerKind, UsualTime } from './lane.ts';
@@ -11,6 +12,9 @@ const usualMinMs = 1_000;
 /** How long the probe of a silent target waits before the request is also asked elsewhere. */
 const probePatienceMs = 500;
 const usualShare = 0.99;
+/** A request is read no slower than this before its answer begins: short ones do not tell how long that takes. */
+const readTokensPerMs = 10;
+const readingMaxMs = 30_000;
 /** Samples by which a configured percentile is known. */
 const percentileSamplesMin = 100;
 /** A stream has stalled after so many times the longest silence that is usual within its target's streams. */
@@ -50,6 +54,8 @@ export interface SilenceEntry extends Readonly<Pick<RouteAttempt, 'lane' | 'star
   readonly hedgeAfter: number | null;
   /** Monotonic ms at which half of the time is gone that its request had left when it began. */
   readonly halfwayMs: number;
+  /** By `readingMsOf`; absent: none. */
+  readonly readingMs?: number;
   /** Its target's; null: none. */
   readonly maxFirstTokenMs: number | null;
   readonly attempt: Watched;
@@ -186,34 +192,39 @@ function stalledAfterMs(ofTarget: UsualTime | null, all: UsualTime, nowMs: numbe
   return Math.max(stalledUnknownMinMs, stalledFactor * Math.max(someMs, allMs));
 }
 
+/** What a target may need to read a long prompt, or many texts, in ms. */
+export function readingMsOf({ inputTokensEstimate }: Pick<RequestNeeds, 'inputTokensEstimate'>): number {
+  return Math.min(readingMaxMs, inputTokensEstimate / readTokensPerMs);
+}
+
 function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: number): HedgeReason | null {
   const waitedMs = nowMs - entry.startedMs;
   if (isSilent(entry)) {
-    const patienceMs = entry.probe ? probePatienceMs : (usualMs ?? unknownPatienceMs(entry.kind));
+    const patienceMs = entry.probe ? probePatienceMs : (usualMs ?? unknownPatienceMs(entry));
     if (waitedMs > patienceMs) return 'silent';
   }
   // The last moment at which another one still has as much time as this one had.
   if (nowMs >= entry.halfwayMs) return 'late';
   if (isSilent(entry)) return null;
   if (entry.kind === 'stream' && entry.maxFirstTokenMs !== null && waitedMs > entry.maxFirstTokenMs) return 'late';
-  if (entry.kind !== 'stream') return waitedMs > (usualMs ?? unknownWholeMs) ? 'slow' : null;
+  if (entry.kind !== 'stream') return waitedMs > (usualMs ?? unknownPatienceMs(entry)) ? 'slow' : null;
   if (entry.hedgeAfter === null) return null;
   const slowMs = entry.lane.state.usual.stream?.percentileMs(entry.hedgeAfter, nowMs, percentileSamplesMin);
   return slowMs != null && waitedMs > slowMs ? 'slow' : null;
 }
 
 /** A target that used up half of a request's time and showed nothing is suspect, however little is known of it. */
-function unknownSilenceOf({ startedMs, halfwayMs }: SilenceEntry): number {
-  return Math.max(stalledMinMs, Math.min(unknownSilenceMs, halfwayMs - startedMs));
+function unknownSilenceOf({ startedMs, halfwayMs, readingMs = 0 }: SilenceEntry): number {
+  return Math.max(stalledMinMs, Math.min(unknownSilenceMs + readingMs, halfwayMs - startedMs));
 }
 
-function unknownPatienceMs(kind: AnswerKind): number {
-  return kind === 'stream' ? unknownSilenceMs : unknownWholeMs;
+function unknownPatienceMs({ kind, readingMs = 0 }: SilenceEntry): number {
+  return (kind === 'stream' ? unknownSilenceMs : unknownWholeMs) + readingMs;
 }
 
-function usualOf({ lane, kind }: SilenceEntry, share: number, nowMs: number): number | null {
+function usualOf({ lane, kind, readingMs = 0 }: SilenceEntry, share: number, nowMs: number): number | null {
   const ms = lane.state.usual[kind]?.percentileMs(share, nowMs) ?? null;
-  return ms === null ? null : Math.max(usualMinMs, ms);
+  return ms === null ? null : Math.max(usualMinMs, ms) + readingMs;
 }
 
 function isSilent({ lane: { state } }: SilenceEntry): boolean {

@@ -8,6 +8,7 @@ import { scrubMembers } from '../../../formats/providers/scrub-members.ts';
 import { tooLongIn } from '../../../formats/providers/too-long-errors.ts';
 import { parsedJson } from '../../../kernel/json.ts';
 import { type ErrorBody, waitInBody } from '../../../routing/body-wait.ts';
+import { effects } from '../../../routing/effects.ts';
 import { coolingMs, explicitWaitMs, retryAfterMs } from '../../../routing/retry-after.ts';
 import type { ExpiredTimer } from '../../../upstream/transport/timers.ts';
 import type { TransportError } from '../../../upstream/transport/transport-error.ts';
@@ -78,18 +79,10 @@ function errorOf(text: string, headers: UpstreamHeaders | null, readError: Upstr
   return readError(parsedJson(data) ?? null) ?? (message === '' ? null : { message, code: '', param: null });
 }
 
-/** Classes of faults that a credential has, or what it may use. */
-const ofCredentials: ReadonlySet<FaultClass> = new Set([
-  'rate_limited',
-  'quota_exhausted',
-  'bad_credential',
-  'model_unavailable',
-  'region_blocked',
-]);
-
 /** The class of a fault: one of a caller's own credential says nothing of the provider, nor of other callers. */
 function classFor({ callers }: ProviderConnection, found: FaultClass): FaultClass {
-  return callers !== null && ofCredentials.has(found) ? 'caller_credential' : found;
+  const { ofCredential, rest } = effects[found];
+  return callers !== null && (ofCredential || rest !== null) ? 'caller_credential' : found;
 }
 
 /** Ms that the answer asks to wait, of a limit within those of a cooling; null: it does not say. */
