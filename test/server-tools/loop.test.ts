@@ -121,16 +121,50 @@ test('a later turn that fails ends a whole answer with its status, and a stream 
   assert.doesNotMatch(text, /response\.completed/);
 });
 
+/** Answer whose third turn fails, and what its parts cost. */
+async function failsInThirdTurn(status: number) {
+  const before = (await rows()).length;
+  upstream.script(chat, ['call=web_search', 'call=web_search', `9x status=${status}`]);
+  const whole = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
+  upstream.clear();
+  const parts = (await rows()).slice(before).map(({ endpoint, units }) => `${endpoint} ${units}`);
+  return [whole.status, whole.headers.get('x-culvert-cost'), parts.toSorted()];
+}
+
 test('a whole answer that fails in a later turn costs the calls of its tools alone', async () => {
-  for (const status of [400, 500]) {
-    const before = (await rows()).length;
-    upstream.script(chat, ['call=web_search', 'call=web_search', `9x status=${status}`]);
-    const whole = await gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
-    upstream.clear();
-    assert.deepEqual([whole.status, whole.headers.get('x-culvert-cost')], [status === 400 ? 400 : 502, '2']);
-    const made = (await rows()).slice(before).map(({ endpoint, units }) => `${endpoint} ${units}`);
-    assert.deepEqual(made.toSorted(), [...Array(3).fill('responses 0'), 'search 1', 'search 1']);
-  }
+  const parts = [...Array(3).fill('responses 0'), 'search 1', 'search 1'];
+  assert.deepEqual(await failsInThirdTurn(500), [502, '2', parts]);
+});
+
+test('where a provider refuses a later turn, the turns before it stay charged: a tool could make them all free', async () => {
+  const parts = ['responses 0', 'responses 1', 'responses 1', 'search 1', 'search 1'];
+  assert.deepEqual(await failsInThirdTurn(400), [400, '4', parts]);
+});
+
+test('turns of a whole answer count for other requests at once, and no more where it costs nothing', async (t) => {
+  t.after(() => {
+    engine.says = () => found;
+  });
+  const plans = { default: { windows: { '5h': 100 }, tokens: { '5h': 100_000 } } };
+  const world = await openToolsWorld(t, { plans });
+  const used = async () => {
+    const usage = await world.gateway.fetch('/v1/usage');
+    const { windows, tokens } = (await usage.json()) as Record<'windows' | 'tokens', { '5h': { used: number } }>;
+    return [windows['5h'].used, tokens['5h'].used];
+  };
+  const search = Promise.withResolvers<void>();
+  world.engine.says = () => {
+    search.resolve();
+    return 'silent';
+  };
+  world.upstream.script(chat, ['call=web_search;tokens=100', '9x status=500']);
+  const whole = world.gateway.fetch('/v1/responses', { json: { model: 'chat', input: 'Pandas?', tools } });
+  await search.promise;
+  const [units, tokens] = await used();
+  assert.deepEqual([units, tokens! > 100], [2, true]);
+  assert.equal((await whole).status, 502);
+  const after = (await world.rows()).map(({ endpoint, units }) => `${endpoint} ${units}`);
+  assert.deepEqual(await used(), [after.includes('search 1') ? 1 : 0, 0], `${after}`);
 });
 
 test('turns of a whole answer count in budgets before they are settled, and stay charged where one is used up', async (t) => {
@@ -146,9 +180,8 @@ test('turns of a whole answer count in budgets before they are settled, and stay
   assert.equal(whole.headers.get('x-culvert-cost'), `${charged.reduce((sum, { units }) => sum + Number(units), 0)}`);
   const tokens = turns.map(({ usage }) => usage as { input_tokens: number; output_tokens: number });
   const sums = tokens.map((usage) => usage.input_tokens + usage.output_tokens);
-  // The first one is settled last.
-  const later = sums.slice(1).reduce((sum, n) => sum + n, 0);
-  assert.deepEqual([error.allowed, error.used, error.used >= 300], [300, later, true], error.message);
+  const all = sums.reduce((sum, n) => sum + n, 0);
+  assert.deepEqual([error.allowed, error.used, error.used >= 300], [300, all, true], error.message);
 });
 
 test('a caller that leaves stops the search, and no further turn is asked for', async (t) => {

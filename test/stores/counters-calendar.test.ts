@@ -104,7 +104,7 @@ over('it is exact over processes and many requests at once, beside rolling limit
   const held = await spend(t.counters, who, 9 * usd, all);
   await sees(other, day, 70);
   const { account, scopes, quotaMs } = held;
-  t.counters.giveBack({ account, scopes, costMilli: 0, usdNano: 9 * usd, quotaMs, settledMs: quotaMs });
+  t.counters.giveBack({ account, scopes, costMilli: 0, tokens: 0, usdNano: 9 * usd, quotaMs, settledMs: quotaMs });
   await sees(t.counters, day, 61);
   await spend(other, who, usd, all);
   for (const limit of all) await sees(other, limit, 62);

@@ -66,7 +66,7 @@ over('credit is counted on from the books, with what runs there, and gets back w
   const before = await used(t.counters, who);
   const { scopes, quotaMs } = held;
   const settledMs = quotaMs;
-  t.counters.giveBack({ account, scopes, costMilli: 0, usdNano: 8 * usd, quotaMs, settledMs });
+  t.counters.giveBack({ account, scopes, costMilli: 0, tokens: 0, usdNano: 8 * usd, quotaMs, settledMs });
   await until('it is given back', async () => (await used(t.counters, who)) === before - 8 * usd);
   const later = await mustHold(t.counters, who, 0, limits);
   t.counters.settle(later, { costMilli: 0, tokens: 0, usdNano: usd });

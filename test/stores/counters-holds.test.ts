@@ -224,15 +224,16 @@ over('what is given back leaves the windows that it stood in', async (t) => {
   const who = newAsker();
   const usdNano = 500_000_000;
   const held = await mustHold(counters, who, 5 * unit, [limitOf(who, 'units', '5h', 9 * unit)]);
-  counters.settle(held, { costMilli: 5 * unit, tokens: 0, usdNano });
+  counters.settle(held, { costMilli: 5 * unit, tokens: 700, usdNano });
   await mustHold(counters, who, unit, [limitOf(who, 'units', '5h', 9 * unit)]);
   const { account, scopes, quotaMs } = held;
-  const back = { account, scopes, costMilli: 5 * unit, usdNano, quotaMs, settledMs: t.nowMs() };
+  const back = { account, scopes, costMilli: 5 * unit, tokens: 700, usdNano, quotaMs, settledMs: t.nowMs() };
   counters.giveBack(back);
   for (const window of windowNames) {
     for (const scope of who.scopes) {
       assert.equal(await usedOf(counters, who, 'units', window, scope), unit);
       assert.equal(await usedOf(counters, who, 'usd', window, scope), 0);
+      assert.equal(await usedOf(counters, who, 'tokens', window, scope), 0);
     }
   }
   t.advance?.(spans['5h'].spanMs + spans['5h'].bucketMs);

@@ -63,7 +63,7 @@ over('a user is counted on from the books, with what runs there, and gets back w
     await mustRefuse(t.counters, who, 0, limits);
   }
   const { scopes, quotaMs } = held;
-  t.counters.giveBack({ account, scopes, costMilli: 0, usdNano: 6 * usd, quotaMs, settledMs: quotaMs });
+  t.counters.giveBack({ account, scopes, costMilli: 0, tokens: 0, usdNano: 6 * usd, quotaMs, settledMs: quotaMs });
   await until('it is given back', async () => (await used(t.counters, who, limits)) < 5 * usd);
   await mustHold(t.counters, who, 0, limits);
 });

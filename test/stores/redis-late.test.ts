@@ -58,7 +58,7 @@ test('what is given back while Redis answers late', { skip: redisMissing }, asyn
     const who = newAsker();
     const held = await mustHold(counters, who, 8 * unit);
     counters.settle(held, { costMilli: 8 * unit, tokens: 0, usdNano: 0 });
-    const returned = { ...who, ...held, costMilli: 3 * unit, usdNano: 0, settledMs: held.quotaMs };
+    const returned = { ...who, ...held, costMilli: 3 * unit, tokens: 0, usdNano: 0, settledMs: held.quotaMs };
     redis.cli('client', 'pause', String(stallMs), 'all');
     void counters.read(who.account, []).catch(() => {});
     await sleep(silentMs);

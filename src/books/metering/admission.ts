@@ -64,8 +64,6 @@ export interface Admitted {
    * yet. It is taken from what tokens and USD have left, and no limit of a minute refuses them.
    */
   expected?: Pick<Spent, 'tokens' | 'usdNano'>;
-  /** Taken from the same: turns before it have used it, and are settled later. */
-  unsettled?: Pick<Spent, 'tokens' | 'usdNano'>;
   /** The model that `reserve` was asked for. */
   requestedModel?: string;
   /** Set by `reserve`: the ledger tells of this request, however it ends. */
@@ -98,6 +96,8 @@ export interface Reservation {
   headers: readonly string[];
   /** `open` when granted; settlement alone moves it, once. */
   state: 'open' | 'settled';
+  /** What limits count of it before it is settled, since this wall-clock ms; absent: it is held. */
+  counted?: Spent & { atMs: number };
 }
 
 /** Progress of a request, which decides its cost. The pipeline sets one of these at its very end. */
@@ -137,9 +137,10 @@ export interface Settlement {
   began(reservation: Reservation, claim: Claim): void;
   /**
    * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first
-   * call for a reservation counts; later ones return null. Never throws and never waits.
+   * call for a reservation counts; later ones return null. Never throws and never waits. `in limits`: they count it as if
+   * it ended so, and what it comes to less is given back when it is settled, which may be much later. Returns null.
    */
-  settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
+  settle(reservation: Reservation, facts: RequestFacts, end?: 'for good' | 'in limits'): UsageEvent | null;
 }
 
 /** Receives the state of each limit of a caller. */

@@ -128,10 +128,9 @@ export interface Spent {
   usdNano: number;
 }
 
-/** Amounts that a settled request gets back later, because what it paid for never came. The ledger has them already. */
-export interface Returned extends Pick<Hold, 'account' | 'scopes' | 'costMilli'> {
-  usdNano: number;
-  /** Times of the buckets that have the units and the USD, as in the ledger. */
+/** Amounts that a settled request gets back later, because what it paid for never came. */
+export interface Returned extends Pick<Hold, 'account' | 'scopes' | 'costMilli'>, Spent {
+  /** Times of the buckets that have the units, and the tokens and the USD, as in the ledger. */
   quotaMs: number;
   settledMs: number;
 }

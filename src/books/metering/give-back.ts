@@ -184,22 +184,9 @@ async function writeOpposite(
   { requestId, atMs }: { requestId: string; atMs: number },
 ): Promise<void> {
   const { account, keyId, tenant, alias, tier, quotaMs, settledMs, furtherScopes } = paid;
-  const endpoint = giveBackEndpoint;
+  const booked = { account, keyId, tenant, alias, tier, quotaMs, furtherScopes, endpoint: giveBackEndpoint };
   // What a crash charges for it is nothing.
-  const booked = {
-    requestId,
-    atMs,
-    account,
-    keyId,
-    tenant,
-    endpoint,
-    alias,
-    tier,
-    quotaMs,
-    furtherScopes,
-    costMilli: 0,
-  };
-  await ledger.open({ ...booked, bootId, inputTokensEstimate: 0 });
+  await ledger.open({ ...booked, requestId, atMs, costMilli: 0, bootId, inputTokensEstimate: 0 });
   // Budgets get back what they counted, and sums what they show: a recalculation has changed these alone.
   const charged = { ...paid, atMs, costUsd: chargedUsd(paid) };
   const back = opposite(charged, requestId);
@@ -211,6 +198,7 @@ async function writeOpposite(
     account,
     scopes: scopesOf(paid),
     costMilli: paid.costMilli,
+    tokens: paid.inputTokens + paid.outputTokens,
     usdNano: nanoUsd(charged.costUsd),
     quotaMs,
     settledMs,

@@ -117,12 +117,12 @@ export class MemoryCounters implements port.Counters {
     }
   }
 
-  giveBack({ scopes, costMilli, usdNano, quotaMs, settledMs }: port.Returned): void {
+  giveBack({ scopes, costMilli, tokens, usdNano, quotaMs, settledMs }: port.Returned): void {
     const nowMs = this.#clock.nowMs();
     for (const name of scopes) {
       const scope = this.#scopes.get(name);
       scope?.removeUnits(nowMs, quotaMs, costMilli);
-      scope?.removeUsd(nowMs, settledMs, usdNano);
+      scope?.removeSpent(nowMs, settledMs, tokens, usdNano);
     }
   }
 

@@ -95,8 +95,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       // Most accounts have no budgets within, and enter nothing of them.
       const set = plans().limits(principal, claim.tier, principal.budgets && partsOf(claim));
       if (set.furtherScopes !== null) claim.furtherScopes = set.furtherScopes;
-      const { isSparing, isOwed, expected, unsettled = expected } = claim.admitted;
-      const isPlain = isSparing !== true && isOwed !== true && unsettled === undefined;
+      const { isSparing, isOwed, expected } = claim.admitted;
+      const isPlain = isSparing !== true && isOwed !== true && expected === undefined;
       const limits = isPlain ? set.windows : limitsOn(claim.admitted, set.windows);
       const { account } = principal;
       const row = rowOf(claim, parts.bootId);
@@ -123,17 +123,8 @@ export function partsOf({ user = null, tag = null, alias, furtherModels = [] }: 
 
 /** Its instant is known once it is held. */
 function rowOf(claim: Claim, bootId: string): ReservationRow {
-  const {
-    requestId,
-    principal,
-    atMs,
-    endpoint,
-    alias,
-    tier,
-    costMilli,
-    inputTokensEstimate,
-    furtherScopes = null,
-  } = claim;
+  const { requestId, principal, atMs, endpoint, alias, tier, costMilli, inputTokensEstimate } = claim;
+  const { furtherScopes = null } = claim;
   const { account, tenant } = principal;
   const keyId = principal.run?.keyId ?? principal.keyId;
   const quotaMs = 0;
@@ -174,16 +165,13 @@ function booked(
   );
 }
 
-function limitsOn(
-  { isSparing, isOwed, expected, unsettled = expected }: Admitted,
-  windows: readonly Limit[],
-): readonly Limit[] {
+function limitsOn({ isSparing, isOwed, expected }: Admitted, windows: readonly Limit[]): readonly Limit[] {
   if (isOwed === true) return [];
-  if (unsettled === undefined) return isSparing === true ? sparing(windows) : windows;
+  if (expected === undefined) return isSparing === true ? sparing(windows) : windows;
   return windows
-    .filter(({ span }) => expected === undefined || span !== 'minute')
+    .filter(({ span }) => span !== 'minute')
     .map((limit) => {
-      const later = limit.measure === 'tokens' ? unsettled.tokens : limit.measure === 'usd' ? unsettled.usdNano : 0;
+      const later = limit.measure === 'tokens' ? expected.tokens : limit.measure === 'usd' ? expected.usdNano : 0;
       return { ...limit, allowed: Math.max(0, limit.allowed - later) };
     });
 }

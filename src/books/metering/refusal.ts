@@ -40,24 +40,15 @@ export interface Refusal {
 export const refusalMessageMax = 500;
 
 /** A refusal in the ledger, among the requests that ran. */
-export function refusalEvent(refusal: Refusal): UsageEvent {
-  const { requestId, clientRequestId, atMs, ms, account, keyId, tenant, endpoint, model, status, reason } = refusal;
-  const { limit, message, by } = refusal;
+export function refusalEvent({ model, reason, limit, message, by, traceId: _, ...further }: Refusal): UsageEvent {
+  const { atMs, ms } = further;
   return {
     ...blankEvent,
-    requestId,
-    clientRequestId,
-    atMs,
-    account,
-    keyId,
-    tenant,
-    endpoint,
+    ...further,
     alias: model,
     quotaMs: atMs,
     settledMs: atMs + ms,
-    status,
     class: reason,
-    ms,
     usageSource: 'refused' satisfies RefusedSource,
     route: { attempts: [], refused: { message, ...(limit === '' ? {} : { limit }), ...(by === null ? {} : { by }) } },
   };

@@ -282,8 +282,11 @@ export class RollingScope {
     this.#unitsByHour.remove(nowMs, countedMs, costMilli);
   }
 
-  /** Takes USD back, likewise. */
-  removeUsd(nowMs: number, countedMs: number, usdNano: number): void {
+  /** Takes tokens and USD back, likewise. */
+  removeSpent(nowMs: number, countedMs: number, tokens: number, usdNano: number): void {
+    this.#tokensBySecond.remove(nowMs, countedMs, tokens);
+    this.#tokensByMinute.remove(nowMs, countedMs, tokens);
+    this.#tokensByHour.remove(nowMs, countedMs, tokens);
     this.#usdByMinute.remove(nowMs, countedMs, usdNano);
     this.#usdByHour.remove(nowMs, countedMs, usdNano);
     this.usdEver.used -= usdNano;

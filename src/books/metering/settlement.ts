@@ -27,10 +27,10 @@ export function createSettlement(
 ): Settlement {
   return {
     began: ({ requestId }, { endpoint }) => ledger.began(requestId, endpoint),
-    settle(reservation, facts) {
+    settle(reservation, facts, end = 'for good') {
       // Noted on the reservation itself: a WeakSet of them would be work for every garbage collection.
       if (reservation.state === 'settled') return null;
-      reservation.state = 'settled';
+      if (end === 'for good') reservation.state = 'settled';
       const { claim } = facts;
       const doneMilli = Math.min(reservation.costMilli, facts.doneMilli ?? reservation.costMilli);
       const charge = chargeOf(
@@ -52,7 +52,12 @@ export function createSettlement(
       }
       // The same amounts that `bucketsOf` writes of the event.
       const tokens = event.inputTokens + event.outputTokens;
-      settled(reservation, { costMilli: event.costMilli, tokens, usdNano: nanoUsd(costUsd) }, claim);
+      const spent = { costMilli: event.costMilli, tokens, usdNano: nanoUsd(costUsd) };
+      settled(reservation, spent, claim);
+      if (end === 'in limits') {
+        reservation.counted = { ...spent, atMs: event.settledMs };
+        return null;
+      }
       ledger.close(event);
       return event;
     },
@@ -60,7 +65,7 @@ export function createSettlement(
 }
 
 export interface SettledLimitsParts {
-  counters: Pick<Counters, 'settle' | 'read'>;
+  counters: Pick<Counters, 'settle' | 'giveBack' | 'read'>;
   plans(): PlanBook;
   observe: ObserveLimits;
 }
@@ -92,7 +97,17 @@ export function createSettledLimits({ counters, plans, observe }: SettledLimitsP
   }
 
   return (reservation, spent, claim) => {
-    counters.settle(reservation.held, spent);
+    const { held, counted } = reservation;
+    if (counted === undefined) counters.settle(held, spent);
+    else {
+      counters.giveBack({
+        ...held,
+        costMilli: counted.costMilli - spent.costMilli,
+        tokens: counted.tokens - spent.tokens,
+        usdNano: counted.usdNano - spent.usdNano,
+        settledMs: counted.atMs,
+      });
+    }
     const { principal, tier } = claim;
     const { notify, postPaid } = plans().limits(principal, tier, principal.budgets && partsOf(claim));
     if (notify && postPaid.length > 0) void look(claim, postPaid);

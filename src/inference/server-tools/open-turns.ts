@@ -1,5 +1,3 @@
-import { nanoUsd } from '../../books/metering/counter-scope.ts';
-import { usdOf } from '../../formats/neutral/price.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Job } from '../spine/job.ts';
 
@@ -8,12 +6,10 @@ type TurnPlan = (ended: (job: Job) => Promise<void>) => Promise<Failure | null>;
 
 /** Turns of one answer that are settled with it: while the caller has nothing of it, nobody knows whether they cost anything. */
 export class OpenTurns {
-  /** Used by them so far; no limit counts it yet. */
-  used = { tokens: 0, usdNano: 0 };
   readonly #nowMs: () => number;
   /** Whether the caller has the beginning of a stream. */
   readonly #isShown: () => boolean;
-  #answered = Promise.withResolvers<'charged' | 'free'>();
+  readonly #answered = Promise.withResolvers<'charged' | 'free'>();
   readonly #plans: Promise<unknown>[] = [];
 
   constructor(nowMs: () => number, isShown: () => boolean) {
@@ -21,29 +17,13 @@ export class OpenTurns {
     this.#isShown = isShown;
   }
 
-  count({ progress: { usage, answeredBy }, atMs }: Job): void {
-    if (usage === null) return;
-    this.used.tokens += usage.inputTokens + usage.outputTokens;
-    this.used.usdNano += nanoUsd(usdOf(usage, answeredBy?.target.price ?? null, atMs));
+  /** Limits count a turn once it has ended: other requests of its account may run until the answer has. */
+  count(job: Job): void {
+    if (job.progress.delivered === 'whole') job.held?.settle(job, undefined, 'in limits');
   }
 
   /** Resolves when the turn has ended, or with the failure of its reservation. */
-  async run(plan: TurnPlan): Promise<Failure | null> {
-    const refused = await this.#run(plan);
-    if (refused?.kind !== 'quota-exceeded' || this.used.tokens === 0) return refused;
-    // Or the same request could be made again and again, and no budget would count its turns.
-    await this.settle('charged');
-    return this.#run(plan);
-  }
-
-  async settle(how: 'charged' | 'free'): Promise<void> {
-    this.#answered.resolve(how);
-    this.#answered = Promise.withResolvers();
-    this.used = { tokens: 0, usdNano: 0 };
-    await Promise.all(this.#plans.splice(0));
-  }
-
-  #run(plan: TurnPlan): Promise<Failure | null> {
+  run(plan: TurnPlan): Promise<Failure | null> {
     const { promise, resolve, reject } = Promise.withResolvers<Failure | null>();
     const planned = plan(async (job) => {
       if (this.#isShown()) return;
@@ -55,5 +35,10 @@ export class OpenTurns {
     planned.then(resolve, reject);
     this.#plans.push(planned);
     return promise;
+  }
+
+  async settle(how: 'charged' | 'free'): Promise<void> {
+    this.#answered.resolve(how);
+    await Promise.all(this.#plans);
   }
 }

@@ -139,13 +139,14 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       answer.costMilli += laterJob.costMilli;
       await runAttempts(services, turnJob, { ...loop.steps, trial: loop.trialOf(turnJob, order) });
       attempts += progress.attempts.length;
+      if (progress.delivered === 'nothing') answer.costMilli -= laterJob.costMilli;
     };
     if (n === 0) {
       await run(job);
       open.count(job);
     } else {
       const refused = await open.run((ended) => {
-        const later = laterTurn(loop, messages, open);
+        const later = laterTurn(loop, messages);
         return runPlan(services, loop.endpoint, later, (laterJob) => run(laterJob).then(() => ended(laterJob)));
       });
       if (refused !== null) return { kind: 'failed', failed: { failure: refused, headers: refusalHeaders(job) } };
@@ -157,8 +158,8 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     for (let n = 0; ; n++) {
       const reader = new TurnReader((name) => runner.has(name), answer.callersCalls);
       const end = await turn(n, reader);
-      answer.ended(reader);
       if (end.kind === 'failed') return answer.fail(end.failed);
+      answer.ended(reader);
       if (end.kind === 'over') return n === 0 && job.client.cutFor === null ? undefined : answer.left();
       if (reader.calls.length === 0 || n === turnsMax - 1) return answer.finish(reader, runner);
       const results = await runner.run(reader.calls);
@@ -175,11 +176,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
 }
 
 /** A separate request, which names the caller's as the one that it is for. */
-function laterTurn(
-  { services, planned, job }: ToolLoop,
-  messages: readonly NeutralMessage[],
-  { used }: OpenTurns,
-): PlannedCall {
+function laterTurn({ services, planned, job }: ToolLoop, messages: readonly NeutralMessage[]): PlannedCall {
   const { snapshot, call, plan, facts } = planned;
   const atMs = services.clock.wallMs();
   const { needs } = job.query;
@@ -190,7 +187,7 @@ function laterTurn(
       ...call,
       requestId: newRequestId(atMs),
       clientRequestId: call.requestId,
-      admitted: { ...admittedBefore, unsettled: used },
+      admitted: admittedBefore,
       atMs,
       startedMs: services.clock.monotonicMs(),
     },
@@ -208,6 +205,8 @@ class LoopAnswer {
   toolsMilli = 0;
   /** Calls of the caller's own functions so far. */
   callersCalls = 0;
+  /** Whether a turn has ended well. */
+  #turned = false;
   readonly #job: Job;
   readonly #writer: EncodedAnswer;
   #headers: HeaderList = [];
@@ -285,6 +284,7 @@ class LoopAnswer {
 
   /** A turn is over; others may follow. */
   ended(reader: TurnReader): void {
+    this.#turned = true;
     this.callersCalls += reader.callersCalls;
     if (reader.usage !== null) this.#usage = sumOf(this.#usage, reader.usage);
   }
@@ -319,12 +319,15 @@ class LoopAnswer {
   async fail({ failure, headers }: Failed): Promise<void> {
     const { progress, client, sink } = this.#job;
     progress.class = failure.kind;
-    progress.status = client.committed ? 200 : statusOf(failure);
-    // Where a limit is used up in between, what was done stays charged: else no budget would ever count it.
+    const status = statusOf(failure);
+    progress.status = client.committed ? 200 : status;
     const isLimit = failure.kind === 'quota-exceeded';
-    progress.delivered = this.isShown || isLimit ? 'partial' : 'nothing';
+    // Turns before stay charged where a limit or the caller's own fault ends it: no budget would ever count them else,
+    // and a tool of the caller, which has read them by then, could end each answer so.
+    const isCharged = this.#turned && (isLimit || status < 429);
+    progress.delivered = this.isShown || isCharged ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
-    const cost = (this.toolsMilli + (isLimit ? this.costMilli : 0)) / 1_000;
+    const cost = (this.toolsMilli + (isCharged ? this.costMilli : 0)) / 1_000;
     // A limit's own headers are all that it shows.
     const shown = isLimit
       ? { ...failure, headers: [...(failure.headers ?? []), 'x-culvert-cost', `${cost}`] }

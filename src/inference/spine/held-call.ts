@@ -1,6 +1,6 @@
 import type { Principal } from '../../books/auth/principal.ts';
 import type { CacheUse } from '../../books/ledger/settled-request.ts';
-import type { Admitted, Claim, Reservation } from '../../books/metering/admission.ts';
+import type { Admitted, Claim, RequestFacts, Reservation } from '../../books/metering/admission.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Trace } from '../../kernel/trace.ts';
 import type { RouteRecord, RoutingPreferences, RulesRecord } from '../../routing/route.ts';
@@ -81,8 +81,11 @@ export interface HeldCall {
   startedMs: number;
   /** For a reservation that waited: its work has begun. */
   began(): void;
-  /** Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `counts`: in metrics. */
-  settle(ended: EndedJob, doneMilli?: number, counts?: 'a request' | 'no request'): void;
+  /**
+   * Whatever way the call ended. `doneMilli`: as settlement's, less than was held. `counts`: in metrics; `in limits`: in
+   * these alone, and it is settled later.
+   */
+  settle(ended: EndedJob, doneMilli?: number, counts?: 'a request' | 'no request' | 'in limits'): void;
   /** Gives all of it back: it was held for calls that have separate rows. */
   release(): void;
 }
@@ -110,7 +113,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
       const aborted = client.disconnected && progress.delivered !== 'whole';
       const target = progress.answeredBy?.target ?? null;
       const settledMs = trace === null ? 0 : services.clock.monotonicMs();
-      const event = services.settlement.settle(reserved, {
+      const facts: RequestFacts = {
         claim,
         clientRequestId: call.clientRequestId,
         delivery:
@@ -141,7 +144,9 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
           null,
         variant: ended.variant ?? null,
         route: routeOf(call, alias, ended),
-      });
+      };
+      const end = counts === 'in limits' ? counts : 'for good';
+      const event = services.settlement.settle(reserved, facts, end);
       if (event === null) return;
       // It covers the request's part: the commit comes after it.
       if (trace !== null) noteStep(services, trace, 'settle', settledMs, reserved);

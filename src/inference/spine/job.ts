@@ -89,6 +89,8 @@ export interface Job<C = Bytes> {
   attempted?: ((attempt: AttemptRecord) => void) | undefined;
   /** Counts the attempts of the whole request, the one that runs left out; null: those of `progress`. */
   attemptsMade: (() => number) | null;
+  /** Its reservation: limits may count what it came to before it is settled. Absent: nothing is held. */
+  held?: { settle(ended: EndedJob, doneMilli: undefined, counts: 'in limits'): void };
   /** Called when it has ended, in whatever way: they give back what is held for it. Absent: nothing is. */
   atEnd?: (() => void)[];
 }

@@ -233,6 +233,7 @@ export async function runPlan(
   });
   if (held.kind !== 'held') return held;
   const job = jobOf(snapshot, endpoint.id, call, plan, held.reserved, { user, tag, session });
+  job.held = held;
   try {
     await run(job);
   } finally {

@@ -261,8 +261,8 @@ export class RedisCounters implements port.Counters {
     this.#settlements.settle(held, spent);
   }
 
-  giveBack({ account, scopes, costMilli, usdNano, quotaMs, settledMs }: port.Returned): void {
-    const amounts = [costMilli, usdNano, quotaMs, settledMs].map(String);
+  giveBack({ account, scopes, costMilli, tokens, usdNano, quotaMs, settledMs }: port.Returned): void {
+    const amounts = [costMilli, tokens, usdNano, quotaMs, settledMs].map(String);
     // Scope by scope: one that must be seeded gets the amount from the ledger, and the others still count it. Where
     // Redis is lost, the amount counts until it leaves its windows, or until Redis begins anew.
     for (const scope of scopes)

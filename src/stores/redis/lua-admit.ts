@@ -5,7 +5,7 @@ export const valuesOf = {
   enter: 2,
   hold: 2,
   settle: 4,
-  giveBack: 4,
+  giveBack: 5,
   read: 0,
   leave: 1,
   running: 0,
@@ -255,21 +255,23 @@ end
 `;
 
 /**
- * Takes back what a settled request paid, where it still counts. Values: milli-units, nano-USD, the instants that they
- * were counted at. A scope that must be seeded gets it from the ledger.
+ * Takes back what a settled request paid, where it still counts. Values: milli-units, tokens, nano-USD, the instants that
+ * they were counted at. A scope that must be seeded gets it from the ledger.
  */
 const giveBackOp = `
 function ops.giveBack(plan, at, n)
   local paid = {'g', 'l'}
-  for _, sp in ipairs(spansOf.u) do wanted(paid, 'u', sp, false) end
-  for _, sp in ipairs(spansOf.d) do wanted(paid, 'd', sp, false) end
+  for _, m in ipairs({'u', 't', 'd'}) do
+    for _, sp in ipairs(spansOf[m]) do wanted(paid, m, sp, false) end
+  end
   local missing, scopes, now = loadScopes(plan, #plan.keys - 1, shared(paid))
   if missing then return missing end
-  for a = at, at + 4 * n - 1, 4 do
-    local units, usd = tonumber(ARGV[a]), tonumber(ARGV[a + 1])
-    for _, s in ipairs(scopes) do
-      if units > 0 then sub(s, 'u', units, tonumber(ARGV[a + 2]), now) end
-      if usd > 0 then sub(s, 'd', usd, tonumber(ARGV[a + 3]), now) end
+  for a = at, at + 5 * n - 1, 5 do
+    for i, m in ipairs({'u', 't', 'd'}) do
+      local amount, from = tonumber(ARGV[a + i - 1]), tonumber(ARGV[a + (i == 1 and 3 or 4)])
+      for _, s in ipairs(scopes) do
+        if amount > 0 then sub(s, m, amount, from, now) end
+      end
     end
   end
   return {0, 1}
