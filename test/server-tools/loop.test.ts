@@ -141,10 +141,19 @@ test('where a provider refuses a later turn, the turns before it stay charged: a
   assert.deepEqual(await failsInThirdTurn(400), [400, '4', parts]);
 });
 
+test('turns before a deadline of the caller that passes cost what callers who leave pay', async (t) => {
+  const world = await openToolsWorld(t);
+  world.engine.says = () => 'silent';
+  const headers = { 'x-culvert-timeout-ms': '1500' };
+  const json = { model: 'chat', input: 'call web_search', tools };
+  const answer = await world.gateway.fetch('/v1/responses', { headers, json });
+  assert.deepEqual([answer.status, (await answer.text()).includes('deadline')], [502, true]);
+  const [turn] = (await world.rows()).filter(({ endpoint }) => endpoint === 'responses');
+  const { input_tokens, output_tokens } = turn!.usage as Record<string, number>;
+  assert.deepEqual([turn!.units, input_tokens! > 0, output_tokens], [0, true, 0]);
+});
+
 test('turns of a whole answer count for other requests at once, and no more where it costs nothing', async (t) => {
-  t.after(() => {
-    engine.says = () => found;
-  });
   const plans = { default: { windows: { '5h': 100 }, tokens: { '5h': 100_000 } } };
   const world = await openToolsWorld(t, { plans });
   const used = async () => {

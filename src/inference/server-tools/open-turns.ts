@@ -9,7 +9,7 @@ export class OpenTurns {
   readonly #nowMs: () => number;
   /** Whether the caller has the beginning of a stream. */
   readonly #isShown: () => boolean;
-  readonly #answered = Promise.withResolvers<'charged' | 'free'>();
+  readonly #answered = Promise.withResolvers<'charged' | 'ran out' | 'free'>();
   readonly #plans: Promise<unknown>[] = [];
 
   constructor(nowMs: () => number, isShown: () => boolean) {
@@ -30,14 +30,17 @@ export class OpenTurns {
       job.progress.endedMs = this.#nowMs();
       this.count(job);
       resolve(null);
-      if ((await this.#answered.promise) === 'free') job.progress.delivered = 'nothing';
+      const how = await this.#answered.promise;
+      if (how !== 'charged') job.progress.delivered = 'nothing';
+      if (how === 'ran out') job.progress.ranOut = true;
     });
     planned.then(resolve, reject);
     this.#plans.push(planned);
     return promise;
   }
 
-  async settle(how: 'charged' | 'free'): Promise<void> {
+  /** `ran out`: the caller's deadline has passed. */
+  async settle(how: 'charged' | 'ran out' | 'free'): Promise<void> {
     this.#answered.resolve(how);
     await Promise.all(this.#plans);
   }

@@ -73,10 +73,8 @@ interface CallEnd {
   wrong: Failure | null;
 }
 
-interface Searched {
+interface Searched extends Omit<CallEnd, 'part'> {
   result: ServerResult;
-  costMilli: number;
-  wrong: Failure | null;
 }
 
 /** Runs the tools of one answer, and counts their calls. */
@@ -210,7 +208,8 @@ export class ToolRunner {
 
   #bounds(): CallBounds {
     const { leftMs, signal } = this.#run;
-    return { timeoutMs: Math.max(1, Math.min(callTimeoutMs, leftMs())), signal };
+    // Whole: a signal takes no part of a millisecond.
+    return { timeoutMs: Math.max(1, Math.ceil(Math.min(callTimeoutMs, leftMs()))), signal };
   }
 
   #until(): AbortSignal {

@@ -96,9 +96,9 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     answer.toolsMilli += approved.costMilli;
     if (approved.wrong !== null) return await answer.fail({ failure: approved.wrong, headers: refusalHeaders(job) });
     if (leaving.signal.aborted) return await answer.left();
-    return await turns();
+    return await turns().catch((error: unknown) => answer.broke(error));
   } finally {
-    await open.settle(job.progress.delivered === 'nothing' ? 'free' : 'charged');
+    await open.settle(howPaid(job, services.clock.monotonicMs()));
     // Nobody waits for servers to take their leave, least of all the settlement.
     runner.close().catch(() => undefined);
   }
@@ -173,6 +173,13 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
       messages.push(...turns, { role: 'tool', parts: results.parts });
     }
   }
+}
+
+/** What the turns of an answer cost that has ended. */
+function howPaid({ progress, isCallersDeadline, deadlineMs }: Job, nowMs: number): 'charged' | 'ran out' | 'free' {
+  if (progress.delivered !== 'nothing') return 'charged';
+  if (isCallersDeadline && nowMs >= deadlineMs) progress.ranOut = true;
+  return progress.ranOut === true ? 'ran out' : 'free';
 }
 
 /** A separate request, which names the caller's as the one that it is for. */
@@ -343,6 +350,15 @@ class LoopAnswer {
     progress.class = 'aborted';
     progress.status = status;
     progress.delivered = this.isShown ? 'partial' : 'nothing';
+  }
+
+  /** By a fault of ours. */
+  broke(error: unknown): never {
+    const { progress, client } = this.#job;
+    progress.class = 'internal';
+    progress.status = client.committed ? 200 : 500;
+    progress.delivered = this.isShown ? 'partial' : 'nothing';
+    throw error;
   }
 
   #start(event: NeutralEvent): NeutralEvent[] {
