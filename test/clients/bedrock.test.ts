@@ -477,6 +477,53 @@ for (const modelId of Object.keys(models)) {
   });
 }
 
+test("the agent runtime's Rerank ranks texts and JSON, by name and by ARN; others at that path are answered as before", async () => {
+  const rank = async (json: object) => {
+    const answer = await gateway.fetch('/rerank', { json });
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as JsonObject };
+  };
+  const request = (modelArn: string, fields: object = {}) => ({
+    queries: [{ type: 'TEXT', textQuery: { text: 'grass' } }],
+    rerankingConfiguration: {
+      type: 'BEDROCK_RERANKING_MODEL',
+      bedrockRerankingConfiguration: { modelConfiguration: { modelArn, ...fields }, numberOfResults: 2 },
+    },
+    sources: [
+      { type: 'INLINE', inlineDocumentSource: { type: 'TEXT', textDocument: { text: 'sea' } } },
+      { type: 'INLINE', inlineDocumentSource: { type: 'JSON', jsonDocument: { on: 'grass', text: 'no' } } },
+      { type: 'INLINE', inlineDocumentSource: { type: 'TEXT', textDocument: { text: 'stone' } } },
+    ],
+  });
+  for (const arn of ['ranks', 'arn:aws:bedrock:us-east-1::foundation-model/ranks']) {
+    const { status, headers, body } = await rank(request(arn));
+    assert.equal(status, 200, JSON.stringify(body));
+    const results = body.results as JsonObject[];
+    assert.deepEqual([results.length, results[0]!.index, Object.keys(body)], [2, 1, ['results']]);
+    assert.ok((results[0]!.relevanceScore as number) > (results[1]!.relevanceScore as number));
+    assert.match(headers.get('x-amzn-requestid')!, /^req_/);
+  }
+  assert.deepEqual(lastBody().documents, ['sea', '{"on":"grass","text":"no"}', 'stone']);
+  await rank(request('ranks', { additionalModelRequestFields: { rank_fields: ['text'], max_tokens_per_doc: 50 } }));
+  assert.deepEqual([lastBody().documents, lastBody().rank_fields], [['sea', 'no', 'stone'], undefined]);
+  const unknown = await rank(request('arn:aws:bedrock:us-east-1::foundation-model/nobody'));
+  assert.equal(unknown.headers.get('x-amzn-errortype'), 'ResourceNotFoundException');
+  assert.match(String(unknown.body.message), /'nobody'/);
+  for (const [param, wrong] of [
+    ['modelArn', { rerankingConfiguration: {} }],
+    ['queries', { queries: [] }],
+    ['sources', { sources: [{ type: 'INLINE', inlineDocumentSource: { type: 'TEXT' } }] }],
+    ['sources', { sources: [] }],
+    ['nextToken', { nextToken: 'more' }],
+  ] as const) {
+    const { status, headers, body } = await rank({ ...request('ranks'), ...wrong });
+    assert.deepEqual([status, headers.get('x-amzn-errortype'), body.param], [400, 'ValidationException', param]);
+  }
+  const plain = await rank({ model: 'ranks', query: 'grass', documents: ['sea', 'grass'], top_n: 1 });
+  assert.equal((plain.body.results as JsonObject[])[0]!.relevance_score !== undefined, true);
+  const refused = await rank({ model: 'ranks', query: 'grass' });
+  assert.deepEqual([refused.status, typeof (refused.body.error as JsonObject).message], [400, 'string']);
+});
+
 test('InvokeModel embeds texts and ranks documents in the forms of their vendors', async () => {
   const titan = (await invoke('embed', { inputText: 'one' })) as { embedding: number[]; inputTextTokenCount: number };
   assert.ok(titan.embedding.length > 0 && titan.inputTextTokenCount > 0);

@@ -4,6 +4,7 @@ import { invokeFrames } from '../../formats/dialects/bedrock-converse/event-fram
 import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
 import { type InvokeForm, readInvokeBody } from '../../formats/dialects/bedrock-converse/invoke-body.ts';
 import { withPathMembers } from '../../formats/dialects/bedrock-converse/path-members.ts';
+import { readRerankBody, rerankResults, rerankWords } from '../../formats/dialects/bedrock-converse/rerank-body.ts';
 import { rerank } from '../../formats/dialects/forwarded/rerank.ts';
 import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import { bedrockEmbeddingSchema } from '../../formats/embeddings/read-bedrock-request.ts';
@@ -22,8 +23,10 @@ import type { SignedCallers } from '../signed-caller.ts';
 import { claimIn } from '../signed-request.ts';
 import { refuseCall, writeJson } from '../write-json.ts';
 import { conversationRoute } from './conversation.ts';
+import { ConvertedDelivery } from './converted-delivery.ts';
 import { countingHandler } from './count-tokens.ts';
 import { keyRoute } from './key-route.ts';
+import { readObject } from './read-object.ts';
 
 /** Amazon Bedrock's runtime API over any provider, and its lists of models, at the paths that AWS's SDKs ask (docs/bedrock-api.md). */
 export function bedrockRoutes(services: Services, signed: SignedCallers): Route[] {
@@ -48,6 +51,7 @@ export function bedrockRoutes(services: Services, signed: SignedCallers): Route[
     ),
     invokeRoute(services, '/model/:modelId/invoke-with-response-stream', "The same as a stream of AWS's events"),
     countRoute(services),
+    rerankRoute(services),
     ...foundationModelRoutes(services),
     ...invocationJobRoutes(),
   ];
@@ -69,12 +73,7 @@ function modelOf({ params, response, requestId }: Exchange): string {
 }
 
 /** Errors and frames of AWS around a vendor's own format. */
-const invokeDialect: Route['dialect'] = {
-  wire: invokeFrames,
-  errorBody: bedrockConverse.errorBody,
-  errorFrame: bedrockConverse.errorFrame,
-  ...(bedrockConverse.errorHeaders !== undefined && { errorHeaders: bedrockConverse.errorHeaders }),
-};
+const invokeDialect: Route['dialect'] = { ...bedrockConverse, wire: invokeFrames };
 
 function invokeRoute(services: Services, path: string, summary: string): Route {
   const isStream = path.endsWith('-stream');
@@ -120,6 +119,34 @@ function countRoute(services: Services): Route {
   });
 }
 
+/** The agent runtime's Rerank. Clients of `/v1/rerank` whose base URL lacks the `/v1` come here, too. */
+function rerankRoute(services: Services): Route {
+  const rank = bodyHandler(services, forwardedEndpoint(services, rerank.id), asReceived);
+  const { errorBody } = invokeDialect;
+  return keyRoute('POST /rerank', 'one', {
+    summary: `${rerank.summary}, as AWS's Rerank`,
+    limitForm: 'openai',
+    endpoint: rerank.id,
+    dialect: { ...invokeDialect, errorBody: (...of) => ({ ...errorBody(...of), ...openAiChat.errorBody(...of) }) },
+    body: { schema: rerankSchema },
+    async handle(exchange) {
+      const request = await readObject(services, exchange);
+      if (request === null) return;
+      const isAws = request.queries !== undefined || request.sources !== undefined;
+      const read = isAws ? readRerankBody(request) : { body: request };
+      if (isFailure(read)) return void refuseCall(exchange, read);
+      const { body } = read;
+      if (isAws) body.model = describedModelOf(services, exchange, String(body.model)).name;
+      const answerOf = (answer: Buffer) => rerankResults(JSON.parse(answer.toString()) as JsonObject);
+      const client = isAws
+        ? new ConvertedDelivery(exchange.client, { words: rerankWords, lost: [], answerOf })
+        : exchange.client;
+      exchange.response.setHeader('x-amzn-requestid', exchange.requestId);
+      await rank({ ...exchange, client, givenBody: Buffer.from(JSON.stringify(body)) });
+    },
+  });
+}
+
 /** Reads a body of any type, as AWS's SDKs send it, and gives what is in it to the handler of its form. */
 async function answerByForm<Form extends string>(
   services: Services,
@@ -134,6 +161,14 @@ async function answerByForm<Form extends string>(
   await handlers[found.form]({ ...exchange, givenBody: found.body });
 }
 
+function rerankSchema() {
+  const objects = { type: 'array', items: { type: 'object' } };
+  return {
+    type: 'object',
+    properties: { queries: objects, sources: objects, rerankingConfiguration: { type: 'object' } },
+  };
+}
+
 function countSchema() {
   const invokeModel = { type: 'object', properties: { body: { type: 'string', format: 'byte' } }, required: ['body'] };
   const input = { type: 'object', properties: { converse: conversationSchema(), invokeModel } };
@@ -146,20 +181,11 @@ function conversationSchema() {
 
 /** Models of the key, as AWS's clients ask Bedrock's control plane for them. */
 function foundationModelRoutes(services: Services): Route[] {
-  const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: bedrockConverse } as const;
+  const read = (call: `GET ${string}`, summary: string, show: typeof list) =>
+    keyRoute(call, 'free', { dialect: bedrockConverse, summary, handle: (exchange) => show(services, exchange) });
   return [
-    {
-      ...shared,
-      path: '/foundation-models',
-      summary: "The models of the key, as AWS's ListFoundationModels",
-      handle: (exchange) => list(services, exchange),
-    },
-    {
-      ...shared,
-      path: '/foundation-models/:modelIdentifier',
-      summary: "One model, as AWS's GetFoundationModel",
-      handle: (exchange) => describe(services, exchange),
-    },
+    read('GET /foundation-models', "The models of the key, as AWS's ListFoundationModels", list),
+    read('GET /foundation-models/:modelIdentifier', "One model, as AWS's GetFoundationModel", describe),
   ];
 }
 
@@ -196,14 +222,20 @@ function wrongFilter(query: URLSearchParams): Failure | null {
 }
 
 function describe(services: Services, exchange: Exchange): void {
-  const name = exchange.params.modelIdentifier ?? '';
-  const snapshot = services.snapshots.current;
-  const caller = callerOf(exchange);
-  const direct = describedModel(snapshot, name, caller);
-  const [, ofArn] = arnOfModel.exec(name) ?? [];
-  const alias = isFailure(direct) && ofArn !== undefined ? describedModel(snapshot, ofArn, caller) : direct;
+  const { alias } = describedModelOf(services, exchange, exchange.params.modelIdentifier ?? '');
   if (isFailure(alias)) return void refuseCall(exchange, alias);
   answer(exchange, { modelDetails: entryOf(alias, regionOf(exchange)) });
+}
+
+/** The model of this name, or of this ARN. */
+function describedModelOf(services: Services, exchange: Exchange, given: string) {
+  const find = (name: string) => ({
+    name,
+    alias: describedModel(services.snapshots.current, name, callerOf(exchange)),
+  });
+  const direct = find(given);
+  const [, ofArn] = arnOfModel.exec(given) ?? [];
+  return isFailure(direct.alias) && ofArn !== undefined ? find(ofArn) : direct;
 }
 
 const arnOfModel = /^arn:aws[\w-]*:bedrock:[\w-]*::foundation-model\/(.+)$/s;

@@ -16,6 +16,7 @@ import { batchMethodOf, beginGoogleBatch, type GoogleBatchesParts } from './goog
 import { type CacheParts, withStoredCache } from './google/cached-contents.ts';
 import { mediaHandler } from './google/media.ts';
 import { googleVersions } from './google/resource-names.ts';
+import { keyRoute } from './key-route.ts';
 import { vertexBases } from './vertex.ts';
 
 /**
@@ -57,21 +58,12 @@ export function geminiRoutes(parts: CacheParts & GoogleBatchesParts): Route[] {
       },
     };
   });
-  const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: gemini } as const;
+  const read = (call: `GET ${string}`, summary: string, show: typeof listGeminiModels) =>
+    keyRoute(call, 'free', { dialect: gemini, summary, handle: (exchange) => show(services, exchange) });
   return [
     ...conversations,
-    {
-      ...shared,
-      path: '/v1beta/models',
-      summary: "The models of the key, in Google's format",
-      handle: (exchange) => listGeminiModels(services, exchange),
-    },
-    {
-      ...shared,
-      path: '/v1beta/models/*',
-      summary: "One model, in Google's format",
-      handle: (exchange) => describeGeminiModel(services, exchange),
-    },
+    read('GET /v1beta/models', "The models of the key, in Google's format", listGeminiModels),
+    read('GET /v1beta/models/*', "One model, in Google's format", describeGeminiModel),
   ];
 }
 

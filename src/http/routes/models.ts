@@ -1,4 +1,3 @@
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Price } from '../../formats/neutral/price.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/alias.ts';
@@ -11,29 +10,24 @@ import type { Capabilities, Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { describeGeminiModel, listGeminiModels } from './gemini-models.ts';
+import { keyRoute } from './key-route.ts';
 import { notOfList, shownPage } from './list-page.ts';
 
 /** `GET /v1/models`, `GET /v1/models/{id}` and `GET /v1/model/info`: what this key may use, in OpenAI's shape or, by its headers, Anthropic's or Google's. */
 export function modelRoutes(services: Services): Route[] {
-  const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: openAiChat } as const;
+  const list = (exchange: Exchange) => listModels(services, exchange);
+  const describe = (exchange: Exchange) => describeModel(services, exchange);
   return [
-    {
-      ...shared,
-      path: '/v1/models',
-      summary: 'The models of the key',
-      handle: (exchange) => listModels(services, exchange),
-    },
+    keyRoute('GET /v1/models', 'free', { summary: 'The models of the key', handle: list }),
     // Ids may contain slashes, encoded or not.
-    { ...shared, path: '/v1/models/*', summary: 'One model', handle: (exchange) => describeModel(services, exchange) },
-    {
-      ...shared,
-      path: '/v1/model/info',
+    keyRoute('GET /v1/models/*', 'free', { summary: 'One model', handle: describe }),
+    keyRoute('GET /v1/model/info', 'free', {
       summary: "The models of the key in LiteLLM's form",
       handle(exchange) {
         const aliases = listedModels(services.snapshots.current, callerOf(exchange));
         writeJson(exchange, 200, { data: aliases.map((alias) => liteLlmEntry(services, alias)) });
       },
-    },
+    }),
   ];
 }
 

@@ -16,6 +16,7 @@ import { asReceived, bodyHandler } from '../model-call.ts';
 import { readBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { conversationRoute } from './conversation.ts';
+import { keyRoute } from './key-route.ts';
 
 /** Clients look whether a server is new enough for what they do: this API as of then. */
 const apiVersion = '0.13.0';
@@ -23,17 +24,13 @@ const showBytesMax = 64 * 1024;
 
 /** Ollama's own API over any provider, for editors and tools that speak nothing else (docs/ollama.md). */
 export function ollamaRoutes(services: Services): Route[] {
-  const shared = { auth: 'key', quota: 'free', dialect: ollama } as const;
+  const free = (call: 'GET /api/tags' | 'GET /api/ps' | 'GET /api/version', summary: string, handle: Route['handle']) =>
+    keyRoute(call, 'free', { dialect: ollama, summary, handle });
+  const listed = (exchange: Exchange) =>
+    writeJson(exchange, 200, { models: modelsOf(services, exchange).map(entryOf) });
   const conversation = { endpoint: 'chat', dialect: ollama, limitForm: 'openai' } as const;
-  const embed = {
-    method: 'POST',
-    auth: 'key',
-    quota: 'one',
-    endpoint: 'embeddings',
-    dialect: ollama,
-    body: { schema: ollamaEmbeddingSchema },
-    handle: bodyHandler(services, embeddingsEndpoint(services, 'ollama-embeddings'), asReceived),
-  } as const;
+  const embedding = bodyHandler(services, embeddingsEndpoint(services, 'ollama-embeddings'), asReceived);
+  const embed = { endpoint: 'embeddings', dialect: ollama, body: { schema: ollamaEmbeddingSchema }, handle: embedding };
   const chat = { ...conversation, path: '/api/chat', summary: "A conversation in Ollama's format" };
   const generate = {
     ...conversation,
@@ -44,41 +41,21 @@ export function ollamaRoutes(services: Services): Route[] {
   return [
     named(services, conversationRoute(services, chat), { message: { role: 'assistant', content: '' } }),
     { ...named(services, conversationRoute(services, generate), { response: '' }), body: { schema: generateSchema } },
-    named(services, { ...embed, path: '/api/embed', summary: "Embeddings in Ollama's format" }, null),
-    named(
-      services,
-      { ...embed, path: '/api/embeddings', summary: "The embedding of one text in Ollama's format" },
-      null,
-    ),
-    {
-      ...shared,
-      method: 'GET',
-      path: '/api/tags',
-      summary: "The models of the key, in Ollama's format",
-      handle: (exchange) => writeJson(exchange, 200, { models: modelsOf(services, exchange).map(entryOf) }),
-    },
-    {
-      ...shared,
-      method: 'GET',
-      path: '/api/ps',
-      summary: "The models that are ready, in Ollama's format: all",
-      handle: (exchange) => writeJson(exchange, 200, { models: modelsOf(services, exchange).map(entryOf) }),
-    },
-    {
-      ...shared,
-      method: 'POST',
+    ...[
+      keyRoute('POST /api/embed', 'one', { ...embed, summary: "Embeddings in Ollama's format" }),
+      keyRoute('POST /api/embeddings', 'one', { ...embed, summary: "The embedding of one text in Ollama's format" }),
+    ].map((route) => named(services, route, null)),
+    free('GET /api/tags', "The models of the key, in Ollama's format", listed),
+    free('GET /api/ps', "The models that are ready, in Ollama's format: all", listed),
+    keyRoute('POST /api/show', 'free', {
+      dialect: ollama,
       endpoint: 'models',
-      path: '/api/show',
       summary: "One model, in Ollama's format",
       handle: (exchange) => show(services, exchange),
-    },
-    {
-      ...shared,
-      method: 'GET',
-      path: '/api/version',
-      summary: "The version of Ollama's API",
-      handle: (exchange) => writeJson(exchange, 200, { version: apiVersion }),
-    },
+    }),
+    free('GET /api/version', "The version of Ollama's API", (exchange) =>
+      writeJson(exchange, 200, { version: apiVersion }),
+    ),
   ];
 }
 

@@ -1,6 +1,5 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
 import { callerIdOf } from '../../../books/auth/principal.ts';
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { olderFormats, shownFormat, transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
 import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { notRealtime, notTranscribing } from '../../../inference/families/realtime/held-session.ts';
@@ -13,6 +12,7 @@ import { parseObject } from '../../../kernel/parse-object.ts';
 import { admittedOf, callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { readJsonBody } from '../../read-body.ts';
 import { writeJson } from '../../write-json.ts';
+import { keyRoute } from '../key-route.ts';
 
 interface SecretsParts {
   services: RealtimeServices;
@@ -28,32 +28,23 @@ type Form = 'present' | 'older' | 'older transcription';
 
 /** Keys for browsers and phones. */
 export function clientSecretRoutes(parts: SecretsParts): Route[] {
-  const shared = { method: 'POST', auth: 'key', quota: 'one', dialect: openAiChat } as const;
+  const route = (name: string, form: Form, schema: () => JsonSchema, summary: string) =>
+    keyRoute(`POST /v1/realtime/${name}`, 'one', {
+      endpoint: `realtime.${name}`,
+      body: { schema },
+      summary,
+      handle: (exchange) => answer(parts, exchange, form),
+    });
+  const summary = 'A key for a browser or a phone, which opens realtime sessions for some minutes';
   return [
-    {
-      ...shared,
-      path: '/v1/realtime/client_secrets',
-      endpoint: 'realtime.client_secrets',
-      body: { schema: presentSchema },
-      summary: 'A key for a browser or a phone, which opens realtime sessions for some minutes',
-      handle: (exchange) => answer(parts, exchange, 'present'),
-    },
-    {
-      ...shared,
-      path: '/v1/realtime/sessions',
-      endpoint: 'realtime.sessions',
-      body: { schema: olderSchema },
-      summary: 'The same in the older format',
-      handle: (exchange) => answer(parts, exchange, 'older'),
-    },
-    {
-      ...shared,
-      path: '/v1/realtime/transcription_sessions',
-      endpoint: 'realtime.transcription_sessions',
-      body: { schema: olderTranscriptionSchema },
-      summary: 'The same for sessions that transcribe',
-      handle: (exchange) => answer(parts, exchange, 'older transcription'),
-    },
+    route('client_secrets', 'present', presentSchema, summary),
+    route('sessions', 'older', olderSchema, 'The same in the older format'),
+    route(
+      'transcription_sessions',
+      'older transcription',
+      olderTranscriptionSchema,
+      'The same for sessions that transcribe',
+    ),
   ];
 }
 
