@@ -47,6 +47,24 @@ test('openai: embeddings.create over a provider that gives numbers alone, as bas
   assertNear(numbers.data[0]!.embedding, unitVector('alpha', 1_024));
 });
 
+test("Perplexity's encodings are bytes of whole numbers and of bits, in base64", async (t) => {
+  const { gateway, upstream } = await world(t);
+  const vectorOf = async (encoding_format: string) => {
+    const answer = await gateway.fetch('/v1/embeddings', { json: { model: 'e', input: ['alpha'], encoding_format } });
+    const { data } = (await answer.json()) as { data: { embedding: string }[] };
+    return Buffer.from(data[0]!.embedding, 'base64');
+  };
+  const vector = unitVector('alpha', 1_024);
+  const largest = Math.max(...vector.map(Math.abs));
+  const whole = new Int8Array(await vectorOf('base64_int8'));
+  assert.equal(whole.length, 1_024);
+  for (const [at, value] of vector.entries()) assert.ok(Math.abs(whole[at]! - (value / largest) * 127) < 0.51);
+  const bits = await vectorOf('base64_binary');
+  assert.equal(bits.length, 128);
+  for (const [at, value] of vector.entries()) assert.equal((bits[at >> 3]! >> (7 - (at & 7))) & 1, Number(value > 0));
+  assert.ok(asked(upstream).every(({ body }) => !JSON.stringify(body).includes('base64_')));
+});
+
 test("an answer has an id, which Mistral's SDKs require", async (t) => {
   const { gateway } = await world(t);
   for (const model of ['e', 'cohere']) {

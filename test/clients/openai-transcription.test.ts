@@ -72,3 +72,37 @@ test('openai: what is wrong with the form comes as its BadRequestError', async (
   });
   await assert.rejects(request, (error) => error instanceof OpenAI.BadRequestError && error.param === 'file');
 });
+
+/* What the AI SDK's providers for Groq, Mistral and OpenAI and Mistral's SDKs check of an answer, by their headers. */
+for (const agent of ['ai/7.0.173 ai-sdk-provider-utils/5.0.81', 'mistral-client-typescript/2.7.0 2.869.0']) {
+  const asked = async (fields: Record<string, string>) => {
+    const body = new FormData();
+    for (const [name, value] of Object.entries({ model: 't', ...fields })) body.append(name, value);
+    body.append('file', await file());
+    return gateway.fetch('/v1/audio/transcriptions', { method: 'POST', body, headers: { 'user-agent': agent } });
+  };
+
+  test(`members that a vendor's client demands: ${agent}`, async () => {
+    first.script(json({ text: 'Hi', usage: { type: 'duration', seconds: 1.5 } }));
+    const { x_groq, ...plain } = (await (await asked({})).json()) as { x_groq: { id: string } };
+    assert.match(x_groq.id, /^req_/);
+    const usage = { type: 'duration', seconds: 1.5, prompt_audio_seconds: 2 };
+    assert.deepEqual(plain, { model: 't', language: null, text: 'Hi', usage });
+    first.script(json({ text: 'Hi', duration: 1, segments: [{ id: 0, start: 0, end: 1, text: ' Hi', seek: null }] }));
+    const timed = await asked({ timestamp_granularities: 'segment' });
+    const { segments } = (await timed.json()) as { segments: object[] };
+    const whisper = { seek: 0, tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 0, no_speech_prob: 0 };
+    assert.deepEqual(segments, [{ ...whisper, id: 0, start: 0, end: 1, text: ' Hi' }]);
+    assert.equal(first.forms.at(-1)?.fields.find(([name]) => name === 'response_format')?.[1], 'verbose_json');
+  });
+
+  test(`a text, a stream and an error pass as they are: ${agent}`, async () => {
+    first.script(json({ text: 'Hi', duration: 1, segments: [{ id: 0, start: 0, end: 1, text: ' Hi' }] }));
+    assert.equal(await (await asked({ response_format: 'text' })).text(), 'Hi\n');
+    first.script(events({ type: 'transcript.text.done', text: 'Hi' }));
+    assert.match(await (await asked({ model: 'live', stream: 'true' })).text(), /^data: .*transcript\.text\.done/m);
+    const refused = await asked({ response_format: 'xml' });
+    const { error } = (await refused.json()) as { error: { param: string } };
+    assert.deepEqual([refused.status, error.param], [400, 'response_format']);
+  });
+}

@@ -26,7 +26,10 @@ const url = await listening(
 );
 const gateway = await startGateway(t, {
   providers: { draws: { type: 'openai', base_url: `${url}/v1`, api_key: 'k' } },
-  models: { draw: { type: 'image', targets: ['draws/gpt-image-1'] } },
+  models: {
+    draw: { type: 'image', targets: ['draws/gpt-image-1'] },
+    flux: { type: 'image', targets: ['draws/gpt-image-1'] },
+  },
   fetch: { allow_private: [new URL(url).host] },
 });
 const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: testKey, maxRetries: 0 });
@@ -54,6 +57,29 @@ test("OpenAI's SDK sends a JSON body, and reads its answer", async () => {
   const body = { model: 'draw', prompt: 'Bluer', images: [data], response_format: 'b64_json' };
   const answer = await client.post<OpenAI.ImagesResponse>('/images/edits', { body });
   assert.deepEqual((answer as OpenAI.ImagesResponse).data?.[0]?.b64_json, base64);
+});
+
+test("xAI's clients name a picture by its url, and a single one as image", async () => {
+  const picture = { url: data.image_url, type: 'image_url' };
+  for (const [named, count] of [
+    [{ image: picture }, 1],
+    [{ images: [picture, picture] }, 2],
+  ] as const) {
+    const response = await edit({ ...named, response_format: 'b64_json' });
+    assert.equal(response.status, 200, await response.text());
+    assert.equal([...forms.at(-1)!.entries()].filter(([, value]) => typeof value !== 'string').length, count);
+  }
+});
+
+test("the AI SDK's forms get pictures as base64, where they name no format", async () => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ model: 'flux', prompt: 'Bluer' })) form.append(name, value);
+  form.append('image', new Blob([png]), 'a.png');
+  const send = (agent: string) =>
+    gateway.fetch('/v1/openai/images/edits', { method: 'POST', body: form, headers: { 'user-agent': agent } });
+  const pictures = async (agent: string) => ((await (await send(agent)).json()) as { data: object[] }).data;
+  assert.deepEqual(await pictures('ai/7.0.173 ai-sdk/provider-utils/5.0.49'), [{ b64_json: base64 }]);
+  assert.deepEqual(Object.keys((await pictures('curl/8'))[0]!), ['url']);
 });
 
 test('a wrong picture is refused with its field, and no provider is asked', async () => {

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { furtherMembers } from '../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../dialects/forwarded/read-fields.ts';
 import { type Complaint, described, type JsonSchema, schemaOf } from '../neutral/described-check.ts';
-import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../neutral/embedding.ts';
+import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf, type VectorType } from '../neutral/embedding.ts';
 import * as v from '../neutral/value-checks.ts';
 
 /** Inputs of one request (design §6). */
@@ -17,9 +17,12 @@ const knownOfFloats = new Set([...known, 'output_dimension']);
 const rules = {
   dimensions: v.integerIn(1, dimensionsMax),
   output_dimension: v.integerIn(1, dimensionsMax),
-  encoding_format: v.oneOf('float', 'base64'),
+  encoding_format: v.oneOf('float', 'base64', 'base64_int8', 'base64_binary'),
   input_type: v.stringOf(1, 64),
 };
+
+/** Perplexity's encodings are bytes of Cohere's small types. */
+const packedTypes: Readonly<Record<string, VectorType>> = { base64_int8: 'int8', base64_binary: 'ubinary' };
 
 const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
 
@@ -45,6 +48,7 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
   const inputs = readInputs(body.input);
   if (isFailure(inputs)) return inputs;
   const emptyAt = emptyTextIn(body.input);
+  const packed = packedTypes[String(body.encoding_format)];
   const isOfFloats = (body.output_dtype ?? 'float') === 'float';
   return {
     model: body.model as string,
@@ -54,6 +58,7 @@ export function readEmbeddingRequest(body: JsonObject): EmbeddingRequest | Failu
     inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
     inputTypeWord: typeof body.input_type === 'string' ? body.input_type : null,
     encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
+    ...(packed !== undefined && { types: [packed] }),
     purpose: 'query',
     answerForm: 'openai',
     user: typeof body.user === 'string' ? v.cleanUser(body.user) : null,

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { AnswerForm, VectorEncoding, VectorType } from '../neutral/embedding.ts';
 
-type Rows = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+type Row = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 
 /** One request's vectors, as its answer tells them. */
 export interface EmbeddingAnswer {
   /** The alias. */
   model: string;
   encoding: VectorEncoding;
-  /** Types in Cohere's answer; absent: `encoding` alone. */
+  /** Types in Cohere's answer, or the one of bytes in base64 in OpenAI's; absent: `encoding` alone. */
   types?: readonly VectorType[];
   /** Row after row. */
-  rows: Rows;
+  rows: Row;
   size: number;
   inputTokens: number;
 }
@@ -22,9 +22,10 @@ export function writeEmbeddings(answer: EmbeddingAnswer, form: AnswerForm): Buff
 }
 
 const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>> = {
-  openai({ model, encoding, rows, size, inputTokens }) {
+  openai({ model, encoding, types: [type = encoding] = [], rows, size, inputTokens }) {
+    const shown = (row: Row) => ofType(row, type, 'bytes');
     const data = rowsOf(rows, size).map(
-      (row, index) => `{"object":"embedding","index":${index},"embedding":${encoded(row, encoding)}}`,
+      (row, index) => `{"object":"embedding","index":${index},"embedding":${shown(row)}}`,
     );
     const usage = `{"prompt_tokens":${inputTokens},"total_tokens":${inputTokens}}`;
     // Mistral's clients refuse an answer without `id`.
@@ -70,28 +71,27 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
   nova: ({ rows }) => `{"embeddings":[{"embeddingType":"TEXT","embedding":[${rows.join(',')}]}]}`,
 };
 
-function encoded(row: Rows, encoding: VectorEncoding): string {
+function encoded(row: Row, encoding: VectorEncoding): string {
   return encoding === 'base64' ? `"${float32Base64(row)}"` : `[${row.join(',')}]`;
 }
 
-function ofType(row: Rows, type: VectorType): string {
+function ofType(row: Row, type: VectorType, form: 'list' | 'bytes' = 'list'): string {
   if (type === 'float' || type === 'base64') return encoded(row, type);
-  return `[${smallVector[type](row).join(',')}]`;
+  const numbers = smallVector[type](row);
+  return form === 'list' ? `[${numbers.join(',')}]` : `"${Buffer.from(numbers).toString('base64')}"`;
 }
 
-function rowsOf(rows: Rows, size: number): Rows[] {
+function rowsOf(rows: Row, size: number): Row[] {
   return Array.from({ length: rows.length / size }, (_, i) => rows.subarray(i * size, (i + 1) * size));
 }
 
 /** Little-endian, whatever the byte order of the machine is. */
-function float32Base64(row: Rows): string {
+function float32Base64(row: Row): string {
   const bytes = Buffer.allocUnsafe(row.length * 4);
   let at = 0;
   for (const value of row) at = bytes.writeFloatLE(value, at);
   return bytes.toString('base64');
 }
-
-type Row = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
 
 /** Vectors of any provider in the small types of Cohere. */
 const smallVector: Readonly<Record<Exclude<VectorType, VectorEncoding>, (row: Row) => number[]>> = {

@@ -13,11 +13,11 @@ import { fromVersion2, version1Wire } from './cohere/from-version-2.ts';
 import { toVersion2, type Version1Form, version1Schema, version1Words } from './cohere/to-version-2.ts';
 import { conversationRoute } from './conversation.ts';
 import { ConvertedDelivery, ConvertedStream } from './converted-delivery.ts';
+import { keyRoute } from './key-route.ts';
 import { readObject } from './read-object.ts';
 
 /** Versions 2 and 1 of Cohere's API over any provider, at the paths that its SDKs ask (docs/cohere.md). */
 export function cohereRoutes(services: Services): Route[] {
-  const posted = { method: 'POST', auth: 'key', quota: 'one', limitForm: 'openai', dialect: cohereChat } as const;
   const conversation = conversationRoute(services, {
     endpoint: 'chat',
     dialect: cohereChat,
@@ -25,14 +25,14 @@ export function cohereRoutes(services: Services): Route[] {
     path: '/v2/chat',
     summary: "A conversation in Cohere's format",
   });
-  const embed = {
-    ...posted,
-    path: '/v2/embed',
+  const embed = keyRoute('POST /v2/embed', 'one', {
+    limitForm: 'openai',
+    dialect: cohereChat,
     summary: "Embeddings in Cohere's format",
     endpoint: 'embeddings',
     body: { schema: cohereEmbeddingSchema },
     handle: bodyHandler(services, embeddingsEndpoint(services, 'cohere-embeddings'), asReceived),
-  } as const;
+  });
   return [
     conversation,
     embed,
@@ -49,14 +49,14 @@ export function cohereRoutes(services: Services): Route[] {
       summary: "The same in version 1 of Cohere's API",
       handle: (exchange) => embedVersion1(services, exchange, embed.handle),
     },
-    {
-      ...posted,
-      path: '/v2/rerank',
+    keyRoute('POST /v2/rerank', 'one', {
+      limitForm: 'openai',
+      dialect: cohereChat,
       summary: rerank.summary,
       endpoint: rerank.id,
       body: { schema: rerank.requestSchema },
       handle: bodyHandler(services, forwardedEndpoint(services, rerank.id), asReceived),
-    },
+    }),
   ];
 }
 

@@ -14,6 +14,8 @@ export interface ConvertedFacts {
   lost: readonly string[];
   /** The whole answer in the caller's format; `lost`: all fields that were left out, those of the family too. */
   answerOf(answer: Buffer, lost: readonly string[]): JsonObject;
+  /** Streams, and answers of other types than JSON, pass as they are. */
+  jsonAlone?: true;
 }
 
 /** Largest answer of a family that is put together to be converted. */
@@ -27,6 +29,7 @@ export class ConvertedDelivery extends PassedDelivery {
   #headers: HeaderList = [];
   #lost: readonly string[];
   #status = 200;
+  #passes = false;
 
   constructor(next: Delivery, facts: ConvertedFacts) {
     super(next);
@@ -37,14 +40,18 @@ export class ConvertedDelivery extends PassedDelivery {
   /** Comments of a stream would be in front of a whole answer. */
   override expect(): void {}
 
-  override start(_form: AnswerForm, headers: HeaderList, status = 200): void {
-    const { words, lost } = this.#facts;
+  override start(form: AnswerForm, headers: HeaderList, status = 200): void {
+    const { words, lost, jsonAlone } = this.#facts;
+    const isJson = form === 'whole' && (!headers.includes('content-type') || headers.includes('application/json'));
+    this.#passes = jsonAlone === true && !isJson;
+    if (this.#passes) return this.next.start(form, headers, status);
     this.#lost = [...lost, ...lostIn(headers, words)];
     this.#headers = convertedHeaders(headers, lost, words);
     this.#status = status;
   }
 
   override chunk(chunk: Bytes): Pace {
+    if (this.#passes) return this.next.chunk(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= answerBytesMax) this.#pieces.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
     return 'ready';
@@ -52,6 +59,7 @@ export class ConvertedDelivery extends PassedDelivery {
 
   override end(failed: Failed | null): void {
     if (failed !== null) return this.next.end({ ...failed, failure: failureIn(this.#facts.words, failed.failure) });
+    if (this.#passes) return this.next.end(null);
     if (this.#bytes > answerBytesMax) return this.next.end({ failure: tooLarge, headers: this.#headers });
     const answer = this.#facts.answerOf(Buffer.concat(this.#pieces), this.#lost);
     this.next.start('whole', this.#headers, this.#status);

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import { isLoopback } from '../../config/loopback-host.ts';
 import type { Config } from '../../config/schema.ts';
-import { openAiChat } from '../../formats/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, isFailure, statusOf } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
@@ -10,6 +9,7 @@ import type { FinishedLogin } from '../../tools/mcp/logins.ts';
 import { createLoginThrottle } from '../dashboard/login-throttle.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { sendPlainPage } from '../plain-page.ts';
+import { openRoute } from './key-route.ts';
 
 const mcpCallbackPath = '/mcp/oauth/callback';
 
@@ -41,36 +41,29 @@ export interface McpLoginParts {
 /** Where an operator's browser comes back from the authorization server of an MCP server. Its `state` is its proof. */
 export function mcpLoginRoute({ finish, addressOf, clock, tally }: McpLoginParts): Route {
   const throttle = createLoginThrottle(clock, tally, 'mcp-logins');
-  return {
-    method: 'GET',
-    path: mcpCallbackPath,
-    auth: 'none',
-    quota: 'none',
-    dialect: openAiChat,
-    summary: 'Ends the login of an operator at an MCP server, whose authorization server sends the browser here.',
-    async handle(exchange) {
-      const address = addressOf(exchange.request);
-      const attempt = await throttle.attempt(address);
-      if (isFailure(attempt)) return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
-      try {
-        const finished = await finish(new URLSearchParams(exchange.search));
-        if (finished !== null) {
-          attempt.passed();
-          return answer(
-            exchange,
-            200,
-            `Culvert is logged in at the MCP server '${finished.server}'. You may close this page.`,
-          );
-        }
-        attempt.failed();
-        answer(exchange, 400, 'This login took too long, or it has already been used. Begin again.');
-      } catch (error) {
+  const summary = 'Ends the login of an operator at an MCP server, whose authorization server sends the browser here.';
+  return openRoute(`GET ${mcpCallbackPath}`, summary, async (exchange) => {
+    const address = addressOf(exchange.request);
+    const attempt = await throttle.attempt(address);
+    if (isFailure(attempt)) return answer(exchange, 429, 'Too many logins failed. Try again in a minute.');
+    try {
+      const finished = await finish(new URLSearchParams(exchange.search));
+      if (finished !== null) {
         attempt.passed();
-        if (!(error instanceof FailureError)) throw error;
-        answer(exchange, statusOf(error.failure), factsOf(error.failure, clock.wallMs()).message);
+        return answer(
+          exchange,
+          200,
+          `Culvert is logged in at the MCP server '${finished.server}'. You may close this page.`,
+        );
       }
-    },
-  };
+      attempt.failed();
+      answer(exchange, 400, 'This login took too long, or it has already been used. Begin again.');
+    } catch (error) {
+      attempt.passed();
+      if (!(error instanceof FailureError)) throw error;
+      answer(exchange, statusOf(error.failure), factsOf(error.failure, clock.wallMs()).message);
+    }
+  });
 }
 
 function answer(exchange: Exchange, status: number, message: string): void {

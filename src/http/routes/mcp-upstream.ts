@@ -13,6 +13,7 @@ import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
+import { keyRoute } from './key-route.ts';
 import { toolErrors } from './tools/tool-errors.ts';
 
 export interface McpUpstreamParts {
@@ -40,28 +41,21 @@ const bodySchema = {
 
 /** Tools, prompts and resources of MCP servers elsewhere, without MCP: what `/mcp` makes of its messages. */
 export function mcpUpstreamRoutes(parts: McpUpstreamParts): Route[] {
-  const shared = { auth: 'key', dialect: toolErrors } as const;
   return [
-    {
-      ...shared,
-      method: 'GET',
-      path: '/v1/mcp/tools',
-      quota: 'free',
+    keyRoute('GET /v1/mcp/tools', 'free', {
+      dialect: toolErrors,
       summary: 'Tools, prompts and resources of the MCP servers that the key may use',
       async handle(exchange) {
         writeJson(exchange, 200, await parts.upstream.lists(callerOf(exchange), null));
       },
-    },
-    {
-      ...shared,
-      method: 'POST',
-      path: '/v1/mcp/call',
-      quota: 'one',
+    }),
+    keyRoute('POST /v1/mcp/call', 'one', {
+      dialect: toolErrors,
       endpoint: 'mcp-call',
       summary: 'Calls a tool of an MCP server, gets a prompt of it, or reads a resource',
       body: { schema: () => bodySchema },
       handle: (exchange) => answerCall(parts, exchange),
-    },
+    }),
   ];
 }
 

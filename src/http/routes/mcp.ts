@@ -21,6 +21,7 @@ import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refused-request.ts';
 import { parseErrorCode, rpcBody } from '../rpc-body.ts';
+import { openRoute } from './key-route.ts';
 import { EventedAnswer } from './mcp-answer.ts';
 
 export interface McpParts {
@@ -325,14 +326,9 @@ function mcpChallenge(snapshots: Snapshots): (exchange: Pick<Exchange, 'request'
 
 /** `GET /.well-known/oauth-protected-resource/mcp` (RFC 9728): the login servers of `callers.tokens`. 404 without any. */
 function mcpAuthorizationRoutes(snapshots: Snapshots): Route[] {
-  return ['/mcp', '/mcp/:server'].map((path) => ({
-    method: 'GET',
-    path: metadata + path,
-    summary: 'OAuth protected resource metadata: who gives tokens for the Model Context Protocol',
-    auth: 'none',
-    quota: 'none',
-    dialect: openAiChat,
-    handle(exchange) {
+  const summary = 'OAuth protected resource metadata: who gives tokens for the Model Context Protocol';
+  return ['/mcp', '/mcp/:server'].map((path) =>
+    openRoute(`GET ${metadata}${path}`, summary, (exchange) => {
       const { callers, server } = snapshots.current.config;
       if (callers.tokens.length === 0) {
         const message = 'No login server gives tokens for this server: `callers.tokens` names none. Send a key.';
@@ -344,6 +340,6 @@ function mcpAuthorizationRoutes(snapshots: Snapshots): Route[] {
         bearer_methods_supported: ['header'],
       };
       writeAnswer(exchange, 200, [], JSON.stringify(document));
-    },
-  }));
+    }),
+  );
 }

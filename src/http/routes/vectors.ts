@@ -13,7 +13,7 @@ import { admittedOf, type Exchange, type Route } from '../exchange.ts';
 import { plainCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
-import { keyRoute } from './key-route.ts';
+import { keyRoute, openRoute } from './key-route.ts';
 import { gatewayRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 
 /** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds), which its clients read. */
@@ -56,15 +56,9 @@ export function vectorRoutes(parts: VectorParts): Route[] {
 }
 
 function titleRoute(path: string): Route {
-  return {
-    method: 'GET',
-    path,
-    auth: 'none',
-    quota: 'none',
-    dialect: vectorErrors,
-    summary: "Title, and the version of Qdrant's API that is spoken",
-    handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert vectors', version: qdrantApiVersion }),
-  };
+  const title = { title: 'Culvert vectors', version: qdrantApiVersion };
+  const summary = "Title, and the version of Qdrant's API that is spoken";
+  return { ...openRoute(`GET ${path}`, summary, (exchange) => writeJson(exchange, 200, title)), dialect: vectorErrors };
 }
 
 function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {

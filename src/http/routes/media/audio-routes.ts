@@ -2,6 +2,7 @@ import type { LastingCallers } from '../../../books/auth/caller-note.ts';
 import { createClientSecrets } from '../../../books/auth/client-secrets.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
 import { speechSchema } from '../../../formats/media/speech/read-request.ts';
+import { demandedTranscript, demandingClients } from '../../../formats/media/transcription/demanded-members.ts';
 import { transcriptionSchema } from '../../../formats/media/transcription/read-request.ts';
 import { createRealtimeSteps } from '../../../inference/endpoints/realtime-steps.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
@@ -13,6 +14,7 @@ import { listVoices } from '../../../inference/families/speech/list-voices.ts';
 import { transcriptionEndpoint } from '../../../inference/families/transcription/endpoint.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { Sealer } from '../../../kernel/seal.ts';
 import { acceptWebSocket, handshakeFault } from '../../accept-web-socket.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../../exchange.ts';
@@ -86,10 +88,30 @@ function transcriptionRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: id,
       body: { form: 'multipart/form-data', schema: transcriptionSchema },
-      handle: uploadHandler(services, transcriptionEndpoint(services, id), 1, asReceived),
+      handle: transcriptHandler(services, id),
     });
   };
   return [route('transcription'), route('translation')];
+}
+
+/** Gives to clients of vendors what they demand. With Mistral's, times alone mean that the answer has them. */
+function transcriptHandler(services: Services, id: 'transcription' | 'translation'): Route['handle'] {
+  const endpoint = transcriptionEndpoint(services, id);
+  const plain = uploadHandler(services, endpoint, 1, asReceived);
+  return (exchange) => {
+    if (!demandingClients.test(headerOf(exchange, 'user-agent') ?? '')) return plain(exchange);
+    let model = '';
+    const transcribe = uploadHandler(services, endpoint, 1, (_, form) => {
+      const fieldOf = (wanted: RegExp) => form.fields.find(({ name }) => wanted.test(name))?.value;
+      model = fieldOf(/^model$/) ?? '';
+      const isTimed = fieldOf(/^timestamp_granularities/) !== undefined && fieldOf(/^response_format$/) === undefined;
+      return isTimed ? { ...form, fields: [...form.fields, { name: 'response_format', value: 'verbose_json' }] } : form;
+    });
+    const answerOf = (answer: Buffer) =>
+      demandedTranscript(JSON.parse(answer.toString()) as JsonObject, model, exchange.requestId);
+    const client = new ConvertedDelivery(exchange.client, { words: {}, lost: [], jsonAlone: true, answerOf });
+    return transcribe({ ...exchange, client });
+  };
 }
 
 const versions = ['v1', 'v1beta', 'v1alpha'] as const;

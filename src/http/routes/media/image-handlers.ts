@@ -10,7 +10,7 @@ import { editFilesMax, picturesMax } from '../../../inference/families/images/im
 import type { ModelCall } from '../../../inference/spine/model-call.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
-import type { Exchange } from '../../exchange.ts';
+import { type Exchange, headerOf } from '../../exchange.ts';
 import { linkBaseOf } from '../../link-base.ts';
 import { bodyHandler, uploadHandler } from '../../model-call.ts';
 import { readJsonBody } from '../../read-body.ts';
@@ -19,7 +19,10 @@ import type { FormField, FormFile, Multipart } from '../../read-multipart.ts';
 /** Handlers of bodies in OpenAI's format: of pictures that are drawn, that are changed, and of which others are made. */
 export function imageHandlers(services: Services) {
   const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshots.current.config.server);
-  const ofForm = (exchange: Exchange, form: Multipart) => ({ form, linkBase: linkBase(exchange) });
+  const ofForm = (exchange: Exchange, form: Multipart) => ({
+    form: withFormat(exchange, form),
+    linkBase: linkBase(exchange),
+  });
   return {
     draw: bodyHandler(services, imagesEndpoint(services), (exchange, body) => ({ body, linkBase: linkBase(exchange) })),
     change: uploadHandler(services, imageEditsEndpoint(services), editFilesMax, ofForm, (exchange, call) =>
@@ -27,6 +30,13 @@ export function imageHandlers(services: Services) {
     ),
     vary: uploadHandler(services, imageVariationsEndpoint(services), 1, ofForm),
   };
+}
+
+/** The AI SDK's provider for DeepInfra names no form of its pictures, and reads base64. */
+function withFormat(exchange: Exchange, form: Multipart): Multipart {
+  const isNamed = form.fields.some(({ name }) => name === 'response_format');
+  if (isNamed || !headerOf(exchange, 'user-agent')?.startsWith('ai/')) return form;
+  return { ...form, fields: [...form.fields, { name: 'response_format', value: 'b64_json' }] };
 }
 
 const fetchTimeoutMs = 15_000;
@@ -41,8 +51,8 @@ interface NamedPicture {
 
 /**
  * OpenAI's JSON body of `/v1/images/edits` as the form that says the same: `images` and `mask` name each picture by
- * `image_url` (a data URL or an address) or by `file_id` (a file of `/v1/files`). A Failure names the field; null when
- * the caller left while sending.
+ * `image_url` (a data URL or an address) or by `file_id` (a file of `/v1/files`). xAI's clients write `url`, and one
+ * picture as `image`. A Failure names the field; null when the caller left while sending.
  */
 async function readEditBody(
   services: Services,
@@ -58,7 +68,8 @@ async function readEditBody(
     await Promise.all(files.map(({ file }) => file.remove()));
   };
   try {
-    const { images, mask, ...others } = read.body;
+    const { image, ...body } = read.body;
+    const { images, mask, ...others } = isObject(image) ? { images: [image], ...body } : read.body;
     const fields = fieldsOf(others);
     if (isFailure(fields)) return fields;
     const pictures = picturesIn(images, mask);
@@ -117,7 +128,7 @@ async function contentOf(
 ): Promise<Buffer | Failure> {
   const { field, value } = picture;
   const param = paramOf(picture);
-  const { image_url: url, file_id: id } = objectIn(value);
+  const { url: plain, image_url: url = plain, file_id: id } = objectIn(value);
   if (typeof id === 'string' && url == null) return uploaded(services, exchange, tenant, param, id);
   if (typeof url !== 'string' || id != null) return wrong(field, "must have one of 'image_url' and 'file_id', a text.");
   const head = dataUrl.exec(url.slice(0, 1_000))?.[0];

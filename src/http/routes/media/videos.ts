@@ -1,4 +1,3 @@
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { remixSchema, videoSchema } from '../../../formats/media/videos/read-request.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { type VideoInput, videoRemixEndpoint, videosEndpoint } from '../../../inference/families/videos/endpoint.ts';
@@ -10,56 +9,41 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler, uploadHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
+import { keyRoute } from '../key-route.ts';
 import { listOf, notOfList } from '../list-page.ts';
 
 /** `/v1/videos`: OpenAI's jobs over any provider that makes videos. */
 export function videoRoutes(services: Services): Route[] {
-  const shared = { auth: 'key', limitForm: 'openai', dialect: openAiChat } as const;
   const create = videosEndpoint(services);
   const asJson = bodyHandler(services, create, (_, body): VideoInput => ({ body }));
   const asForm = uploadHandler(services, create, 1, (_, form): VideoInput => ({ form }));
-  const free = (method: 'GET' | 'DELETE', path: string, summary: string, answer: Answer): Route => ({
-    ...shared,
-    method,
-    path,
-    summary,
-    quota: 'free',
-    handle: (exchange) => answered(exchange, answer),
-  });
+  const free = (call: `${'GET' | 'DELETE'} /v1/${string}`, summary: string, answer: Answer): Route =>
+    keyRoute(call, 'free', { limitForm: 'openai', summary, handle: (exchange) => answered(exchange, answer) });
   return [
-    {
-      ...shared,
-      method: 'POST',
-      path: '/v1/videos',
+    keyRoute('POST /v1/videos', 'one', {
+      limitForm: 'openai',
       summary: 'Begin a video',
-      quota: 'one',
       endpoint: 'video',
       body: { schema: videoSchema },
       handle: (exchange) =>
         /^multipart\/form-data/i.test(exchange.request.headers['content-type'] ?? '')
           ? asForm(exchange)
           : asJson(exchange),
-    },
-    {
-      ...shared,
-      method: 'POST',
-      path: '/v1/videos/:id/remix',
+    }),
+    keyRoute('POST /v1/videos/:id/remix', 'one', {
+      limitForm: 'openai',
       summary: 'Make a video of another one',
-      quota: 'one',
       endpoint: 'video-remix',
       body: { schema: remixSchema },
-      handle: bodyHandler(services, videoRemixEndpoint(services), ({ params }, body) => ({
-        body,
-        id: params.id ?? '',
-      })),
-    },
-    free('GET', '/v1/videos', 'List your videos', ({ tenant, query }) => listed(services, tenant, query)),
-    free('GET', '/v1/videos/:id', 'Ask how far a video is', async ({ tenant, id }) => {
+      handle: bodyHandler(services, videoRemixEndpoint(services), ({ params: { id = '' } }, body) => ({ body, id })),
+    }),
+    free('GET /v1/videos', 'List your videos', ({ tenant, query }) => listed(services, tenant, query)),
+    free('GET /v1/videos/:id', 'Ask how far a video is', async ({ tenant, id }) => {
       const found = await videoAt(services, tenant, id);
       return isFailure(found) ? found : { json: found.job };
     }),
-    free('DELETE', '/v1/videos/:id', 'Delete a video', ({ tenant, id }) => deleteVideo(services, tenant, id)),
-    free('GET', '/v1/videos/:id/content', 'Download a video', async ({ exchange, tenant, id, query }) => {
+    free('DELETE /v1/videos/:id', 'Delete a video', ({ tenant, id }) => deleteVideo(services, tenant, id)),
+    free('GET /v1/videos/:id/content', 'Download a video', async ({ exchange, tenant, id, query }) => {
       const content = await videoContent(services, tenant, id, query);
       if (isFailure(content)) return content;
       await sendVideo(services.transport, videoCallerOf(exchange), content);

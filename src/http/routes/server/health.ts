@@ -1,7 +1,7 @@
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { Services } from '../../../inference/endpoints/services.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
+import { keyRoute, openRoute } from '../key-route.ts';
 
 export interface HealthParts {
   services: Services;
@@ -16,30 +16,17 @@ export interface HealthParts {
  * The others need no key, as orchestrators have none, and show nothing of models, keys or providers.
  */
 export function healthRoutes(parts: HealthParts): Route[] {
-  const open = { method: 'GET', auth: 'none', quota: 'none', dialect: openAiChat } as const;
+  const alive = (exchange: Exchange) => writeJson(exchange, 200, "I'm alive!");
   return [
-    ...['/health/liveliness', '/health/liveness'].map(
-      (path): Route => ({
-        ...open,
-        path,
-        summary: 'Whether the process is alive, in the format of LiteLLM',
-        handle: (exchange) => writeJson(exchange, 200, "I'm alive!"),
-      }),
+    openRoute('GET /health/liveliness', 'Whether the process is alive, in the format of LiteLLM', alive),
+    openRoute('GET /health/liveness', 'Whether the process is alive, in the format of LiteLLM', alive),
+    openRoute('GET /health/readiness', 'Whether the server takes requests, in the format of LiteLLM', (exchange) =>
+      ready(parts, exchange),
     ),
-    {
-      ...open,
-      path: '/health/readiness',
-      summary: 'Whether the server takes requests, in the format of LiteLLM',
-      handle: (exchange) => ready(parts, exchange),
-    },
-    {
-      ...open,
-      auth: 'key',
-      quota: 'free',
-      path: '/health',
+    keyRoute('GET /health', 'free', {
       summary: 'Health of the models of the key, in the format of LiteLLM',
       handle: (exchange) => describe(parts.services, exchange),
-    },
+    }),
   ];
 }
 

@@ -1,10 +1,10 @@
 import type { Config } from '../../../config/schema.ts';
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { writeAnswer } from '../../delivery.ts';
 import type { Route } from '../../exchange.ts';
 import { linkPathOf } from '../../link-base.ts';
+import { openRoute } from '../key-route.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
@@ -19,21 +19,13 @@ type Json = Record<string, unknown>;
 /** `GET /openapi.json`: everything that is served. Without a key: it names what there is, and nothing of this server's. */
 export function openApiRoute(parts: OpenApiParts): Route {
   let document: string | null = null;
-  return {
-    method: 'GET',
-    path: '/openapi.json',
-    summary: 'This document',
-    auth: 'none',
-    quota: 'none',
-    dialect: openAiChat,
-    async handle(exchange) {
-      document ??= JSON.stringify(await documentOf(parts)).slice(1);
-      const path = linkPathOf(exchange.request, parts.server());
-      // Without it, clients take the root of the host for that of this server.
-      const servers = path === '' ? '' : `"servers":${JSON.stringify([{ url: path }])},`;
-      writeAnswer(exchange, 200, [], `{${servers}${document}`);
-    },
-  };
+  return openRoute('GET /openapi.json', 'This document', async (exchange) => {
+    document ??= JSON.stringify(await documentOf(parts)).slice(1);
+    const path = linkPathOf(exchange.request, parts.server());
+    // Without it, clients take the root of the host for that of this server.
+    const servers = path === '' ? '' : `"servers":${JSON.stringify([{ url: path }])},`;
+    writeAnswer(exchange, 200, [], `{${servers}${document}`);
+  });
 }
 
 /** The admin API by its schemas; of the others, which exist, what key they take, and what bodies by the tables that check them. */

@@ -1,7 +1,7 @@
-import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { identityHeaders } from '../../delivery.ts';
 import type { Exchange, Route } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
+import { openRoute } from '../key-route.ts';
 import { writeFrontPage } from './front-page.ts';
 import type { HealthParts } from './health.ts';
 
@@ -14,36 +14,13 @@ export interface StatusParts extends HealthParts {
 
 /** Whether this process lives and can serve. It needs no key, so it shows nothing of models, keys or providers. */
 export function statusRoutes(parts: StatusParts): Route[] {
-  const open = { auth: 'none', quota: 'none', dialect: openAiChat } as const;
   return [
-    {
-      ...open,
-      method: 'GET',
-      path: '/healthz',
-      summary: 'Whether the process is alive',
-      handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }),
-    },
-    {
-      ...open,
-      method: 'GET',
-      path: '/readyz',
-      summary: 'Whether the server can serve',
-      handle: (exchange) => ready(parts, exchange),
-    },
-    {
-      ...open,
-      method: 'GET',
-      path: '/',
-      summary: 'What this is, for people',
-      handle: (exchange) => writeFrontPage(exchange, parts, parts.services.snapshots.current.config.server),
-    },
-    {
-      ...open,
-      method: 'HEAD',
-      path: '/api/hello',
-      summary: 'For Claude Code, which asks for it at its start',
-      handle: hello,
-    },
+    openRoute('GET /healthz', 'Whether the process is alive', (exchange) => writeJson(exchange, 200, { status: 'ok' })),
+    openRoute('GET /readyz', 'Whether the server can serve', (exchange) => ready(parts, exchange)),
+    openRoute('GET /', 'What this is, for people', (exchange) =>
+      writeFrontPage(exchange, parts, parts.services.snapshots.current.config.server),
+    ),
+    openRoute('HEAD /api/hello', 'For Claude Code, which asks for it at its start', hello),
   ];
 }
 
