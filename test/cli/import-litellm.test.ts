@@ -352,7 +352,7 @@ test('what has no place is told with its line, and stands in the file as a comme
     /^47 model_list\[4\]\.litellm_params\.model: this model is not carried over: no provider here is named clarifai\. Write one by hand: type openai/,
     /^\d+ litellm_settings\.cache: carried over as models\.NAME\.cache, whose answers one key shares/,
     /^\d+ litellm_settings\.cache_params\.password: not carried over: storage\.cache/,
-    /^\d+ litellm_settings\.success_callback: not carried over: telemetry\.otlp sends traces to Langfuse/,
+    /^\d+ litellm_settings\.success_callback: not carried over: telemetry\.loggers sends traces to Langfuse/,
     /^84 litellm_settings\.num_retries: not carried over: router_settings has it too, and takes precedence/,
     /^\d+ router_settings\.routing_strategy: not carried over/,
     /^\d+ general_settings\.database_url: not carried over/,
@@ -648,6 +648,39 @@ test('the cache, guardrails and prompts become those of models, of the server an
     /guardrails\[8\]\.litellm_params\.guardrail: not carried over: the check azure-content-safety needs url/,
     /prompts\[1\]: not carried over: its text is not in this file, but at langfuse/,
     /prompts\[2\]: not carried over: its text has more than/,
+  ]) {
+    assert.match(told, wanted);
+  }
+});
+
+test('every fallback is within the attempts, however few retries LiteLLM made', () => {
+  const at = (alias: string, port: number) => entryOf(alias, { api_base: `http://10.0.0.1:${port}/v1` });
+  const list = [at('a', 1), at('a', 2), at('b', 3), at('c', 4), ...[5, 6, 7, 8, 9].map((port) => at('many', port))];
+  const fallbacks = [{ a: ['b', 'c'] }, { many: ['a'] }, { b: ['c'] }];
+  const attempts = (settings: object) => {
+    const { models } = loaded(
+      imported(JSON.stringify({ model_list: list, router_settings: { fallbacks, ...settings } })),
+    );
+    return Object.fromEntries(Object.entries(models).map(([alias, model]) => [alias, model.attempts]));
+  };
+  assert.deepEqual(attempts({ num_retries: 0 }), { a: 4, b: 2, c: 1, many: 7 });
+  assert.deepEqual(attempts({ num_retries: 5 }), { a: 6, b: 6, c: 6, many: 7 });
+  assert.deepEqual(attempts({}), { a: 4, b: 4, c: 4, many: 7 });
+});
+
+test('a model of one team is left out, and no note calls a tag or a limit a default of requests', () => {
+  const own = entryOf('theirs', { info: { team_id: 't-1' } });
+  const tagged = entryOf('ours', { tags: ['paid'], max_parallel_requests: 3, mock_response: 'hi', max_budget: 1 });
+  const one = imported(JSON.stringify({ model_list: [own, tagged], mcp_servers: { a: { url: 'https://a.example' } } }));
+  assert.deepEqual(Object.keys(loaded(one).models), ['ours']);
+  const told = lines(one).join('\n');
+  for (const wanted of [
+    /model_info\.team_id: this model is not carried over: it is of one team alone/,
+    /tags: not carried over: every caller gets this target; routes\.NAME\.when/,
+    /max_parallel_requests: not carried over: a target has no limit/,
+    /mock_response: not carried over: requests are sent to the provider/,
+    /max_budget: not carried over: budgets belong to/,
+    /mcp_servers: not carried over: write them into mcp\.servers/,
   ]) {
     assert.match(told, wanted);
   }

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, listIn, objectIn } from '../../kernel/json.t
 import { nothingToImport } from './foreign-sources.ts';
 import { readForeignYaml } from './foreign-yaml.ts';
 import type { ImportResult } from './imported.ts';
-import { importModels } from './imported-models.ts';
+import { attemptsDefault, attemptsMax, importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';
 import { importAccounts } from './litellm-accounts.ts';
 import { addCache } from './litellm-cache.ts';
@@ -52,6 +52,7 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
   const { providers, nameOf } = importProviders(deployments, settings, notes);
   const models = importModels(deployments, settings, nameOf, notes);
   addFallbacks(models, settings, notes);
+  for (const model of Object.values(models)) reachFallbacks(models, model);
   addCache(values, models, root);
   const { guards, always } = importGuards(values, root, database);
   const prompts = importPrompts(values, root, database, models);
@@ -131,6 +132,8 @@ function sectionsLeftOut(root: JsonObject, database: LiteLlmRows | null, notes: 
 function whyLeftOut(section: string): string {
   if (section === 'environment_variables') return 'not carried over: set them in the environment of the server';
   if (section === 'include') return 'not carried over: import those files too, and put them together';
+  if (section === 'mcp_servers') return 'not carried over: write them into mcp.servers (docs/mcp.md)';
+  if (section === 'search_tools') return 'not carried over: write them into tools.search.providers (docs/web-tools.md)';
   return 'not carried over: there is no such section here';
 }
 
@@ -150,6 +153,15 @@ function addFallbacks(models: Models, { fallbacks }: Settings, notes: Notes): vo
 }
 
 type Models = Record<string, JsonObject>;
+
+/** LiteLLM retries each model by itself: here as many attempts as its targets and those of its fallbacks. */
+function reachFallbacks(models: Models, model: JsonObject): void {
+  const next = listOf(model).map((name) => resolve(models, name)?.model);
+  if (next.length === 0) return;
+  const least = [model, ...next].reduce((sum, one) => sum + listIn(one?.targets).length, 0);
+  const attempts = typeof model.attempts === 'number' ? model.attempts : attemptsDefault;
+  if (attempts < least) model.attempts = Math.min(attemptsMax, least);
+}
 
 /** To every model that has none and is none of them. */
 function addToAll(models: Models, to: readonly string[], path: Path, notes: Notes): void {

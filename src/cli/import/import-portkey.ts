@@ -9,7 +9,7 @@ import {
 } from './foreign-sources.ts';
 import { type FieldTable, noteLeftOut, noteUnknown, readFields } from './import-fields.ts';
 import type { ImportResult } from './imported.ts';
-import { importModels } from './imported-models.ts';
+import { attemptsDefault, attemptsMax, importModels } from './imported-models.ts';
 import { importProviders } from './imported-providers.ts';
 import { type Deployment, isModelName, nameRule } from './litellm-deployment.ts';
 import { modelFactsOf } from './litellm-model-info.ts';
@@ -39,10 +39,6 @@ const shapes: readonly Shape<Found>[] = [
 ];
 
 const keyFields: FieldTable = { usage_limits: 'a budget belongs to a plan here: plans.NAME.budget' };
-
-/** The schema's own. */
-const attemptsMax = 8;
-const attemptsDefault = 4;
 
 /**
  * Converts configs of Portkey's (https://portkey.ai/docs/product/ai-gateway/configs): the `shapes`. A config becomes a

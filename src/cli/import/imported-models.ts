@@ -7,6 +7,8 @@ import { plain } from './plain-values.ts';
 /** The schema's own. */
 const targetsMax = 100;
 const weightMin = 0.001;
+export const attemptsMax = 8;
+export const attemptsDefault = 4;
 
 /** By alias, as `models:` holds them: names first, then patterns, the narrowest first, since the first that fits is taken. */
 export function importModels(

@@ -1,6 +1,7 @@
 import { modelName } from '../../config/schema/schema-models.ts';
 import type { ProviderConfig } from '../../config/schema.ts';
 import { catalog } from '../../formats/providers/catalog.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { isObject, type JsonObject, objectIn, textIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { type CloudPlace, placeInCloud } from './litellm-clouds.ts';
@@ -56,7 +57,7 @@ export function isModelName(name: unknown): name is string {
 const known: ReadonlySet<string> = new Set(
   `model custom_llm_provider api_key api_base base_url api_version organization
   extra_headers headers extra_body timeout stream_timeout rpm tpm weight order
-  drop_params litellm_credential_name use_in_pass_through mock_response mock_timeout`.split(/\s+/),
+  drop_params allowed_openai_params litellm_credential_name use_in_pass_through`.split(/\s+/),
 );
 
 /** Null, with a note, for an entry that has no place here. */
@@ -78,6 +79,11 @@ export function readDeployment(
   const litellmParams = objectIn(entry.litellm_params);
   const info = objectIn(entry.model_info);
   const params = { ...credentials.get(String(litellmParams.litellm_credential_name)), ...litellmParams };
+  if (textIn(info.team_id) !== null)
+    return drop(
+      [...path, 'model_info', 'team_id'],
+      'it is of one team alone; a plan without `models` may use all here',
+    );
   if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
   const named = /^os\.environ\/(.*)$/.exec(params.model)?.[1];
   if (named !== undefined)
@@ -104,7 +110,7 @@ export function readDeployment(
 
   for (const name of Object.keys(litellmParams)) {
     if (!known.has(name) && !place.read.includes(name) && !isLiteLlmPrice(name))
-      notes.add([...at, name], /^(max|num)_retries$/.test(name) ? retries : unknownParameter);
+      notes.add([...at, name], `not carried over: ${directMember(elsewhere, name) ?? unknownParameter}`);
   }
   const body = bodyOf(values, params.extra_body, [...at, 'extra_body']);
   const total = secondsOf(values, params.timeout, [...at, 'timeout']);
@@ -135,9 +141,26 @@ function byHand(service: string): string {
 }
 
 const unknownParameter =
-  'not carried over: there is no such setting here. LiteLLM takes it as a default of requests; `body` of a target would replace what callers say';
+  'there is no such setting here. LiteLLM takes it as a default of requests; `body` of a target would replace what callers say';
 
-const retries = 'not carried over: models.NAME.attempts sets how many attempts a request has over all targets';
+const retries = 'models.NAME.attempts sets how many attempts a request has over all targets';
+const spending = 'budgets belong to plans, accounts and keys';
+const mocked = `requests are sent to the provider; ${culvert} mock is an upstream that answers as it is told`;
+
+/** Parameters that are no defaults of requests, and what does their work. */
+const elsewhere: Readonly<Record<string, string>> = {
+  tags: 'every caller gets this target; routes.NAME.when sends requests with a tag to some targets alone',
+  max_parallel_requests: 'a target has no limit of concurrent requests; plans and keys have',
+  max_budget: spending,
+  budget_duration: spending,
+  max_retries: retries,
+  num_retries: retries,
+  additional_drop_params: 'Culvert leaves out what a provider is known not to take, and no other fields',
+  merge_reasoning_content_in_choices: 'callers get thoughts as reasoning_content',
+  cache_control_injection_points: 'models.NAME.prompt_cache: auto keeps the beginning of prompts',
+  mock_response: mocked,
+  mock_timeout: mocked,
+};
 
 function providerOf(
   values: Values,

@@ -46,6 +46,7 @@ const capabilities = [
   ['supports_native_streaming', 'streaming'],
   ['supports_audio_input', 'audio_in'],
   ['supports_response_schema', 'json_schema'],
+  ['supports_pdf_input', 'files'],
 ] as const;
 
 const known: ReadonlySet<string> = new Set([

@@ -23,69 +23,87 @@ export interface Fallback {
 
 type Section = 'litellm_settings' | 'router_settings' | 'general_settings';
 
-const callbacks = `telemetry.otlp sends traces to Langfuse and others, telemetry.sinks every record, and ${culvert} usage sums them up`;
+const budget = 'a budget belongs to a plan: plans.NAME.budget, in USD a window';
+const onFilter = 'callers get the answer of the filter; models.NAME.on_filter: next asks the next target instead';
+const callbacks =
+  'telemetry.loggers sends traces to Langfuse, Datadog and others, telemetry.otlp to any receiver, and telemetry.sinks every record';
 
-/** Why a setting has no place here, and what does its work. Those without words need none. */
-const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>>>> = {
-  litellm_settings: {
-    drop_params: null,
-    modify_params: null,
-    set_verbose: null,
-    json_logs: null,
-    telemetry: null,
+/** Why settings have no place here, and what does their work. Those without words need none. */
+const elsewhere: Readonly<Record<Section, readonly (readonly [names: string, why: string | null])[]>> = {
+  litellm_settings: [
+    [
+      'drop_params modify_params set_verbose json_logs telemetry turn_off_message_logging redact_user_api_key_info',
+      null,
+    ],
     // litellm-cache.ts reads them.
-    cache: null,
-    cache_params: null,
-    max_budget: 'a budget belongs to a plan: plans.NAME.budget, in USD a window',
-    budget_duration: 'a budget belongs to a plan: plans.NAME.budget',
-    success_callback: callbacks,
-    failure_callback: `${callbacks}; ${culvert} requests list --status 5 lists failures`,
-    callbacks,
-    service_callbacks: '/metrics has the metrics',
-    content_policy_fallbacks:
-      'callers get the answer of the filter; models.NAME.on_filter: next asks the next target instead',
-    default_team_settings: 'accounts have plans in the place of teams',
-    default_team_params: 'new accounts have default_plan',
-    default_internal_user_params: 'new accounts have default_plan',
-    max_internal_user_budget: 'new accounts have default_plan, whose budget is plans.NAME.budget',
-    internal_user_budget_duration: 'new accounts have default_plan, whose budget is plans.NAME.budget',
-    default_key_generate_params: 'a new key has the limits of its account’s plan',
-    upperbound_key_generate_params: 'a key never has more than its account’s plan',
-    max_end_user_budget: 'accounts.NAME.budgets, with by: user, bounds what each end user spends',
-    max_end_user_budget_id: 'accounts.NAME.budgets, with by: user, bounds what each end user spends',
-  },
-  router_settings: {
-    enable_pre_call_checks: null,
-    routing_strategy: 'targets are picked by priority, weight and health; failing and slow targets are avoided',
-    routing_strategy_args: 'targets are picked by priority, weight and health',
-    allowed_fails: 'health is built in: by success share, for each target and credential',
-    allowed_fails_policy: 'health is built in',
-    cooldown_time: 'cooldowns follow the provider’s Retry-After',
-    disable_cooldowns: 'health and cooldowns are built in',
-    retry_policy: 'Culvert decides which failures are worth another attempt; models.NAME.attempts sets how many',
-    retry_after: 'pauses between attempts are built in',
-    max_fallbacks: 'models.NAME.attempts bounds all attempts of a request',
-    redis_host: 'for several replicas: storage.state, a redis:// URL',
-    redis_port: 'for several replicas: storage.state, a redis:// URL',
-    redis_password: 'for several replicas: storage.state, a redis:// URL',
-    redis_url: 'for several replicas: storage.state, a redis:// URL',
-  },
-  general_settings: {
-    store_model_in_db: null,
-    disable_spend_logs: null,
-    database_url: `it is LiteLLM’s own: ${culvert} import litellm --database reads it. A database for Culvert goes into storage.database`,
-    database_connection_pool_limit: 'there is no such setting',
-    max_parallel_requests: 'plans.NAME.concurrency bounds the concurrent requests of an account',
-    global_max_parallel_requests: 'plans.NAME.concurrency bounds the concurrent requests of an account',
-    alerting: `telemetry.alerts sends alerts to Slack, mail and webhooks (${culvert} alerts test)`,
-    background_health_checks: 'providers.NAME.health asks a server of yours regularly',
-    health_check_interval: 'providers.NAME.health.interval',
-    custom_auth: `callers have keys of Culvert (${culvert} keys create)`,
-    enable_jwt_auth: 'callers.tokens takes the tokens of an issuer',
-    user_header_name: 'callers send x-culvert-user',
-    user_header_mappings: 'callers send x-culvert-user',
-  },
+    ['cache cache_params', null],
+    ['max_budget budget_duration', budget],
+    ['success_callback callbacks', callbacks],
+    ['failure_callback', `${callbacks}; ${culvert} requests list --status 5 lists failures`],
+    ['service_callbacks', '/metrics has the metrics'],
+    ['content_policy_fallbacks', onFilter],
+    ['ssl_verify ssl_certificate', 'providers.NAME.tls trusts more certificates; none goes unchecked'],
+    ['custom_provider_map', 'a provider of type openai with a base_url asks a server of yours'],
+    ['default_team_settings', 'accounts have plans in the place of teams'],
+    ['default_team_params default_internal_user_params', 'new accounts have default_plan'],
+    ['max_internal_user_budget internal_user_budget_duration', 'new accounts have the budget of default_plan'],
+    ['default_key_generate_params', 'a new key has the limits of its account’s plan'],
+    ['upperbound_key_generate_params', 'a key never has more than its account’s plan'],
+    [
+      'max_end_user_budget max_end_user_budget_id',
+      'accounts.NAME.budgets, with by: user, bounds what each end user spends',
+    ],
+  ],
+  router_settings: [
+    ['enable_pre_call_checks', null],
+    ['content_policy_fallbacks', onFilter],
+    ['provider_budget_config', budget],
+    ['enable_tag_filtering', 'routes.NAME.when sends requests with a tag to some targets alone'],
+    [
+      'routing_strategy routing_strategy_args',
+      'targets are picked by priority, weight and health; failing and slow targets are avoided',
+    ],
+    [
+      'allowed_fails allowed_fails_policy disable_cooldowns',
+      'health is built in: by success share, for each target and credential',
+    ],
+    ['cooldown_time', 'cooldowns follow the provider’s Retry-After'],
+    ['retry_policy', 'Culvert decides which failures are worth another attempt; models.NAME.attempts sets how many'],
+    ['retry_after', 'pauses between attempts are built in'],
+    ['max_fallbacks', 'models.NAME.attempts bounds all attempts of a request'],
+    ['redis_host redis_port redis_password redis_url', 'for several replicas: storage.state, a redis:// URL'],
+  ],
+  general_settings: [
+    ['store_model_in_db disable_spend_logs', null],
+    [
+      'database_url',
+      `it is LiteLLM’s own: ${culvert} import litellm --database reads it. A database for Culvert goes into storage.database`,
+    ],
+    [
+      'max_parallel_requests global_max_parallel_requests',
+      'plans.NAME.concurrency bounds the concurrent requests of an account',
+    ],
+    ['max_request_size_mb', 'server.body_limit and server.upload_limit bound what callers send'],
+    ['allowed_ips', 'keys[].ips says from where a key works'],
+    ['enforce_user_param', 'routes.NAME.when refuses requests by user == ""'],
+    ['pass_through_endpoints', 'providers.NAME.passthrough offers other paths of a provider at /passthrough/NAME'],
+    ['key_management_system key_management_settings', 'references read secret managers (docs/secrets.md)'],
+    [
+      'alerting alerting_threshold alerting_args alert_types alert_to_webhook_url',
+      `telemetry.alerts sends alerts to Slack, mail and webhooks (${culvert} alerts test)`,
+    ],
+    ['background_health_checks', 'providers.NAME.health asks a server of yours regularly'],
+    ['health_check_interval', 'providers.NAME.health.interval'],
+    ['custom_auth', `callers have keys of Culvert (${culvert} keys create)`],
+    ['enable_jwt_auth litellm_jwtauth', 'callers.tokens takes the tokens of an issuer'],
+    ['user_header_name user_header_mappings', 'callers send x-culvert-user'],
+  ],
 };
+
+function whyElsewhere(section: Section, name: string): string | null {
+  const found = elsewhere[section].find(([names]) => names.split(' ').includes(name));
+  return found === undefined ? 'there is no such setting here' : found[1];
+}
 
 export function readSettings(values: Values, root: JsonObject): Settings {
   const lite = objectIn(root.litellm_settings);
@@ -123,8 +141,8 @@ export function readSettings(values: Values, root: JsonObject): Settings {
   for (const section of ['litellm_settings', 'router_settings', 'general_settings'] as const) {
     for (const [name, value] of Object.entries(objectIn(root[section]))) {
       if (value === null) continue;
-      const why = Object.hasOwn(elsewhere[section], name) ? elsewhere[section][name] : 'there is no such setting here';
-      if (why != null && !taken.has(`${section}.${name}`))
+      const why = whyElsewhere(section, name);
+      if (why !== null && !taken.has(`${section}.${name}`))
         values.notes.add([section, name], `not carried over: ${why}`);
     }
   }
