@@ -310,7 +310,7 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
       clear: calls<CacheClearedReply, { key?: string; model?: string; tag?: string }>({
         description: 'remove the answers that meet all options, or all answers',
         options: [
-          ['--key <id>', 'only answers to requests of this key'],
+          ['--key <key>', 'only answers to requests of this key, by its id or account/name'],
           ['--model <name>', 'only answers of this model'],
           ['--tag <tag>', 'only answers to requests with this tag'],
         ],

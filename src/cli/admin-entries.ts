@@ -2,6 +2,7 @@ import type { AdminMethod } from '../admin/admin-api.ts';
 import { objectIn } from '../kernel/json.ts';
 import type { AdminClient, AdminFlags, AdminQuery } from './admin-client.ts';
 import type { ArgumentEntry, CommandEntry, OptionEntry } from './command-table.ts';
+import { withKeyId } from './commands/people/key-id.ts';
 import { adminOptions } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { listForm, note, print, printExact, printJson, printSecret } from './print.ts';
@@ -18,7 +19,8 @@ interface ListEntry<Flags> {
   options?: readonly OptionEntry[];
   /** Path of the list below `/admin/v1`. */
   path: string;
-  query?(flags: Flags, admin: AdminClient): AdminQuery | Promise<AdminQuery>;
+  /** A `key` in it may be named in any way. */
+  query?(flags: Flags): AdminQuery;
   columns: readonly Column[];
   /** Largest number of rows that it prints. */
   rowsMax: number | ((flags: Flags) => number);
@@ -36,7 +38,7 @@ export function lists<Flags = unknown>(entry: ListEntry<Flags>): CommandEntry {
     work: () => (flags: AdminFlags & Flags, parts: CliParts) =>
       list(flags, parts, {
         path,
-        query: async (admin) => (await query?.(flags, admin)) ?? {},
+        query: async (admin) => withKeyId(admin, query?.(flags) ?? {}),
         rowsMax: typeof rowsMax === 'number' ? rowsMax : rowsMax(flags),
         columns,
         empty,
@@ -86,7 +88,7 @@ export function calls<Reply = Row, Flags = unknown>(entry: CallEntry<Reply, Flag
           const isAlone = shows === 'alone' && others.flat().every((word) => word === undefined);
           const content = isAlone ? undefined : body?.(flags, first, ...others);
           const isShown = shows !== undefined && content === undefined;
-          const sent = { query: (await query?.(flags, admin)) ?? {}, body: content };
+          const sent = { query: await withKeyId(admin, query?.(flags) ?? {}), body: content };
           const path = filled(place, [id, ...others]);
           const reply = (await admin.request(isShown ? 'GET' : method, path, sent)) as Reply;
           noteWarnings(reply, flags);

@@ -13,7 +13,7 @@ export const bodies: CommandBody = {
       options: [
         ['--text <words>', 'only those whose request or answer has these words'],
         ['--account <id>', 'only those of this account'],
-        ['--key <id>', 'only those of this key'],
+        ['--key <key>', 'only those of this key, by its id or account/name'],
         ['--model <name>', 'only those of this model'],
         ['--from <date>', 'a date or time, or how long ago such as 24h'],
         ['--limit <rows>', 'how many', { read: whole(1, 100_000), default: 100 }],
@@ -73,7 +73,7 @@ export const bodies: CommandBody = {
       description: 'remove kept requests and answers that meet all options, or all of them',
       options: [
         ['--account <id>', 'only those of this account'],
-        ['--key <id>', 'only those of this key'],
+        ['--key <key>', 'only those of this key, by its id or account/name'],
         ['--model <name>', 'only those of this model'],
       ],
       example: 'culvert bodies remove --account dev',

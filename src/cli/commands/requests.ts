@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
+import { type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { calls, lists, overAdmin } from '../admin-entries.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody, OptionEntry } from '../command-table.ts';
@@ -10,7 +10,7 @@ import { listForm, note, printJson } from '../print.ts';
 import type { Progress } from '../progress.ts';
 import { shownTime } from '../rows.ts';
 import { writeWholeFile } from '../whole-file.ts';
-import { keyIdOf } from './people/key-id.ts';
+import { withKeyId } from './people/key-id.ts';
 import { describedRequest } from './request-described.ts';
 import { usdOf } from './usage.ts';
 
@@ -43,10 +43,7 @@ export const requests: CommandBody = {
       ],
       example: 'culvert requests list --account dev --since 2h',
       path: '/requests',
-      query: async (flags, admin) => ({
-        ...(await filtersOf(flags, admin)),
-        since: pastInstant('--since', flags.since, Date.now()),
-      }),
+      query: (flags) => ({ ...filtersOf(flags), since: pastInstant('--since', flags.since, Date.now()) }),
       rowsMax: ({ limit }) => limit,
       columns: [
         ['time', (request) => shownTime(request.created_at)],
@@ -152,7 +149,7 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
     }
   }
   await withAdmin(flags, parts, async (admin, progress) => {
-    const text = admin.read(`/requests.${format}`, { ...(await filtersOf(flags, admin)), ...span });
+    const text = admin.read(`/requests.${format}`, await withKeyId(admin, { ...filtersOf(flags), ...span }));
     if (out !== undefined) await writeWholeFile(out, counted(text, progress), 'plain');
     else {
       progress.end();
@@ -164,8 +161,7 @@ async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Prom
   return 0;
 }
 
-async function filtersOf(flags: RequestFilters, admin: AdminClient): Promise<AdminQuery> {
-  const { account, model, provider, user, tag, session, mcpServer: mcp_server, agent, class: outcome, status } = flags;
-  const key = flags.key === undefined ? undefined : await keyIdOf(admin, flags.key);
+function filtersOf({ mcpServer: mcp_server, class: outcome, ...flags }: RequestFilters): AdminQuery {
+  const { account, key, model, provider, user, tag, session, agent, status } = flags;
   return { account, key, model, provider, user, tag, session, mcp_server, agent, class: outcome, status };
 }

@@ -91,7 +91,7 @@ async function show(name: string, flags: StatementFlags, parts: CliParts): Promi
 }
 
 function exported(name: string, flags: StatementFlags & { format: string }, parts: CliParts): Promise<number> {
-  if (listForm(flags) === 'json') return show(name, flags, parts);
+  if (flags.json === true) return show(name, flags, parts);
   return withAdmin(flags, parts, async (admin) => {
     for await (const piece of admin.read(`/statements.${flags.format}`, queryOf(name, flags))) writeOut(piece);
     return 0;

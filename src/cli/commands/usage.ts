@@ -8,7 +8,7 @@ import { adminOptions } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson, writeOut } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
-import { keyIdOf } from './people/key-id.ts';
+import { withKeyId } from './people/key-id.ts';
 import { limitsOf, limitTable } from './people/windows.ts';
 import type { ResultsFlags } from './results.ts';
 
@@ -142,7 +142,7 @@ async function showUsage(flags: UsageFlags, parts: CliParts): Promise<number> {
   const { account, model, provider, user, tag, keyTag: key_tag, groupBy: group_by, orderBy: order_by } = flags;
   const named = { account, model, provider, user, tag, key_tag, group_by, order_by, ...pastSpan(flags) };
   return withAdmin(flags, parts, async (admin) => {
-    const query = { ...named, key: flags.key === undefined ? undefined : await keyIdOf(admin, flags.key) };
+    const query = await withKeyId(admin, { ...named, key: flags.key });
     if (flags.csv || flags.focus) {
       const { group_by, order_by, ...unsummed } = query;
       const csv = flags.csv ? admin.read('/usage.csv', query) : admin.read('/usage/focus.csv', unsummed);

@@ -1,6 +1,6 @@
 import { keyPrefix } from '../../../books/auth/key-directory.ts';
 import { culvert } from '../../../kernel/command-form.ts';
-import type { AdminClient } from '../../admin-client.ts';
+import type { AdminClient, AdminQuery } from '../../admin-client.ts';
 import { CommandFailed } from '../../command-failed.ts';
 import { listRows } from '../../rows.ts';
 
@@ -8,6 +8,11 @@ import { listRows } from '../../rows.ts';
 export const keysMax = 100_000;
 
 const publicIdForm = /^[A-Za-z0-9]{12}$/;
+
+/** A query in which `key` is the id of the key that it names. */
+export async function withKeyId<Query extends AdminQuery>(admin: AdminClient, query: Query): Promise<Query> {
+  return typeof query.key === 'string' ? { ...query, key: await keyIdOf(admin, query.key) } : query;
+}
 
 /** The id of a key that is named by its id, its prefix, its secret or `account/name`. */
 export async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
