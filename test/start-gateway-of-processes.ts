@@ -109,7 +109,10 @@ export async function startGatewayOfProcesses(
     return checks?.accepting === true && checks.stores;
   };
   while (!(await isReady())) {
-    if (!lives()) throw new Error(`the gateway ended:\n${readFileSync(log, 'utf8').slice(-2_000)}`);
+    if (!lives()) {
+      const { exitCode, signalCode } = child;
+      throw new Error(`the gateway ended (${exitCode ?? signalCode}):\n${readFileSync(log, 'utf8').slice(-2_000)}`);
+    }
     await after(25);
   }
   const gateway = {

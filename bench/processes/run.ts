@@ -150,7 +150,7 @@ async function measureDeaths(): Promise<Row[]> {
   const replaced = () => readFileSync(join(folder, 'culvert.log'), 'utf8').split('in place of the dead one').length - 1;
   try {
     // A spare has loaded its code by then.
-    await after(3_000);
+    await after(8_000);
     const tookMs: number[] = [];
     const lost: number[] = [];
     for (let death = 1; death <= kills; death += 1) {

@@ -44,16 +44,8 @@ export interface UpstreamsParts {
 /** How often what waits for an upstream is looked at. */
 const silenceLookMs = 250;
 
-export async function openUpstreams({
-  options,
-  folder,
-  callers,
-  out,
-  proxyOf,
-  clock,
-  metrics,
-  opened,
-}: UpstreamsParts): Promise<Upstreams> {
+export async function openUpstreams(parts: UpstreamsParts): Promise<Upstreams> {
+  const { options, folder, callers, out, proxyOf, clock, metrics, opened } = parts;
   const { config, env, locals, log } = options;
   const searchPath = env.PATH ?? '';
   const transport = createTransport({ proxyOf });

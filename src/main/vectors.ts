@@ -25,26 +25,9 @@ export interface VectorsOptions extends Omit<StoreOptions, 'order'> {
  * indexes were kept, in parallel to the rest of a server's start. Throws `StartRefused` where the way to a Qdrant
  * cannot be gone.
  */
-export async function openVectors({
-  config,
-  folder,
-  seat,
-  stores,
-  proxyOf,
-  clock,
-  starts,
-  onStored,
-  onTrouble,
-}: VectorsOptions): Promise<VectorWorkers> {
-  const {
-    engine,
-    url,
-    api_key: apiKey = null,
-    memory,
-    workers,
-    limits,
-    search_threads: searchThreads,
-  } = config.vectors;
+export async function openVectors(options: VectorsOptions): Promise<VectorWorkers> {
+  const { config, folder, seat, stores, proxyOf, clock, starts, onStored, onTrouble } = options;
+  const { engine, url, api_key: apiKey = null, memory, workers, limits, search_threads } = config.vectors;
   if (engine === 'embedded' && seat !== undefined) {
     const { askVectors } = await import('../processes/vectors/remote-vectors.ts');
     return askVectors(() => new Socket({ fd: vectorsStream }), onStored);
@@ -53,7 +36,7 @@ export async function openVectors({
     driver:
       engine === 'qdrant'
         ? { kind: 'qdrant', url: url!, apiKey, way: wayOf(config, proxyOf), registry: await stores.vectorRegistry() }
-        : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory, searchThreads },
+        : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory, searchThreads: search_threads },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
     onStoredBytes: onStored,

@@ -8,6 +8,8 @@ import { type Given, type PrimaryOffers, type WorkerOffers, workerVariable } fro
 
 /** A spare that died is not replaced sooner: its next one may die of the same. */
 const spareRestMs = 30_000;
+/** The first requests behind a start have the cores to themselves. */
+const firstSpareMs = 5_000;
 
 /** A worker that has loaded its code, and waits for its role. */
 export interface Spare {
@@ -26,7 +28,7 @@ interface SparesParts {
 }
 
 /**
- * Forks workers, and has one spare ready from `begin` on: a worker that dies is replaced without waiting for code to be
+ * Forks workers, and has one spare ready soon after `begin`: a worker that dies is replaced without waiting for code to be
  * loaded.
  */
 export class Spares {
@@ -67,10 +69,10 @@ export class Spares {
     return this.#port !== null;
   }
 
-  /** The start is over: from now on there is a spare. */
+  /** The start is over: a few seconds later there is a spare. */
   begin(): void {
     if (this.#phase === 'none') this.#phase = 'kept';
-    this.prepare();
+    setTimeout(() => this.prepare(), firstSpareMs).unref();
   }
 
   prepare(): void {

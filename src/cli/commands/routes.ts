@@ -121,15 +121,8 @@ function bothOf(one: AgreementReply, next: AgreementReply): AgreementReply {
 }
 
 /** Sums by class, and what is left out of them. */
-export function savingsText({
-  rule,
-  requests,
-  saved_usd,
-  was_usd,
-  unpriced,
-  unanswered,
-  classes,
-}: SavingsReply): string {
+export function savingsText(reply: SavingsReply): string {
+  const { rule, requests, saved_usd, was_usd, unpriced, unanswered, classes } = reply;
   if (requests === 0) return `Rule '${rule}' observed no request in this time.`;
   const lines = [
     rowTable(classes, [

@@ -29,47 +29,6 @@ export function createResumableFiles(parts: StoredFilesParts) {
   /** Ids of files that this process appends to. */
   const busy = new Set<string>();
 
-  async function storedBytesOf(row: FileRow): Promise<number> {
-    const last = Math.ceil(row.bytes / chunkBytes) - 1;
-    if (last < 0) return 0;
-    // A process that died between the two writes left a length without its chunk.
-    const sealed = await contents.get(row.id, last);
-    const chunk = sealed === null ? null : sealer.open(sealed, sealedAs(row, last));
-    return last * chunkBytes + (chunk?.length ?? 0);
-  }
-
-  async function put(file: UnfinishedFile, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<number> {
-    const { id, tenant } = file;
-    let seq = Math.floor(file.bytes / chunkBytes);
-    let stored = file.bytes;
-    let { rowBytes } = file;
-    const grow = async (bytes: number) => {
-      if (!(await store.growFile(id, bytes, rowBytes))) throw new FailureError(beingSent);
-      rowBytes = bytes;
-    };
-    const head = file.bytes % chunkBytes === 0 ? null : await contents.get(id, seq);
-    const begun = head === null ? null : sealer.open(head, sealedAs(file, seq));
-    try {
-      for await (const chunk of inChunks(begun === null ? content : joined(begun, content))) {
-        const bytes = seq * chunkBytes + chunk.length;
-        await grow(bytes);
-        await contents.put(id, seq, sealer.seal(chunk, sealedAs(file, seq)));
-        onStored(tenant, bytes - stored);
-        hold.stored(bytes - stored);
-        stored = bytes;
-        seq += 1;
-      }
-      // Another process may have begun while the last chunk was on its way, and so behind less.
-      await grow(stored);
-    } catch (error) {
-      const isKept = await store.growFile(id, stored, rowBytes);
-      // Another process has cancelled it: what came behind the removal would stay for ever.
-      if (!isKept && (await store.findUnfinished(tenant, id)) === null) await contents.remove(id, seq + 1);
-      throw error;
-    }
-    return stored;
-  }
-
   function refuseBusy(id: string): void {
     if (busy.has(id)) throw new FailureError(beingSent);
   }
@@ -85,7 +44,7 @@ export function createResumableFiles(parts: StoredFilesParts) {
     async find(tenant: string, id: string): Promise<UnfinishedFile | null> {
       const row = await store.findUnfinished(tenant, id);
       if (row === null) return null;
-      return { ...openedRow(sealer, { ...row, bytes: await storedBytesOf(row) }), rowBytes: row.bytes };
+      return { ...openedRow(sealer, { ...row, bytes: await storedBytesOf(parts, row) }), rowBytes: row.bytes };
     },
     /**
      * Keeps `content` behind what is kept, and resolves to all bytes. Rejects as `content` does: whole chunks that came
@@ -95,7 +54,7 @@ export function createResumableFiles(parts: StoredFilesParts) {
       refuseBusy(file.id);
       busy.add(file.id);
       try {
-        return await put(file, content, hold);
+        return await putBehind(parts, file, content, hold);
       } finally {
         busy.delete(file.id);
       }
@@ -110,6 +69,52 @@ export function createResumableFiles(parts: StoredFilesParts) {
       onStored(tenant, -bytes);
     },
   };
+}
+
+async function putBehind(
+  { store, contents, sealer, onStored }: StoredFilesParts,
+  file: UnfinishedFile,
+  content: AsyncIterable<Uint8Array>,
+  hold: StorageHold,
+): Promise<number> {
+  const { id, tenant } = file;
+  let seq = Math.floor(file.bytes / chunkBytes);
+  let stored = file.bytes;
+  let { rowBytes } = file;
+  const grow = async (bytes: number) => {
+    if (!(await store.growFile(id, bytes, rowBytes))) throw new FailureError(beingSent);
+    rowBytes = bytes;
+  };
+  const head = file.bytes % chunkBytes === 0 ? null : await contents.get(id, seq);
+  const begun = head === null ? null : sealer.open(head, sealedAs(file, seq));
+  try {
+    for await (const chunk of inChunks(begun === null ? content : joined(begun, content))) {
+      const bytes = seq * chunkBytes + chunk.length;
+      await grow(bytes);
+      await contents.put(id, seq, sealer.seal(chunk, sealedAs(file, seq)));
+      onStored(tenant, bytes - stored);
+      hold.stored(bytes - stored);
+      stored = bytes;
+      seq += 1;
+    }
+    // Another process may have begun while the last chunk was on its way, and so behind less.
+    await grow(stored);
+  } catch (error) {
+    const isOurs = await store.growFile(id, stored, rowBytes);
+    // Another process has cancelled it: what came behind the removal would stay for ever.
+    if (!isOurs && (await store.findUnfinished(tenant, id)) === null) await contents.remove(id, seq + 1);
+    throw error;
+  }
+  return stored;
+}
+
+async function storedBytesOf({ contents, sealer }: StoredFilesParts, row: FileRow): Promise<number> {
+  const last = Math.ceil(row.bytes / chunkBytes) - 1;
+  if (last < 0) return 0;
+  // A process that died between the two writes left a length without its chunk.
+  const sealed = await contents.get(row.id, last);
+  const chunk = sealed === null ? null : sealer.open(sealed, sealedAs(row, last));
+  return last * chunkBytes + (chunk?.length ?? 0);
 }
 
 async function* joined(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

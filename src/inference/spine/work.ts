@@ -182,16 +182,8 @@ async function passedWork(sink: Sink, done: Done): Promise<Done> {
 
 function settle(held: HeldCall, done: Done, left: boolean, requestedMcp?: McpCallRecord): void {
   if (done.settled !== undefined) return held.settle(done.settled);
-  const {
-    body,
-    failure,
-    worked = false,
-    lasting = false,
-    doneMilli,
-    progress = newProgress(),
-    mcp = requestedMcp,
-    agent,
-  } = done;
+  const { body, failure, worked = false, lasting = false, doneMilli } = done;
+  const { progress = newProgress(), mcp = requestedMcp, agent } = done;
   const status = done.status ?? (failure !== null ? statusOf(failure) : body === null ? 499 : 200);
   const whole = body !== null && status < 400 && (lasting || !left);
   progress.delivered = whole ? 'whole' : worked ? 'partial' : 'nothing';

@@ -102,7 +102,7 @@ function transcriptHandler(services: Services, id: 'transcription' | 'translatio
     if (!demandingClients.test(headerOf(exchange, 'user-agent') ?? '')) return plain(exchange);
     let model = '';
     const transcribe = uploadHandler(services, endpoint, 1, (_, form) => {
-      const fieldOf = (wanted: RegExp) => form.fields.find(({ name }) => wanted.test(name))?.value;
+      const fieldOf = (pattern: RegExp) => form.fields.find(({ name }) => pattern.test(name))?.value;
       model = fieldOf(/^model$/) ?? '';
       const isTimed = fieldOf(/^timestamp_granularities/) !== undefined && fieldOf(/^response_format$/) === undefined;
       return isTimed ? { ...form, fields: [...form.fields, { name: 'response_format', value: 'verbose_json' }] } : form;

@@ -112,15 +112,8 @@ export class CascadeConversation {
 
   /** The body of a chat completion that answers it. */
   request(model: string, settings: SessionSettings): JsonObject {
-    const {
-      instructions: system,
-      tools,
-      toolChoice,
-      effort,
-      parallelToolCalls,
-      temperature,
-      maxOutputTokens,
-    } = settings;
+    const { instructions: system, tools, toolChoice, effort, parallelToolCalls } = settings;
+    const { temperature, maxOutputTokens } = settings;
     const choice = typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice };
     return {
       model,
