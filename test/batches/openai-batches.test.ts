@@ -10,9 +10,13 @@ const plans = {
   default: { windows: 'off', rpm: 'off' },
   narrow: { windows: 'off', rpm: 40, concurrency: 1 },
   short: { windows: { '5h': 5 }, rpm: 'off' },
+  spent: { windows: { '5h': 1 }, rpm: 'off' },
+  single: { windows: 'off', rpm: 'off', concurrency: 1 },
 };
 const narrowKey = 'sk-cv-test-key-narrow';
 const shortKey = 'sk-cv-test-key-short';
+const spentKeys = ['a', 'b', 'c', 'd'].map((name) => `sk-cv-test-key-spent-${name}`);
+const singleKey = 'sk-cv-test-key-single';
 
 const upstream = await startUpstream();
 after(() => upstream.close());
@@ -26,14 +30,22 @@ const gateway = await startGateway(
       claude: { targets: ['claude/mock/ok'] },
       slow: { targets: ['chat/mock/delay=300ms'] },
       refusing: { targets: ['chat/mock/status=400'] },
+      dear: { targets: [{ provider: 'chat', model: 'mock/ok', price: { input: 1_000, output: 1_000 } }] },
     },
     plans,
-    accounts: { narrow: { plan: 'narrow' }, short: { plan: 'short' } },
+    accounts: {
+      narrow: { plan: 'narrow' },
+      short: { plan: 'short' },
+      single: { plan: 'single', budgets: [{ model: 'dear', usd: 0.0001, window: 'month' }] },
+      ...Object.fromEntries(spentKeys.map((key) => [key, { plan: 'spent' }])),
+    },
     keys: [
       { key: testKey, account: 'dev', name: 'test' },
       { key: otherKey, account: 'other', name: 'test' },
       { key: narrowKey, account: 'narrow', name: 'test' },
       { key: shortKey, account: 'short', name: 'test' },
+      { key: singleKey, account: 'single', name: 'test' },
+      ...spentKeys.map((key) => ({ key, account: key, name: 'test' })),
     ],
   },
 );
@@ -117,6 +129,20 @@ test('a wrong line fails alone, and says why', async () => {
     ],
   );
   assert.match(errors[2]!.error!.message, /same custom_id/);
+});
+
+test('a line that is not valid UTF-8 fails, and no result has a character that ends lines for Python', async () => {
+  const torn = Buffer.from(chatLine('torn', { user: '§' }), 'latin1');
+  const breaks = chatLine('\u0085\u2028\u2029');
+  const file = await client.files.create({ file: new File([torn, `\n${breaks}`], 'x'), purpose: 'batch' });
+  const facts = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+  const { id } = await client.batches.create({ input_file_id: file.id, ...facts });
+  const batch = await batchWhen(client, id, hasEnded);
+  const text = await (await client.files.content(batch.output_file_id!)).text();
+  assert.equal(JSON.parse(text).custom_id, '\u0085\u2028\u2029');
+  assert.doesNotMatch(text, /[\u0085\u2028\u2029]/);
+  const [error] = await resultsIn(client, batch.error_file_id);
+  assert.match(error!.error!.message, /not valid UTF-8/);
 });
 
 test('lines may ask for responses, embeddings and messages', async () => {
@@ -205,6 +231,34 @@ test('a batch leaves a part of the calls a minute, and every place, to its key',
   assert.equal(answer.object, 'chat.completion');
   await narrow.batches.cancel(id);
   await batchWhen(narrow, id, hasEnded);
+});
+
+test('batches that wait for a limit of their key take no place from those of others', async () => {
+  const begun: [OpenAI, string][] = [];
+  for (const key of spentKeys) {
+    const spent = openAi(gateway.url, key);
+    await spent.chat.completions.create({ model: 'chat', messages: [{ role: 'user', content: 'Hi' }] });
+    for (let count = 0; count < 26; count++) begun.push([spent, (await beginBatch(spent, [chatLine('a')])).id]);
+  }
+  for (const [spent, id] of begun) await batchWhen(spent, id, ({ status }) => status === 'in_progress');
+  const { results } = await ended([chatLine('mine')]);
+  assert.equal(results.length, 1);
+  for (const [spent, id] of begun) await spent.batches.cancel(id);
+});
+
+test('a line whose model has spent its budget waits, and those of other models are answered', async () => {
+  const single = openAi(gateway.url, singleKey);
+  await single.chat.completions.create({ model: 'dear', messages: [{ role: 'user', content: 'Hi' }] });
+  const asked = [0, 1, 2, 3].map((index) => chatLine(`${index}`, index % 2 === 0 ? { model: 'dear' } : {}));
+  const { id } = await beginBatch(single, asked);
+  await batchWhen(single, id, ({ request_counts: counts }) => counts!.completed === 2);
+  await single.batches.cancel(id);
+  const batch = await batchWhen(single, id, hasEnded);
+  const errors = await resultsIn(single, batch.error_file_id);
+  assert.deepEqual(
+    errors.map(({ custom_id }) => custom_id),
+    ['0', '2'],
+  );
 });
 
 test('batches of one key do not exist for another', async () => {

@@ -3,6 +3,7 @@ import { backoffMs } from '../../kernel/backoff.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { newRequestId } from '../../kernel/ids.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Turn } from '../../kernel/sharing/turns.ts';
 import { readBatchLine } from './batch-line.ts';
 import { type BatchRun, resultContext } from './batch-parts.ts';
@@ -27,6 +28,11 @@ const doorWaitMs = 1_000;
 /** Rests of a limit: no longer, since it may have been raised meanwhile. */
 const restMsMin = 200;
 const restMsMax = 30_000;
+/** A limit of one model or end user that refuses for so long, or so often, leaves these lines to a later pass. */
+const leftMsMin = 10_000;
+const refusalsMax = 3;
+/** Pause between two passes, for each line of the batch: reading them all takes a small part of the time. */
+const passMsOfLine = 2;
 /** When we stop, lines that run have so long to end. */
 const stopGraceMs = 3_000;
 
@@ -35,93 +41,98 @@ interface Work {
   away: AwayView;
   notes: LineNotes;
   /** Aborted when no further line is begun, for whatever reason. */
-  halt: AbortController;
+  halt: AbortSignal;
   /** Aborted when lines that run are left. */
   leaving: AbortController;
   /** Wall-clock ms: until then a limit refuses everything. */
   restUntilMs: number;
+  /** Wall-clock ms until which a limit refuses lines of one model or end user. */
+  barredUntilMs: Map<string, number>;
+  /** Wall-clock ms at which the first line that is left to a later pass may go; infinite: none is. */
+  leftUntilMs: number;
 }
 
 /**
  * Asks all lines that have no answer yet and are not at a provider, until there are none, or nobody wants them any more.
- * Answers that came back from a provider are taken in any case; `returned`: only those.
+ * Answers that came back from a provider are taken in any case; `returned`: only those. Resolves to ms after which lines
+ * that a limit of their model or end user refuses are to be asked by another call; null: there are none.
  */
 export async function answerLines(
   run: BatchRun,
   input: StoredFile,
   { over, away, which }: { over: AbortSignal; away: AwayView; which: 'all' | 'returned' },
-): Promise<void> {
-  const { batch, signal, turns, calls } = run;
-  const halt = new AbortController();
+): Promise<number | null> {
+  const { batch, signal, turns, calls, clock } = run;
+  const broken = new AbortController();
+  const halt = AbortSignal.any([signal, over, broken.signal]);
   const leaving = new AbortController();
   const notes = createLineNotes(run.store, run.lease);
-  const work: Work = { run, away, notes, halt, leaving, restUntilMs: 0 };
-  const unlisten = haltWhen(signal, over, halt, leaving);
+  const untilMs = { restUntilMs: 0, barredUntilMs: new Map(), leftUntilMs: Number.POSITIVE_INFINITY };
+  const work: Work = { run, away, notes, halt, leaving, ...untilMs };
+  const unlisten = leaveWhen(signal, leaving);
   const running = new Set<Promise<void>>();
   let runningBytes = 0;
   let trouble: unknown = null;
-  const begin = (line: Line, turn: Turn) => {
+  const begin = (line: Line) => {
     const bytes = line.bytes?.length ?? 0;
     runningBytes += bytes;
     const asking = answerLine(work, line)
       .catch((error: unknown) => {
         trouble ??= error;
-        halt.abort('aborted');
+        broken.abort();
       })
       .finally(() => {
-        turn.giveBack();
+        line.turn.giveBack();
         runningBytes -= bytes;
         running.delete(asking);
       });
     running.add(asking);
   };
 
+  let seq = 0;
   try {
     const known = knownLines(run, away.isFresh);
     const room = createLoopRoom(run.waiting);
-    let seq = 0;
     for await (const bytes of linesOf(run.files.read(input), lineBytesMax)) {
       seq += 1;
       if (signal.aborted || trouble !== null) break;
-      if (halt.signal.aborted && !away.isUsed()) break;
+      if (halt.aborted && !away.isUsed()) break;
       const before = await known(seq);
       if (before?.ended === true) continue;
       const isReturned = before?.returned === true;
-      if (!isReturned && (which === 'returned' || halt.signal.aborted || isAway(away, seq, before))) continue;
+      if (!isReturned && (which === 'returned' || halt.aborted || isAway(away, seq, before))) continue;
       const atOnceMax = Math.max(1, Math.min(calls.atOnceMax(batch.keyId), room.atOnceMax()));
       while (running.size > 0 && (running.size >= atOnceMax || runningBytes > runningBytesMax)) {
         await Promise.race(running);
       }
-      if (!isReturned) await rest(work);
+      // A line that is refused asks again, and the first that passes ends the rest.
+      while (!isReturned && running.size > 0 && work.restUntilMs > clock.wallMs() && !halt.aborted) await rest(work);
       await room.wait();
-      const turn = await turns.take(batch.tenant, isReturned ? signal : halt.signal).catch(() => null);
+      const turn = await turns.take(batch.tenant, isReturned ? signal : halt).catch(() => null);
       if (turn === null) continue;
-      begin({ seq, bytes, before }, turn);
+      begin({ seq, bytes, before, turn });
     }
   } catch (error) {
     trouble ??= error;
-    halt.abort('aborted');
+    broken.abort();
   }
   await Promise.all(running);
   unlisten();
   if (trouble !== null) throw trouble;
+  const leftMs = work.leftUntilMs - clock.wallMs();
+  return leftMs === Number.POSITIVE_INFINITY ? null : Math.max(Math.min(leftMs, restMsMax), passMsOfLine * seq);
 }
 
-/** Halts when the process stops, which ends calls soon after, or when the batch is over. Returns what ends this. */
-function haltWhen(stop: AbortSignal, over: AbortSignal, halt: AbortController, leaving: AbortController): () => void {
-  let grace: NodeJS.Timeout | null = null;
+/** Aborts `leaving` a moment after the process stops. Returns what ends this. */
+function leaveWhen(stop: AbortSignal, leaving: AbortController): () => void {
+  let grace: NodeJS.Timeout | undefined;
   const stopped = () => {
-    halt.abort('aborted');
     grace = setTimeout(() => leaving.abort(), stopGraceMs);
   };
-  const ended = () => halt.abort(over.reason);
-  stop.addEventListener('abort', stopped, { once: true });
   if (stop.aborted) stopped();
-  over.addEventListener('abort', ended, { once: true });
-  if (over.aborted) ended();
+  else stop.addEventListener('abort', stopped, { once: true });
   return () => {
-    over.removeEventListener('abort', ended);
-    if (grace !== null) clearTimeout(grace);
+    clearTimeout(grace);
     stop.removeEventListener('abort', stopped);
   };
 }
@@ -131,12 +142,13 @@ interface Line {
   seq: number;
   bytes: Buffer | null;
   before: KnownLine | null;
+  turn: Turn;
 }
 
 /** Rests as long as a limit refuses everything, or until nothing is begun any more. */
 async function rest({ run, halt, restUntilMs }: Work): Promise<void> {
   const ms = restUntilMs - run.clock.wallMs();
-  if (ms > 0) await restFor(ms, halt.signal);
+  if (ms > 0) await restFor(ms, halt);
 }
 
 function restFor(ms: number, signal: AbortSignal): Promise<void> {
@@ -144,7 +156,8 @@ function restFor(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Asks one line until it has an answer. What was left or halted before is asked by the process that takes the batch up. */
-async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<void> {
+async function answerLine(work: Work, asked: Line): Promise<void> {
+  const { seq, bytes, before } = asked;
   const { run, notes, halt, leaving } = work;
   const { batch, clock, calls } = run;
   const isPaid = before?.isPaid === true;
@@ -165,16 +178,21 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     return { requestId, keyId, endpoint, body: line.body, headers, isPaid, given };
   };
   let given = isReturned ? await givenTo(work, seq, before) : null;
+  const parts = partsOf(line.request);
+  if (given === null && leave(work, parts)) return;
   const key = before === null ? digestOf(line.customId) : null;
   if (given === null && !(await notes.begin({ seq, requestId, key, part: null }))) {
     return end({ kind: 'unasked', why: doubled });
   }
   // An answer that is there is taken in any case.
-  for (let tries = 1; given !== null || !halt.signal.aborted; ) {
+  for (let tries = 1, refusals = 1; given !== null || !halt.aborted; ) {
     const outcome = await calls.run(callOf(given), leaving.signal);
     if (outcome === null || (given !== null && leaving.signal.aborted)) return;
     // Another answer of the model would be blocked as well, and be paid again.
-    if (outcome.kind === 'answered' || outcome.failure.kind === 'guard-blocked') return end(outcome);
+    if (outcome.kind === 'answered' || outcome.failure.kind === 'guard-blocked') {
+      work.restUntilMs = 0;
+      return end(outcome);
+    }
     if (given !== null) {
       if (!outcome.booked && waitsAtTheDoor.has(outcome.failure.kind)) {
         await restFor(doorWaitMs, leaving.signal);
@@ -188,19 +206,49 @@ async function answerLine(work: Work, { seq, bytes, before }: Line): Promise<voi
     }
     const wait = waitOf(outcome.failure, tries, clock.wallMs());
     if (wait === null) return end(outcome);
+    const part = partOf(outcome.failure, parts);
+    if (part !== null && (wait.ms >= leftMsMin || refusals++ >= refusalsMax)) {
+      work.barredUntilMs.set(part, clock.wallMs() + Math.max(wait.ms, leftMsMin));
+      leave(work, parts);
+      return;
+    }
     if (outcome.booked) {
       // The ledger has a separate row for every time that it was asked.
       requestId = newRequestId(clock.wallMs());
       await notes.begin({ seq, requestId, key: null, part: null });
     }
-    if (wait.whole) {
-      work.restUntilMs = Math.max(work.restUntilMs, clock.wallMs() + wait.ms);
-    } else {
-      tries += 1;
-      await restFor(wait.ms, halt.signal);
-    }
+    if (wait.whole) work.restUntilMs = Math.max(work.restUntilMs, clock.wallMs() + wait.ms);
+    else tries += 1;
+    // It may wait for days: others need the place.
+    asked.turn.giveBack();
+    if (!wait.whole) await restFor(wait.ms, halt);
     await rest(work);
+    asked.turn = await run.turns.take(batch.tenant, halt).catch(() => asked.turn);
   }
+}
+
+/** Names of the lines that share its model, and of those that share its end user and tags. */
+type LineParts = readonly [model: string, user: string];
+
+function partsOf({ model, models, user, safety_identifier, metadata, labels }: JsonObject): LineParts {
+  const named = (...members: unknown[]) => digestOf(JSON.stringify(members));
+  return [named(model, models), named(user, safety_identifier, metadata, labels)];
+}
+
+/** The lines that the failure is about; null: all of the batch. */
+function partOf(failure: Failure, [model, user]: LineParts): string | null {
+  if (failure.kind === 'upstreams-limited' || failure.kind === 'no-target') return model;
+  if (failure.kind !== 'quota-exceeded') return null;
+  if (/^(tier|budget:model):/.test(failure.limit)) return model;
+  return /^budget:(user|tag):/.test(failure.limit) ? user : null;
+}
+
+/** Leaves lines to a later pass where a limit refuses them for longer. */
+function leave(work: Work, parts: LineParts): boolean {
+  const untilMs = Math.max(...parts.map((part) => work.barredUntilMs.get(part) ?? 0));
+  if (untilMs <= work.run.clock.wallMs()) return false;
+  work.leftUntilMs = Math.min(work.leftUntilMs, untilMs);
+  return true;
 }
 
 /** Refusals that pass. An answer that a provider gave, and that is paid, waits for its turn. */

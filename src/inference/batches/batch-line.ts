@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { BatchFormat, BatchRow } from '../../books/metering/batch-store.ts';
 import { withPathMembers, withPathModel } from '../../formats/dialects/gemini/path-members.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
@@ -8,7 +9,7 @@ import { geminiEmbeddingsPath } from './line-endpoints.ts';
 
 /** A line of a batch, as its format has it. */
 export type BatchLine =
-  | { customId: string; body: Buffer }
+  | { customId: string; body: Buffer; request: JsonObject }
   /** It fails alone. `customId` null: nobody can tell whose it is. */
   | { customId: string | null; failure: Failure };
 
@@ -21,6 +22,7 @@ export function readBatchLine(
   bytes: Buffer | null,
 ): BatchLine {
   if (bytes === null) return { customId: null, failure: invalid(null, 'This line is longer than a line may be.') };
+  if (!isUtf8(bytes)) return { customId: null, failure: invalid(null, 'This line is not valid UTF-8.') };
   const line = objectIn(bytes);
   if (line === null) return { customId: null, failure: invalid(null, 'This line is not a JSON object.') };
   const idMember = format === 'gemini' ? 'key' : 'custom_id';
@@ -41,7 +43,7 @@ export function readBatchLine(
   }
   const written = bytesOf(body);
   if (written === null) return { customId, failure: invalid(member, `'${member}' is nested too deeply.`) };
-  return { customId, body: gemini === undefined ? written : withModelOf(gemini, endpoint, written) };
+  return { customId, body: gemini === undefined ? written : withModelOf(gemini, endpoint, written), request: body };
 }
 
 function withModelOf({ model }: GeminiBatchFacts, endpoint: string, body: Buffer): Buffer {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { BatchEnd, BatchEnding } from '../../books/metering/batch-store.ts';
 import { answerLines } from './answer-lines.ts';
 import { type Batch, type BatchError, madeWith, sealFacts } from './batch-facts.ts';
@@ -56,7 +57,13 @@ async function answerAll(run: BatchRun, input: StoredFile): Promise<void> {
       const following = away.next();
       // Answering may reject first.
       following.catch(() => undefined);
-      await answerLines(run, input, { over, away, which: 'all' });
+      const wakes = AbortSignal.any([run.signal, over]);
+      for (;;) {
+        const leftMs = await answerLines(run, input, { over, away, which: 'all' });
+        if (leftMs === null || wakes.aborted) break;
+        await pause(leftMs, undefined, { signal: wakes, ref: false }).catch(() => undefined);
+        if (wakes.aborted || away.hasReturned()) break;
+      }
       goesOn = await following;
     }
   } finally {

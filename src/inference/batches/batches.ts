@@ -138,10 +138,9 @@ async function endLost(
 ): Promise<void> {
   const atMs = clock.wallMs();
   const facts = sealFacts(sealer, lostFacts(row), row.id);
-  await store.end(lease, { ...noFiles, ending: 'failed', atMs, expiresMs: atMs + retentionMs(), facts });
+  const files = { outputFile: null, errorFile: null };
+  await store.end(lease, { ...files, ending: 'failed', atMs, expiresMs: atMs + retentionMs(), facts });
 }
-
-const noFiles = { outputFile: null, errorFile: null } as const;
 
 /** Removes what is over: lines of batches that have ended, batches and files whose time is over. */
 async function prune({ store, files, clock, onTrouble }: BatchesParts): Promise<void> {

@@ -1,3 +1,4 @@
+import { json } from 'node:stream/consumers';
 import type { StorageHold } from '../../books/metering/storage/storage-hold.ts';
 import { type CachedContent, cachedContentOf } from '../../formats/dialects/gemini/cached-content.ts';
 import { FailureError } from '../../kernel/failure.ts';
@@ -64,10 +65,7 @@ export function createCachedContents(files: StoredFiles, nowMs: () => number) {
     /** Null when it is gone. Rejects with an UnreadableFile as files do. */
     async read(tenant: string, name: string): Promise<CachedContent | null> {
       const file = await fileOf(tenant, name);
-      if (file === null) return null;
-      const chunks: Buffer[] = [];
-      for await (const chunk of files.read(file)) chunks.push(chunk);
-      return JSON.parse(Buffer.concat(chunks).toString('utf8')) as CachedContent;
+      return file === null ? null : ((await json(files.read(file))) as CachedContent);
     },
   };
 }

@@ -21,8 +21,13 @@ export function resultLine(
   context: ErrorContext,
 ): { state: 'succeeded' | 'errored'; text: string } {
   const state = end.kind === 'answered' && end.status < 300 ? 'succeeded' : 'errored';
-  return { state, text: lineIn[format](customId, end, context) };
+  const text = lineIn[format](customId, end, context).replace(lineBreaks, escaped);
+  return { state, text };
 }
+
+/** Python's `splitlines` ends a line at these too. JSON has them in strings alone. */
+const lineBreaks = /[\u0085\u2028\u2029]/g;
+const escaped = (one: string) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const lineIn: Record<BatchFormat, (customId: string | null, end: LineEnd, context: ErrorContext) => string> = {
   openai: openAiLine,

@@ -7,20 +7,7 @@ import type { NewFile, StoredFile, StoredFiles } from './stored-files.ts';
  * Uploads whose parts come in any order and become one file at the end, as OpenAI's. An upload and each of its parts is a
  * file with a special purpose: it is sealed, counted and swept as all others, and outlives a restart.
  */
-export interface PartUploads {
-  begin(tenant: string, upload: NewPartUpload): Promise<PartUpload>;
-  /** Throws a FailureError where the tenant has none. */
-  find(tenant: string, id: string): Promise<PartUpload>;
-  /** Keeps a part of a pending upload. */
-  add(upload: PartUpload, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<UploadPart>;
-  /**
-   * Makes a file of the parts in this order, and removes them all. Where something does not match, all parts stay. A
-   * second call gives the same file, also one at another replica at the same time.
-   */
-  complete(upload: PartUpload, parts: PartOrder, hold: StorageHold): Promise<{ upload: PartUpload; file: StoredFile }>;
-  /** Removes the parts. A second call changes nothing. */
-  cancel(upload: PartUpload): Promise<PartUpload>;
-}
+export type PartUploads = ReturnType<typeof createPartUploads>;
 
 export interface NewPartUpload extends Pick<NewFile, 'purpose' | 'name' | 'lifetimeMs'> {
   mediaType: string;
@@ -60,13 +47,9 @@ const knownMs = 24 * 3_600_000;
 const pageRows = 1_000;
 
 /** `nowMs`: the clock's wall time. */
-export function createPartUploads(files: StoredFiles, nowMs: () => number): PartUploads {
+export function createPartUploads(files: StoredFiles, nowMs: () => number) {
   /** Ids of uploads that end now. */
   const ending = new Set<string>();
-
-  async function find(tenant: string, id: string): Promise<PartUpload> {
-    return uploadOf(await rowOf(files, tenant, id), nowMs());
-  }
 
   async function foundAt(tenant: string, id: string): Promise<FoundUpload> {
     const row = await rowOf(files, tenant, id);
@@ -85,19 +68,25 @@ export function createPartUploads(files: StoredFiles, nowMs: () => number): Part
   }
 
   return {
-    find,
-    async begin(tenant, upload) {
+    /** Throws a FailureError where the tenant has none. */
+    find: async (tenant: string, id: string): Promise<PartUpload> => (await foundAt(tenant, id)).upload,
+    async begin(tenant: string, upload: NewPartUpload): Promise<PartUpload> {
       const facts: Facts = { ...upload, fileId: null, ended: null };
       const row = { purpose: uploadPurpose, name: JSON.stringify(facts), lifetimeMs: knownMs };
       return uploadOf(await files.create(tenant, row, nothing()), nowMs());
     },
-    async add(upload, content, hold) {
+    /** Keeps a part of a pending upload. */
+    async add(upload: PartUpload, content: AsyncIterable<Uint8Array>, hold: StorageHold): Promise<UploadPart> {
       mustBePending(upload);
       const part = { purpose: partPurpose, name: upload.id, lifetimeMs: upload.expiresMs - nowMs(), hold };
       const { id, createdMs } = await files.create(upload.tenant, part, content);
       return { id: id.replace(/^file-/, 'part_'), uploadId: upload.id, createdMs };
     },
-    complete: (upload, order, hold) =>
+    /**
+     * Makes a file of the parts in this order, and removes them all. Where something does not match, all parts stay. A
+     * second call gives the same file, also one at another replica at the same time.
+     */
+    complete: (upload: PartUpload, order: PartOrder, hold: StorageHold): Promise<CompletedUpload> =>
       alone(upload, async (found) => {
         const before = await completed(files, found);
         if (before !== null) return before;
@@ -110,7 +99,8 @@ export function createPartUploads(files: StoredFiles, nowMs: () => number): Part
           return meanwhile;
         }
       }),
-    cancel: (upload) =>
+    /** Removes the parts. A second call changes nothing. */
+    cancel: (upload: PartUpload): Promise<PartUpload> =>
       alone(upload, async (found) => {
         if (found.upload.status === 'cancelled') return found.upload;
         mustBePending(found.upload);

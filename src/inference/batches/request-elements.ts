@@ -62,7 +62,7 @@ export async function* requestElements(body: AsyncIterable<Buffer>, elementBytes
           }
           break;
         default:
-          if (inRequests && depth === 2 && !isBetween(byte)) throw notAnObject(found);
+          if (inRequests && depth === 2 && !between.has(byte)) throw notAnObject(found);
       }
     }
     if (inRequests && depth >= 3) {
@@ -80,14 +80,11 @@ function tooLong(param: string, bytesMax: number): FailureError {
 }
 
 const keyCharsMax = 16;
+const between: ReadonlySet<number> = new Set([comma, 0x20, 0x0a, 0x0d, 0x09]);
 
 function tooDeep(param: string | null): FailureError {
   const what = param === null ? 'The request body' : `'${param}'`;
   return new FailureError(invalid(param, `${what} nests deeper than ${jsonDepthMax} levels.`));
-}
-
-function isBetween(byte: number): boolean {
-  return byte === comma || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function notAnObject(at: number): FailureError {

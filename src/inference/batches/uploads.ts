@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import type { BatchStore } from '../../books/metering/batch-store.ts';
 import type { RemovableFiles } from '../../kernel/file-store.ts';
 import type { JobWorker } from '../../kernel/leased-jobs.ts';
@@ -72,12 +73,10 @@ export function createUploads({ stores, bucket, ...parts }: UploadsParts): Uploa
 
 /** Null when it was deleted meanwhile, or was sealed with another secret. */
 async function contentOf(files: StoredFiles, file: StoredFile): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
   try {
-    for await (const chunk of files.read(file)) chunks.push(chunk);
+    return await buffer(files.read(file));
   } catch (error) {
     if (error instanceof UnreadableFile) return null;
     throw error;
   }
-  return Buffer.concat(chunks);
 }

@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { LastingCallers } from '../../books/auth/caller-note.ts';
@@ -8,7 +9,7 @@ import { type Failure, isFailure, statusOf } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { type Lease, leaseMs } from '../../kernel/leased-jobs.ts';
 import type { Sealer } from '../../kernel/seal.ts';
-import { type StoredFile, type StoredFiles, UnreadableFile } from '../batches/stored-files.ts';
+import { type StoredFiles, UnreadableFile } from '../batches/stored-files.ts';
 import { cutText } from './cut-text.ts';
 import type { Passages, StoreCaller } from './passages.ts';
 import { fileBytesMax, type ReadFileText } from './read-file.ts';
@@ -120,7 +121,7 @@ async function contentOf(
     return { code: 'invalid_file', message };
   }
   try {
-    return { ...found, content: await bytesOf(files, found) };
+    return { ...found, content: await buffer(files.read(found)) };
   } catch (error) {
     if (error instanceof UnreadableFile) return fileDeleted;
     throw error;
@@ -128,16 +129,6 @@ async function contentOf(
 }
 
 const fileDeleted: FileError = { code: 'invalid_file', message: 'The file was deleted before it was read.' };
-
-async function bytesOf(files: StoredFiles, file: StoredFile): Promise<Uint8Array<ArrayBuffer>> {
-  const content = new Uint8Array(file.bytes);
-  let at = 0;
-  for await (const chunk of files.read(file)) {
-    content.set(chunk, at);
-    at += chunk.length;
-  }
-  return content;
-}
 
 async function addPieces(
   { passages, clock }: ReadingParts,

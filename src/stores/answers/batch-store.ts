@@ -1,4 +1,12 @@
-import type { BatchRow, BatchStore, FileRow, Listed, NewBatch } from '../../books/metering/batch-store.ts';
+import type {
+  BatchRow,
+  BatchStore,
+  FileRow,
+  Listed,
+  NewBatch,
+  ReturnedLine,
+} from '../../books/metering/batch-store.ts';
+import type { Lease } from '../../kernel/leased-jobs.ts';
 import { leasedRows } from '../leased-rows.ts';
 import { rowShape } from '../row-shape.ts';
 import { type ClosableTables, change, type Row, type SqlTables, type Step } from '../sql-tables.ts';
@@ -270,31 +278,25 @@ function linesIn({ prefix, rows, write }: SqlTables) {
 
 /** Lines of a leased batch that a provider's own batch has. */
 function awayLinesIn({ prefix, write, first }: SqlTables) {
-  const batch = `${prefix}batch`;
   const line = `${prefix}batch_line`;
+  const fence = `UPDATE ${prefix}batch SET worker = worker WHERE ${held}`;
+  const fenced = async ({ id, worker }: Lease, steps: readonly Step[]) =>
+    (await write([{ sql: fence, values: [id, worker], needed: true }, ...steps]))[0] === 1;
   return {
-    async returned({ id, worker }, part, lines) {
-      const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;
+    returned(lease, part, lines) {
       const sql = `UPDATE ${line} SET state = 'returned', result = $5
         WHERE batch = $1 AND seq = $2 AND request_id = $3 AND part = $4 AND state = 'begun'`;
-      const [changes] = await write([
-        { sql: fence, values: [id, worker], needed: true },
-        ...lines.map(({ seq, requestId, answer }) => ({ sql, values: [id, seq, requestId, part, answer] })),
-      ]);
-      return changes === 1;
+      const valuesOf = ({ seq, requestId, answer }: ReturnedLine) => [lease.id, seq, requestId, part, answer];
+      const steps = lines.map((one) => ({ sql, values: valuesOf(one) }));
+      return fenced(lease, steps);
     },
     async returnedLine(id, seq) {
       const sql = `SELECT result FROM ${line} WHERE batch = $1 AND seq = $2 AND state = 'returned'`;
       return first(sql, [id, seq], (row) => row.result as Uint8Array);
     },
-    async releaseLines({ id, worker }, part) {
-      const fence = `UPDATE ${batch} SET worker = worker WHERE ${held}`;
+    releaseLines(lease, part) {
       const sql = `UPDATE ${line} SET part = NULL WHERE batch = $1 AND part = $2 AND state = 'begun'`;
-      const [changes] = await write([
-        { sql: fence, values: [id, worker], needed: true },
-        { sql, values: [id, part] },
-      ]);
-      return changes === 1;
+      return fenced(lease, [{ sql, values: [lease.id, part] }]);
     },
   } satisfies Partial<BatchStore>;
 }

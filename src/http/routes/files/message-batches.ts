@@ -89,11 +89,9 @@ export function messageBatchesRoutes(parts: MessageBatchesParts): Route[] {
       await sendFile(call.exchange, files, file);
       return null;
     }),
-    route('POST', `${one}/cancel`, 'Stop a batch of messages', async (call) => {
-      const before = await found(call);
-      if (isFailure(before)) return before;
-      const batch = (await (await parts.batches()).cancel(call.tenant, 'anthropic', before.id)) ?? (await found(call));
-      return isFailure(batch) ? batch : shownBatch(batch, base(call.exchange));
+    route('POST', `${one}/cancel`, 'Stop a batch of messages', async ({ exchange, tenant, params: { id = '' } }) => {
+      const batch = await (await parts.batches()).cancel(tenant, 'anthropic', id);
+      return batch === null ? batchNotFound(id) : shownBatch(batch, base(exchange));
     }),
     route('DELETE', one, 'Delete a batch of messages that has ended', async (call) => {
       const batch = await found(call);
@@ -144,7 +142,10 @@ async function* hashed(pieces: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
 }
 
 /** The same pieces, counted as they come. Throws a FailureError where the account may keep no more. */
-export async function* held(pieces: AsyncIterable<Buffer>, hold: StorageHold): AsyncGenerator<Buffer> {
+export async function* held(
+  pieces: Iterable<Buffer> | AsyncIterable<Buffer>,
+  hold: StorageHold,
+): AsyncGenerator<Buffer> {
   for await (const piece of pieces) {
     const full = hold.grow(piece.length);
     if (full !== null) throw new FailureError(full);

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { callerIdOf } from '../../../books/auth/principal.ts';
 import { gemini } from '../../../formats/dialects/gemini/index.ts';
@@ -104,11 +105,8 @@ async function begin(
   const inputFile =
     fileName == null ? await inlineFile(parts, exchange, config.requests) : await namedFile(parts, tenant, fileName);
   if (isFailure(inputFile)) return inputFile;
-  const facts = {
-    model,
-    displayName: typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 512) : '',
-    input,
-  } as const;
+  const shownName = typeof inSnakeCase === 'string' ? inSnakeCase.slice(0, 512) : '';
+  const facts = { model, displayName: shownName, input } as const;
   const order = { format: 'gemini', endpoint, inputFile, windowMs, window: '24h' } as const;
   const batches = await parts.batches();
   const made = { ...order, metadata: null, headers: headersOfLines(exchange), outputKeptForMs: null, gemini: facts };
@@ -155,12 +153,8 @@ async function inlineFile(
   const { account, tenant } = callerOf(exchange);
   return withHold(parts.services, account, async (hold) => {
     const facts = { purpose: resultsPurpose, name: 'requests', lifetimeMs: null, hold };
-    return (await (await parts.files()).create(tenant, facts, held(piecesOf(lines), hold))).id;
+    return (await (await parts.files()).create(tenant, facts, held(lines, hold))).id;
   });
-}
-
-async function* piecesOf(lines: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* lines;
 }
 
 async function found(parts: GoogleBatchesParts, tenant: string, id: string): Promise<Batch | Failure> {
@@ -173,13 +167,8 @@ async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall):
   if (isFailure(limit)) return limit;
   const after = pageTokenIn(query, 'genbatch_');
   if (isFailure(after)) return after;
-  const batches = await (await parts.batches()).list({
-    tenant,
-    format: 'gemini',
-    order: 'desc',
-    after,
-    limit: limit + 1,
-  });
+  const asked = { tenant, format: 'gemini', order: 'desc', after, limit: limit + 1 } as const;
+  const batches = await (await parts.batches()).list(asked);
   const page = batches.slice(0, limit);
   const last = page.at(-1);
   return {
@@ -257,11 +246,9 @@ function inlined(response: JsonObject, endpoint: string): JsonObject {
 }
 
 async function linesIn(files: StoredFiles, file: StoredFile): Promise<JsonObject[]> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of files.read(file)) chunks.push(chunk);
   const lines: JsonObject[] = [];
   let chars = 0;
-  for (const line of Buffer.concat(chunks).toString('utf8').split('\n')) {
+  for (const line of (await text(files.read(file))).split('\n')) {
     if (line !== '') lines.push(JSON.parse(line) as JsonObject);
     chars += line.length;
     if (chars < turnChars) continue;

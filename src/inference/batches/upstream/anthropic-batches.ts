@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, objectsIn } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/json.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { madeBefore, numberIn, removeAt, textIn } from './file-batches.ts';
+import { cancelAt, madeBefore, numberIn, removeAt, textIn } from './file-batches.ts';
 
 const path = '/messages/batches';
 const pageMax = 100;
@@ -43,9 +43,7 @@ export const anthropicBatches: UpstreamBatches = {
     return null;
   },
   look: async (client, id) => progressOf(await client.call('GET', `${path}/${encodeURIComponent(id)}`)),
-  async cancel(client, id) {
-    await client.call('POST', `${path}/${encodeURIComponent(id)}/cancel`, { body: {} });
-  },
+  cancel: (client, id) => cancelAt(client, `${path}/${encodeURIComponent(id)}/cancel`),
   async *results(client, { id }) {
     for await (const { custom_id: customId, result } of client.lines(`${path}/${encodeURIComponent(id)}/results`)) {
       if (typeof customId !== 'string') continue;
@@ -63,20 +61,15 @@ async function* joined(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of content) yield chunk.map((byte) => (byte === newline ? comma : byte)) as Buffer;
 }
 
-function countsOf({ request_counts: counts }: JsonObject): JsonObject {
-  return isObject(counts) ? counts : {};
-}
-
-function requestsIn(batch: JsonObject): number {
-  return Object.values(countsOf(batch)).reduce<number>((sum, count) => sum + Number(count), 0);
+function requestsIn({ request_counts: counts }: JsonObject): number {
+  return Object.values(objectIn(counts)).reduce<number>((sum, count) => sum + Number(count), 0);
 }
 
 function progressOf(batch: JsonObject): BatchProgress {
-  const counts = countsOf(batch);
   return {
     id: textIn(batch, 'id'),
     ended: batch.processing_status === 'ended',
-    succeeded: numberIn(counts, 'succeeded'),
+    succeeded: numberIn(objectIn(batch.request_counts), 'succeeded'),
     answers: [],
     files: [],
   };

@@ -24,23 +24,6 @@ export interface AwayView {
   isFresh(part: number): boolean;
 }
 
-/** The lines of one batch that the batch APIs of providers answer, for less. */
-export interface AwayLines extends AwayView {
-  /** Answers are here that nobody has taken. */
-  hasReturned(): boolean;
-  /** They were taken, and charged: what was held for them is given back. */
-  taken(): Promise<void>;
-  /** Sends all lines that may go, as far as the limits of the account allow it now. */
-  submit(): Promise<void>;
-  /**
-   * Follows what was sent, until answers were taken, or lines were given up, or waiting ones may go: true. False: nothing
-   * is away any more, or nobody waits for it. Once the batch is over, what is away is cancelled.
-   */
-  next(): Promise<boolean>;
-  /** Gives back what is held in this process. */
-  close(): void;
-}
-
 /** Providers take up to a day, and mostly much less: later than this lines are asked from here. */
 const leftMsMin = dayMs / 2;
 const lookMsFirst = 250;
@@ -56,8 +39,10 @@ const limitWaitMsUsual = 60_000;
 /** Gathering reads and converts every line: it takes a small part of the time. */
 const gatherShare = 0.05;
 
-/** Resumes what a process before this one left. */
-export async function openAwayLines(run: BatchRun, input: StoredFile, over: AbortSignal): Promise<AwayLines> {
+/**
+ * The lines of one batch that the batch APIs of providers answer, for less. Resumes what a process before this one left.
+ */
+export async function openAwayLines(run: BatchRun, input: StoredFile, over: AbortSignal) {
   const { batch, clock, signal, upstream } = run;
   const parts = new StoredParts(run);
   const look = createFollower(run, parts, over);
@@ -113,17 +98,19 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
 
   return {
     isUsed: () => parts.all.length > 0,
-    isWaiting: (seq) => waiting.has(seq),
-    partOf: (id) => parts.all.find((part) => part.id === id) ?? null,
-    isFresh: (part) => parts.isOurs(part),
+    isWaiting: (seq: number) => waiting.has(seq),
+    partOf: (id: number) => parts.all.find((part) => part.id === id) ?? null,
+    isFresh: (part: number) => parts.isOurs(part),
     hasReturned: () => parts.returned().length > 0,
-    async taken() {
+    /** They were taken, and charged: what was held for them is given back. */
+    async taken(): Promise<void> {
       for (const part of parts.returned()) {
         await parts.end(part);
         counted.delete(part.id);
       }
     },
-    async submit() {
+    /** Sends all lines that may go, as far as the limits of the account allow it now. */
+    async submit(): Promise<void> {
       for (const part of parts.open()) {
         if (part.at === 'ready') await sendPart(run, parts, part, { before: 'maybe-sent', over });
       }
@@ -146,7 +133,11 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
         await (isSendable ? send(gathered) : run.files.withdraw(gathered.content));
       }
     },
-    async next() {
+    /**
+     * Follows what was sent, until answers were taken, or lines were given up, or waiting ones may go: true. False: nothing
+     * is away any more, or nobody waits for it. Once the batch is over, what is away is cancelled.
+     */
+    async next(): Promise<boolean> {
       let lookMs = lookMsFirst;
       let overMs: number | null = null;
       while (!signal.aborted && !isClosed) {
@@ -167,7 +158,7 @@ export async function openAwayLines(run: BatchRun, input: StoredFile, over: Abor
       }
       return false;
     },
-    close() {
+    close(): void {
       isClosed = true;
       parts.close();
     },

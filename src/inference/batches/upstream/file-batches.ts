@@ -19,18 +19,23 @@ export async function uploadFile(
   return textIn(await client.call('POST', '/files', { body, contentType }), 'id');
 }
 
-export function fileContent(file: string): string {
-  return `/files/${encodeURIComponent(file)}/content`;
+/** Lines of its files of results. */
+export async function* answersIn(
+  client: UpstreamClient,
+  { answers }: BatchProgress,
+): AsyncGenerator<BatchAnswer, void, undefined> {
+  for (const file of answers) {
+    for await (const { custom_id: customId, response } of client.lines(`/files/${encodeURIComponent(file)}/content`)) {
+      if (typeof customId !== 'string') continue;
+      const { status_code: status, body } = objectIn(response);
+      const isAnswered = typeof status === 'number' && status < 300 && isObject(body);
+      yield { customId, body: isAnswered ? JSON.stringify(body) : null };
+    }
+  }
 }
 
-/** Lines of a file of results. */
-export async function* answersIn(lines: AsyncIterable<JsonObject>): AsyncGenerator<BatchAnswer, void, undefined> {
-  for await (const { custom_id: customId, response } of lines) {
-    if (typeof customId !== 'string') continue;
-    const { status_code: status, body } = objectIn(response);
-    const isAnswered = typeof status === 'number' && status < 300 && isObject(body);
-    yield { customId, body: isAnswered ? JSON.stringify(body) : null };
-  }
+export async function cancelAt(client: UpstreamClient, path: string): Promise<void> {
+  await client.call('POST', path, { body: {} });
 }
 
 export async function removeFiles(client: UpstreamClient, { files }: BatchProgress): Promise<void> {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
 import { joinedUpload } from '../../spine/upload-body.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { removeAt, removeFiles, textIn } from './file-batches.ts';
+import { cancelAt, removeAt, removeFiles, textIn } from './file-batches.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 const path = '/batches';
@@ -35,9 +35,7 @@ export const geminiBatches: UpstreamBatches = {
     return null;
   },
   look: async (client, id) => progressOf(await client.call('GET', `${path}/${encodeURIComponent(id)}`)),
-  async cancel(client, id) {
-    await client.call('POST', `${path}/${encodeURIComponent(id)}:cancel`, { body: {} });
-  },
+  cancel: (client, id) => cancelAt(client, `${path}/${encodeURIComponent(id)}:cancel`),
   async *results(client, { answers }) {
     for (const file of answers) {
       const at = { fromOrigin: `/download/v1beta/files/${encodeURIComponent(file)}:download?alt=media` };

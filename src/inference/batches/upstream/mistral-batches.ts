@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, listIn, objectsIn } from '../../../kernel/json.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { answersIn, fileContent, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
+import { answersIn, cancelAt, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
 
 const path = '/batch/jobs';
 const ended: ReadonlySet<string> = new Set(['SUCCESS', 'FAILED', 'TIMEOUT_EXCEEDED', 'CANCELLED']);
@@ -26,12 +26,8 @@ export const mistralBatches: UpstreamBatches = {
     return null;
   },
   look: async (client, id) => progressOf(await client.call('GET', `${path}/${encodeURIComponent(id)}`)),
-  async cancel(client, id) {
-    await client.call('POST', `${path}/${encodeURIComponent(id)}/cancel`, { body: {} });
-  },
-  async *results(client, { answers }) {
-    for (const file of answers) yield* answersIn(client.lines(fileContent(file)));
-  },
+  cancel: (client, id) => cancelAt(client, `${path}/${encodeURIComponent(id)}/cancel`),
+  results: answersIn,
   remove: removeFiles,
 };
 

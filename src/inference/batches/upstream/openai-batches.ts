@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, objectIn, objectsIn } from '../../../kernel/json.ts';
 import type { BatchProgress, UpstreamBatches } from './batch-api.ts';
-import { answersIn, fileContent, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
+import { answersIn, cancelAt, madeBefore, numberIn, removeFiles, textIn, uploadFile } from './file-batches.ts';
 
 const ended: ReadonlySet<string> = new Set(['completed', 'failed', 'expired', 'cancelled']);
 const pageMax = 100;
@@ -28,23 +28,18 @@ export const openAiBatches: UpstreamBatches = {
     return null;
   },
   look: async (client, id) => progressOf(await client.call('GET', `/batches/${encodeURIComponent(id)}`)),
-  async cancel(client, id) {
-    await client.call('POST', `/batches/${encodeURIComponent(id)}/cancel`, { body: {} });
-  },
-  async *results(client, { answers }) {
-    for (const file of answers) yield* answersIn(client.lines(fileContent(file)));
-  },
+  cancel: (client, id) => cancelAt(client, `/batches/${encodeURIComponent(id)}/cancel`),
+  results: answersIn,
   remove: removeFiles,
 };
 
 function progressOf(batch: JsonObject): BatchProgress {
   const { status, request_counts: counts, input_file_id: input, output_file_id: output, error_file_id: error } = batch;
-  const reported = objectIn(counts);
   const named = [input, output, error].filter((file) => typeof file === 'string');
   return {
     id: textIn(batch, 'id'),
     ended: ended.has(String(status)),
-    succeeded: numberIn(reported, 'completed'),
+    succeeded: numberIn(objectIn(counts), 'completed'),
     answers: typeof output === 'string' ? [output] : [],
     files: named,
   };

@@ -1,3 +1,4 @@
+import type { BegunNow } from '../../../books/metering/batch-store.ts';
 import { madeWith, sealFacts } from '../batch-facts.ts';
 import { atProvider, type BatchRun, type UpstreamAccess } from '../batch-parts.ts';
 import type { LinesHeld } from '../line-calls.ts';
@@ -9,13 +10,6 @@ import { upstreamBatches } from './upstream-batches.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
 const rowsAtOnce = 100;
-
-/** A line that is noted as one of a part. */
-export interface LineOfPart {
-  seq: number;
-  requestId: string;
-  key: string;
-}
 
 /** The parts of one batch: what is noted of them, and what this process holds for them. Rejects with a LeaseLost. */
 export class StoredParts {
@@ -50,16 +44,18 @@ export class StoredParts {
   }
 
   /** A part whose lines are held, each of them noted; it is ready to be sent then. */
-  async add(part: Omit<BatchPart, 'id' | 'at'>, held: LinesHeld, lines: readonly LineOfPart[]): Promise<BatchPart> {
+  async add(
+    part: Omit<BatchPart, 'id' | 'at'>,
+    held: LinesHeld,
+    lines: readonly Omit<BegunNow, 'part'>[],
+  ): Promise<BatchPart> {
     const { store, lease } = this.#run;
     const made: BatchPart = { ...part, id: this.all.length, at: 'noting' };
     this.all.push(made);
     this.#holds.set(made.id, held);
     await this.note();
     for (let from = 0; from < lines.length; from += rowsAtOnce) {
-      const rows = lines
-        .slice(from, from + rowsAtOnce)
-        .map(({ seq, requestId, key }) => ({ seq, requestId, key, part: made.id }));
+      const rows = lines.slice(from, from + rowsAtOnce).map((line) => ({ ...line, part: made.id }));
       if ((await store.note(lease, rows, [])) === null) throw new LeaseLost('the lease is lost');
     }
     made.at = 'ready';
