@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { AdminApi, AdminMethod, AdminReply } from '../admin/admin-api.ts';
 import { cliOperator } from '../books/auth/operator.ts';
-import type { Config } from '../config/schema.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import { offLoopBodyBytes } from '../kernel/limits.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
@@ -9,7 +8,7 @@ import { CommandFailed } from './command-failed.ts';
 import type { LocalFlags } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { loadHere, readConfig } from './read-config.ts';
+import { loadHere, placeReader, readConfig, type ServerPlace } from './read-config.ts';
 import { errorIn, errorTextCharsMax, jsonOf, notCulvert, reach, serverUrl } from './running-server.ts';
 
 /** Options of every command that works over the admin API. */
@@ -67,15 +66,11 @@ async function withClient<T>(
   progress: Progress,
   work: (admin: AdminClient, progress: Progress) => Promise<T>,
 ): Promise<T> {
-  let read: Config | null = null;
-  const config = () => {
-    read ??= readConfig(flags.config);
-    return read;
-  };
-  const url = serverUrl(flags, config);
+  const place = placeReader(flags.config);
+  const url = serverUrl(flags, place);
   if (url !== null) {
     const named = flags.url !== undefined || Boolean(process.env.CULVERT_URL);
-    const key = adminKey(url, named, config);
+    const key = adminKey(url, named, place);
     if (key !== null) {
       progress.at(`waiting for ${url}`);
       return work(overHttp(url, key), progress);
@@ -83,8 +78,9 @@ async function withClient<T>(
     if (named) throw new CommandFailed(`No admin key for ${url} is known here. Put it into CULVERT_ADMIN_KEY.`);
     // A server without an admin key has no admin API. Its stores are here nevertheless, and it sees changes of them.
   }
-  progress.at(`working in ${config().storage.data_dir}`);
-  const { api, close } = await parts.adminApi(config(), loadHere(flags.config).file);
+  const config = readConfig(flags.config);
+  progress.at(`working in ${config.storage.data_dir}`);
+  const { api, close } = await parts.adminApi(config, loadHere(flags.config).file);
   try {
     return await work(inProcess(api), progress);
   } finally {
@@ -93,7 +89,7 @@ async function withClient<T>(
 }
 
 /** Null: none is known here. The generated key opens the server of the same data folder, and no other server gets it. */
-export function adminKey(url: string, named: boolean, config: () => Config): string | null {
+export function adminKey(url: string, named: boolean, config: () => ServerPlace): string | null {
   const fromEnvironment = process.env.CULVERT_ADMIN_KEY;
   if (fromEnvironment) return fromEnvironment;
   const { admin, storage } = config();

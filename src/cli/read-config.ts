@@ -1,11 +1,15 @@
 import { relative } from 'node:path';
 import type { ConfigResult } from '../config/check.ts';
 import { environmentVariables } from '../config/environment.ts';
-import { findConfigFile, loadConfig } from '../config/load.ts';
-import { formatProblem } from '../config/problem.ts';
+import { configText, findConfigFile, loadConfig } from '../config/load.ts';
+import { type ConfigProblem, formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
+import { culvert } from '../kernel/command-form.ts';
+import { objectIn } from '../kernel/json.ts';
 import { CommandFailed } from './command-failed.ts';
+import { readForeignYaml } from './import/foreign-yaml.ts';
+import { note } from './print.ts';
 
 /** The configuration that `culvert start` would use here, checked. `file` is null without one. */
 export function loadHere(flag: string | undefined): { file: string | null; result: ConfigResult } {
@@ -18,8 +22,35 @@ export function loadHere(flag: string | undefined): { file: string | null; resul
 /** The same for commands that need a valid one: its errors end the command. */
 export function readConfig(flag: string | undefined): Config {
   const { result } = loadHere(flag);
+  return result.ok ? result.config : refuse(result.errors);
+}
+
+function refuse(errors: readonly ConfigProblem[]): never {
+  throw new CommandFailed(errors.map(formatProblem).join('\n'));
+}
+
+/** Sections that find the running server and open it. */
+export type ServerPlace = Pick<Config, 'admin' | 'storage'>;
+
+/** Reads them once. The server goes on when its file gets an error, so one in other sections keeps no command from it. */
+export function placeReader(flag: string | undefined): () => ServerPlace {
+  let read: ServerPlace | null = null;
+  return () => {
+    read ??= readPlace(flag);
+    return read;
+  };
+}
+
+function readPlace(flag: string | undefined): ServerPlace {
+  const { file, result } = loadHere(flag);
   if (result.ok) return result.config;
-  throw new CommandFailed(result.errors.map(formatProblem).join('\n'));
+  const written = readForeignYaml(configText(file) ?? '');
+  const { admin, storage } = objectIn(written.ok ? written.file.value : null);
+  const text = JSON.stringify({ admin: admin ?? {}, storage: storage ?? {} });
+  const place = loadConfig({ file, env: process.env, text });
+  if (!written.ok || !place.ok) return refuse(result.errors);
+  note(`warning: ${shownSource(file)} has errors; ${culvert} check lists them.`);
+  return place.config;
 }
 
 /** Origin of a configuration, for people: its file, or what replaces one. */

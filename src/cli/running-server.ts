@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../config/schema.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { dataFolderAt, keyFiles, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../stores/sqlite/data-folder-lock.ts';
 import { CommandFailed } from './command-failed.ts';
-import { readConfig } from './read-config.ts';
+import { placeReader, type ServerPlace } from './read-config.ts';
 
 /** How a command reaches a server. A key in the environment does not show in the process list, one in `--key` does. */
 export interface ServerFlags {
@@ -14,7 +13,7 @@ export interface ServerFlags {
 }
 
 /** Address of the server: `--url`, `CULVERT_URL`, or the server that holds the data folder; null when none runs. */
-export function serverUrl(flags: ServerFlags, config: () => Config): string | null {
+export function serverUrl(flags: ServerFlags, config: () => ServerPlace): string | null {
   const named = namedUrl(flags);
   if (named !== undefined) return checkedUrl(named);
   const folder = dataFolderAt(config().storage.data_dir);
@@ -37,7 +36,7 @@ export function keyMissing(): CommandFailed {
 }
 
 /** `--key`, `CULVERT_API_KEY`, else what the first start of the server at `url` has kept in its data folder. */
-export function apiKey(flags: ServerFlags, url: string | null, config: () => Config): string | null {
+export function apiKey(flags: ServerFlags, url: string | null, config: () => ServerPlace): string | null {
   const named = flags.key ?? (process.env.CULVERT_API_KEY || null);
   if (named !== null || url === null) return named;
   const folder = dataFolderAt(config().storage.data_dir);
@@ -48,7 +47,7 @@ export function apiKey(flags: ServerFlags, url: string | null, config: () => Con
 
 /** The server and the key of a command that needs both. Throws a sentence where one is missing. */
 export function serverAndKey(flags: ServerFlags): { url: string; key: string } {
-  const config = () => readConfig(flags.config);
+  const config = placeReader(flags.config);
   const url = serverUrl(flags, config);
   if (url === null)
     throw new CommandFailed(`No server runs here. Start one with ${culvert} start, or set CULVERT_URL.`);

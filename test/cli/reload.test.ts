@@ -54,6 +54,15 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
   assert.equal((await reloadsOf(gateway.url)).length, 1);
   assert.match(gateway.stdout(), /culvert\.yaml:\d+:\d+ models\.three[^"]*did you mean 'targets'/);
   assert.deepEqual(await models(), ['one', 'two']);
+  // Commands go on asking the server, which has the configuration before. Without it, the file's faults end them.
+  const made = await runCommand(['keys', 'create', '--account', 'acme', '--name', 'laptop'], { cwd });
+  assert.deepEqual([made.code, made.stdout.slice(0, 6)], [0, 'sk-cv-']);
+  assert.match(made.stderr, /^warning: culvert\.yaml has errors; culvert check lists them\./);
+  const elsewhere = temporaryFolder(t);
+  writeFileSync(join(elsewhere, 'culvert.yaml'), configOf('three').replace('targets', 'tragets'));
+  const refused = await runCommand(['keys', 'list'], { cwd: elsewhere });
+  assert.deepEqual([refused.code, refused.stdout], [1, '']);
+  assert.match(refused.stderr, /models\.three/);
 
   // The same fault again, asked for by signal; then the mended file.
   gateway.child.kill('SIGHUP');

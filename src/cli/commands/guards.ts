@@ -208,18 +208,10 @@ export const guards: CommandBody = {
   },
 };
 
-interface SetFlags {
-  check?: string;
-  action?: string;
-  kinds?: string[];
-  pattern?: string[];
-  words?: string[];
-  routeTo?: string;
-  on?: string[];
-  mode?: string;
-  onError?: string;
-  settings?: string;
-}
+type SetFlags = Partial<
+  Record<'check' | 'action' | 'routeTo' | 'mode' | 'onError' | 'settings', string> &
+    Record<'kinds' | 'pattern' | 'words' | 'on', string[]>
+>;
 
 const storedGuards = { path: '/guards', title: 'Guard', example: '{"check":"secrets","action":"block"}' };
 

@@ -5,7 +5,7 @@ import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { whileWaiting } from '../progress.ts';
-import { readConfig } from '../read-config.ts';
+import { placeReader, readConfig } from '../read-config.ts';
 import {
   apiKey,
   ask,
@@ -34,8 +34,9 @@ export interface ListedModel {
 
 /** `culvert models`: what the named or running server lists for this key, else what one would list here. */
 export async function models(flags: ModelsFlags, parts: CliParts): Promise<number> {
-  const url = serverUrl(flags, () => readConfig(flags.config));
-  const key = apiKey(flags, url, () => readConfig(flags.config));
+  const place = placeReader(flags.config);
+  const url = serverUrl(flags, place);
+  const key = apiKey(flags, url, place);
   if (url !== null && key === null && isNamed(flags)) throw keyMissing();
   if (url !== null && key === null)
     note(`${url} was not asked, because no key is set (CULVERT_API_KEY). This list comes from its files.`);

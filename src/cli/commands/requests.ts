@@ -105,19 +105,19 @@ export const requests: CommandBody = {
   },
 };
 
-interface RequestFilters extends AdminFlags {
-  account?: string;
-  key?: string;
-  model?: string;
-  provider?: string;
-  user?: string;
-  tag?: string;
-  session?: string;
-  mcpServer?: string;
-  agent?: string;
-  class?: string;
-  status?: string;
-}
+type Filter =
+  | 'account'
+  | 'key'
+  | 'model'
+  | 'provider'
+  | 'user'
+  | 'tag'
+  | 'session'
+  | 'mcpServer'
+  | 'agent'
+  | 'class'
+  | 'status';
+type RequestFilters = AdminFlags & Partial<Record<Filter, string>>;
 
 interface RequestsListFlags extends RequestFilters {
   since?: string;

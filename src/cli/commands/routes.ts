@@ -11,11 +11,7 @@ import type { Progress } from '../progress.ts';
 import { originOf, rowTable } from '../rows.ts';
 import { removesStored, setStored, showsSettings } from '../stored-settings.ts';
 
-interface SavingsFlags extends AdminFlags {
-  account?: string;
-  from?: string;
-  to?: string;
-  judge?: string;
+interface SavingsFlags extends AdminFlags, Partial<Record<'account' | 'from' | 'to' | 'judge', string>> {
   limit: number;
 }
 
@@ -196,14 +192,9 @@ export const routes: CommandBody = {
   },
 };
 
-interface SetFlags {
-  when?: string;
-  model?: string;
+interface SetFlags extends Partial<Record<'when' | 'model' | 'tag' | 'refuse' | 'settings', string>> {
   targets?: string[];
-  tag?: string;
-  refuse?: string;
   order?: number;
-  settings?: string;
 }
 
 const storedRules = { path: '/routes', title: 'Rule', example: '{"continue":true,"tag":"night"}' };

@@ -125,13 +125,9 @@ export const usage: CommandBody = {
   commands: { recalculate },
 };
 
-interface UsageFlags extends ResultsFlags {
-  key?: string;
-  model?: string;
-  provider?: string;
-  user?: string;
-  tag?: string;
-  keyTag?: string;
+interface UsageFlags
+  extends ResultsFlags,
+    Partial<Record<'key' | 'model' | 'provider' | 'user' | 'tag' | 'keyTag', string>> {
   groupBy: string;
   orderBy: string;
   focus?: boolean;
