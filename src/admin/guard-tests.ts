@@ -7,6 +7,7 @@ import { type Texts, textsIn } from '../formats/neutral/json-texts.ts';
 import { triedVerdicts } from '../guards/kinds.ts';
 import { isRight, scoreOf, type TriedText, wrongKinds } from '../guards/score.ts';
 import type { Tried } from '../inference/guards/try-guards.ts';
+import { culvert } from '../kernel/command-form.ts';
 import { isFailure } from '../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { parseObject } from '../kernel/parse-object.ts';
@@ -50,7 +51,7 @@ const bodySchema = z
     answers: z.array(z.string().max(1_000_000)).max(casesMax).optional().describe('The same, as texts of a model.'),
     cases: z.array(testCase).max(casesMax).optional(),
     from: pastInstant(
-      'Tries the kept bodies of requests since then, the newest 1,000. Bodies are kept for keys that telemetry.log.bodies names, in the memory of the server.',
+      'Tries the kept bodies of requests since then, the newest 1,000: those that rules keep, and those of keys that telemetry.log.bodies names, in the memory of the server.',
     ).optional(),
   })
   .refine(({ texts, requests, answers, cases, from }) => [texts, requests, answers, cases, from].some(Boolean), {
@@ -146,21 +147,25 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
         refuseUnknownGuards(request, await records.current(operator.accounts));
         const { guardTrial } = await import('../inference/guards/try-guards.ts');
         const trial = await guardTrial(guardsOf(parts, request));
-        const stored =
-          request.from === undefined ? null : await storedCases(parts, operator, request.from(parts.clock.wallMs()));
-        const tried: { each: Case; tried: Tried }[] = [];
+        const sinceMs = request.from?.(parts.clock.wallMs());
+        const all: (Pick<Case, 'requestId' | 'expected'> & Tried)[] = [];
+        const take = async ({ texts, of, ...each }: Case) => void all.push({ ...each, ...(await trial.on(texts, of)) });
+        let kept: Awaited<ReturnType<typeof takeKept>> | null = null;
         try {
-          for (const each of [...casesOf(request), ...(stored?.cases ?? [])]) {
-            tried.push({ each, tried: await trial.on(each.texts, each.of) });
-          }
+          for (const each of casesOf(request)) await take(each);
+          if (sinceMs !== undefined) kept = await takeKept(parts, operator, sinceMs, take);
         } finally {
           await trial.close();
         }
         return {
           not_tried: trial.notTried(),
-          results: tried.map(({ each, tried }) => ({ request_id: each.requestId, ...tried, ...judged(each, tried) })),
-          score: scoreOf(tried.map(({ each: { expected }, tried }) => ({ expected, ...tried }))),
-          kept: stored === null ? null : { requests: stored.requests, tried: stored.cases.length, note: stored.note },
+          results: all.map(({ requestId, expected, ...tried }) => ({
+            request_id: requestId,
+            ...tried,
+            ...judged({ expected, ...tried }),
+          })),
+          score: scoreOf(all),
+          kept,
         };
       },
     },
@@ -194,33 +199,36 @@ function textAlone(text: string | undefined, answer = ''): Texts {
   return { parts: [{ path: [], ...part }], unread: [] };
 }
 
-function judged({ expected }: Case, tried: Tried) {
-  const { missed, extra } = wrongKinds({ expected, ...tried }) ?? { missed: [], extra: [] };
-  return { right: isRight({ expected, ...tried }), missed, extra };
+function judged(tried: TriedText) {
+  return { right: isRight(tried), ...(wrongKinds(tried) ?? { missed: [], extra: [] }) };
 }
 
-/** Bodies that this server keeps, of requests since then that the operator may see. */
-async function storedCases({ ledger, bodies, snapshots }: AdminParts, { accounts }: Operator, sinceMs: number) {
+/** Gives `take` the bodies that are kept of requests since then that the operator may see, one after another. */
+async function takeKept(
+  { ledger, bodies, bodyKeeper }: AdminParts,
+  { accounts }: Operator,
+  sinceMs: number,
+  take: (each: Case) => Promise<void>,
+) {
   const query = { accounts, where: {}, sinceMs, untilMs: null, after: null, cursor: null, limit: casesMax };
   const { events, next } = await ledger.list(query);
-  const stored = await bodies(events.map(({ requestId }) => requestId));
-  const found = events.flatMap(({ requestId }) => {
-    const body = wholeBody(stored.get(requestId)?.request);
-    return body === null ? [] : [{ requestId, of: 'request' as const, texts: textsIn(body), expected: null }];
-  });
+  const logged = await bodies(events.map(({ requestId }) => requestId));
+  let tried = 0;
+  for (const { requestId } of events) {
+    const body = wholeBody((logged.get(requestId) ?? (await bodyKeeper?.find(requestId)))?.request);
+    if (body === null) continue;
+    await take({ requestId, of: 'request', texts: textsIn(body), expected: null });
+    tried += 1;
+  }
   const notes = [
-    ...(snapshots.current.config.telemetry.log.bodies === false
-      ? ['Culvert keeps no bodies. Name keys in telemetry.log.bodies to try guards on what they send.']
-      : found.length < events.length
-        ? [
-            'The others have no body here: their key is not in telemetry.log.bodies, they are older than what this server keeps, another replica served them, they are longer than 64 KB, or a guard changed them.',
-          ]
-        : []),
-    ...(found.length > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),
+    ...(tried < events.length ? [notKept] : []),
+    ...(tried > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),
     ...(next === null ? [] : [`There are more requests than the newest ${casesMax}.`]),
   ];
-  return { requests: events.length, cases: found, note: notes.length === 0 ? null : notes.join(' ') };
+  return { requests: events.length, tried, note: notes.length === 0 ? null : notes.join(' ') };
 }
+
+const notKept = `Others have no whole body here: no rule (${culvert} bodies keep) and no telemetry.log.bodies names them, they are older or longer than what is kept, another replica served them, or a guard changed them.`;
 
 function wholeBody(text: string | undefined): JsonObject | null {
   const parsed = text?.startsWith('{') === true ? parseObject(Buffer.from(text)) : null;

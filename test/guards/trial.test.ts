@@ -22,7 +22,7 @@ const gateway = await startGateway({ after } as TestContext, {
     keys: { check: 'secrets', action: 'block', on: ['output'] },
     asks: { check: 'webhook', url: 'https://guard.example/', action: 'block' },
   },
-  keys: ['logged', 'other'].map((name) => ({ key: `sk-cv-${name}-12345678`, account: 'dev', name })),
+  keys: ['logged', 'kept', 'other'].map((name) => ({ key: `sk-cv-${name}-12345678`, account: 'dev', name })),
   telemetry: { log: { bodies: ['dev/logged'] } },
 });
 
@@ -183,17 +183,26 @@ test('what guards would have done with requests of the past, and why some are mi
   const logged = await gateway.fetch('/v1/chat/completions', { json, headers: by('logged') });
   await logged.text();
   await (await gateway.fetch('/v1/chat/completions', { json, headers: by('other') })).text();
+  // By a rule, as `culvert bodies keep` makes one: longer than what the log has.
+  const rule = { of: 'key', name: 'sk-cv-declared:dev/kept', reason: 'to try guards' };
+  const made = await gateway.fetch('/admin/v1/body-rules', {
+    json: rule,
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  assert.equal(made.status, 201, await made.text());
+  const long = { ...json, messages: [{ role: 'user', content: `${'word '.repeat(20_000)}${mail}` }] };
+  const keptByRule = await gateway.fetch('/v1/chat/completions', { json: long, headers: by('kept') });
+  await keptByRule.text();
   let reply: Reply | null = null;
-  await until('both requests are in the ledger', async () => {
+  await until('the requests are in the ledger, and the body is kept', async () => {
     reply = (await trial({ from: '7d' })).body;
-    return reply.kept?.requests === 2;
+    return reply.kept?.requests === 3 && reply.kept.tried === 2;
   });
   const { results, kept } = reply as unknown as Reply;
-  assert.equal(kept?.tried, 1);
-  assert.match(kept?.note ?? '', /their key is not in telemetry\.log\.bodies/);
+  assert.match(kept?.note ?? '', /no rule \(culvert bodies keep\) and no telemetry\.log\.bodies names them/);
   assert.deepEqual(
     results.map(({ request_id, verdict, found }) => [request_id, verdict, found]),
-    [[logged.headers.get('x-culvert-request-id'), 'masked', ['email']]],
+    [keptByRule, logged].map(({ headers }) => [headers.get('x-culvert-request-id'), 'masked', ['email']]),
   );
 });
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CommandBody } from '../command-table.ts';
@@ -94,9 +95,8 @@ function whyNone(examined: number): string {
   if (examined === 0) return 'There is no conversation in this time that could be replayed.';
   return [
     `None of the ${examined} conversations in this time has its whole body in the server that answers.`,
-    'Culvert keeps bodies of keys that telemetry.log.bodies names, in the memory of the server that served them.',
-    'Name a key there, and replay its next requests.',
-    'Of several replicas, name each with --url: none has the bodies of another.',
+    `Keep those of a model or a key (${culvert} bodies keep), or name keys in telemetry.log.bodies, and replay their next requests.`,
+    'Bodies of telemetry.log.bodies are in the memory of the replica that served them: name each with --url.',
   ].join(' ');
 }
 
