@@ -185,12 +185,8 @@ export interface ReservationRow extends BookedRequest {
  * Whether a target without a price answered: what the request cost is unknown, and not 0. A kept answer asked no target,
  * and what used nothing costs nothing.
  */
-export function isUnpriced({
-  costUsd,
-  target,
-  usageSource,
-  cache,
-}: Pick<UsageEvent, 'costUsd' | 'target' | 'usageSource' | 'cache'>): boolean {
+export function isUnpriced(event: Pick<UsageEvent, 'costUsd' | 'target' | 'usageSource' | 'cache'>): boolean {
+  const { costUsd, target, usageSource, cache } = event;
   if (costUsd !== null || target === null) return false;
   return usageSource !== 'none' && usageSource !== 'refused' && (cache === null || cache === 'miss');
 }

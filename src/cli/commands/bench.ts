@@ -113,19 +113,8 @@ async function load(order: Order, flags: BenchFlags, forMs: number | null): Prom
 }
 
 function asJson(results: Results, model: string, { concurrency, stream = false }: BenchFlags) {
-  const { requests, failed, seconds, requestsPerSecond, ms, firstTokenMs, outcomes } = results;
-  return {
-    model,
-    concurrency,
-    stream,
-    requests,
-    failed,
-    seconds,
-    requests_per_second: requestsPerSecond,
-    ms,
-    first_token_ms: firstTokenMs,
-    outcomes,
-  };
+  const { requestsPerSecond: requests_per_second, firstTokenMs: first_token_ms, ...others } = results;
+  return { model, concurrency, stream, ...others, requests_per_second, first_token_ms };
 }
 
 function described({ requests, failed, seconds, requestsPerSecond, ms, firstTokenMs, outcomes }: Results): string {

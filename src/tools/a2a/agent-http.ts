@@ -185,12 +185,10 @@ export function readJson(bytes: Buffer, secrets: readonly string[]): JsonObject 
   return new McpFault('broken', 'answered with something that is not a JSON object');
 }
 
-function upstreamRequest({
-  url,
-  method,
-  headers,
-  body,
-}: AgentRequest): Omit<UpstreamRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'> {
+function upstreamRequest(
+  asked: AgentRequest,
+): Omit<UpstreamRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'> {
+  const { url, method, headers, body } = asked;
   return { origin: url.origin, path: url.pathname + url.search, method, headers, body };
 }
 
