@@ -95,6 +95,16 @@ test('filters and the number of results narrow the search, which is a row of its
   assert.ok(made.every(({ client_request_id: of }) => typeof of === 'string' && of.startsWith('req_')));
 });
 
+test('x-culvert-cost has all that a search cost, its embedding too', async () => {
+  const before = (await rows()).length;
+  upstream.script(chat, ['ok', 'text=One.']);
+  const json = { model: 'chat', input: 'call file_search', tools: [tool] };
+  const answer = await gateway.fetch('/v1/responses', { json });
+  const made = (await rows()).slice(before);
+  const units = made.reduce((sum, row) => sum + Number(row.units), 0);
+  assert.deepEqual([made.length, units, answer.headers.get('x-culvert-cost')], [3, 3.05, '3.05']);
+});
+
 test('a collection that is not there, or is another tenant’s, is a 400 that names it', async () => {
   const body = { model: 'chat', input: 'call file_search', tools: [tool] };
   const missing = await gateway.fetch('/v1/responses', {

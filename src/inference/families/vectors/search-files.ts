@@ -21,6 +21,7 @@ export function createFileSearch(
 ): ServerToolPorts['searchFiles'] {
   return async ({ principal, requestId, tag }, query, how) => {
     const sources: ServerSource[] = [];
+    let costMilli = 0;
     for (const collection of how.collections) {
       const isStore = isSortedId('vs_', collection);
       const unusable = isStore ? await storeUsed(principal.tenant, collection) : null;
@@ -39,11 +40,11 @@ export function createFileSearch(
       const question = { owner, verb: 'search-points', params: { collection }, body, route: 'file search' } as const;
       const answer = await askVectors(services, endpoint, question);
       if (isFailure(answer)) return refusedFilter(answer, `${how.field}.filters`);
+      costMilli += answer.costMilli;
       sources.push(...(answer.result as readonly FoundPoint[]).map(isStore ? storePassageOf : passageOf));
     }
     sources.sort((a, b) => (b.score ?? 0) - (a.score ?? 0));
-    const cost = services.snapshots.current.config.costs.vectors * how.collections.length;
-    return { sources: sources.slice(0, how.resultsMax), costMilli: Math.round(cost * 1_000) };
+    return { sources: sources.slice(0, how.resultsMax), costMilli };
   };
 }
 
