@@ -61,17 +61,11 @@ export function afterEvent(state: BreakerState, event: BreakerEvent, nowMs: numb
       return opened(state, event.why, event.forMs, nowMs);
     case 'answered':
       return state.at === 'open' || state.at === 'probing' ? ramp(state, nowMs) : state;
-    case 'probe-began':
-      return (state.at === 'open' || state.at === 'probing') && isDue(state, nowMs)
-        ? {
-            at: 'probing',
-            why: state.why,
-            step: state.step,
-            sinceMs: state.sinceMs,
-            owner: event.owner,
-            lostAtMs: event.lostAtMs,
-          }
-        : state;
+    case 'probe-began': {
+      if ((state.at !== 'open' && state.at !== 'probing') || !isDue(state, nowMs)) return state;
+      const { why, step, sinceMs } = state;
+      return { at: 'probing', why, step, sinceMs, owner: event.owner, lostAtMs: event.lostAtMs };
+    }
     case 'probe-spoke':
       return state.at === 'probing'
         ? { ...state, lostAtMs: Math.min(state.lostAtMs, nowMs + probeRespondedMs) }
@@ -117,16 +111,14 @@ function opened(state: BreakerState, why: OpenReason, forMs: number | undefined,
   if (state.at === 'open' && forMs === undefined && isRest(state.why) === isRest(why)) return state;
   const isLately = state.at === 'ramp' && nowMs < state.sinceMs + stepsRetentionMs;
   const step = isLately || state.at === 'probing' ? nextStep(state, why) : firstStep(why);
-  const next =
-    forMs === undefined
-      ? openAt(why, step, nowMs)
-      : ({ at: 'open', why, step, sinceMs: nowMs, untilMs: nowMs + forMs } as const);
+  const next = openAt(why, step, nowMs, forMs);
   return state.at === 'open' && state.untilMs >= next.untilMs ? state : next;
 }
 
-function openAt(why: OpenReason, step: number, nowMs: number): Extract<BreakerState, { at: 'open' }> {
+function openAt(why: OpenReason, step: number, nowMs: number, forMs?: number): Extract<BreakerState, { at: 'open' }> {
   const steps = isRest(why) ? restStepsMs : failureStepsMs;
-  return { at: 'open', why, step, sinceMs: nowMs, untilMs: nowMs + steps[Math.min(step, steps.length - 1)]! };
+  const lastsMs = forMs ?? steps[Math.min(step, steps.length - 1)]!;
+  return { at: 'open', why, step, sinceMs: nowMs, untilMs: nowMs + lastsMs };
 }
 
 /** Steps go on within failures and within rests. */

@@ -36,6 +36,37 @@ test('a credential that its provider refuses is told as what it is: no retry hel
   assert.equal(retry, 'true');
 });
 
+test('a provider whose key was refused is asked at once when the operator has changed it', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const config = (key: string) => ({
+    providers: {
+      main: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: key },
+      spare: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' },
+    },
+    models: {
+      smart: {
+        targets: [
+          { provider: 'main', model: 'mock' },
+          { provider: 'spare', model: 'mock', priority: 2 },
+        ],
+      },
+    },
+  });
+  const gateway = await startGateway(t, config('stale'));
+  await gateway.modelsKnown;
+  const answering = async () =>
+    (await gateway.fetch('/v1/chat/completions', { json: { model: 'smart', messages } })).headers.get(
+      'x-culvert-provider',
+    );
+  upstream.script('/v1/chat/completions', ['status=401']);
+  assert.equal(await answering(), 'spare');
+  await gateway.reload(config('stale'));
+  assert.equal(await answering(), 'spare', 'nothing has changed');
+  await gateway.reload(config('fresh'));
+  assert.equal(await answering(), 'main');
+});
+
 test('what only the operator can mend is told as that: no model of that name, and no quota', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TakenUp } from '../../books/auth/setup.ts';
 import type { PlanBook } from '../../books/metering/plan-book.ts';
 import type { Config } from '../../config/schema.ts';
@@ -108,8 +109,8 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       let next = await takeSnapshot(latest);
       if (await prices.load(latest, next.providers.values())) next = await takeSnapshot(latest);
       config = latest;
+      health.retain(unchangedTargets(next, snapshots.current));
       snapshots.current = { ...next, pricing };
-      health.retain(next.models.targets());
       healthChecks.follow(next);
     });
 
@@ -176,4 +177,12 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       await (await simulator)?.close();
     },
   };
+}
+
+/** Those of providers as before: what others did until they were changed says nothing of them now, such as of a new key. */
+function unchangedTargets({ models, providers }: Snapshot, { providers: before }: Snapshot) {
+  const changed = new Set<string>();
+  for (const [name, { config }] of providers)
+    if (!isDeepStrictEqual(config, before.get(name)?.config)) changed.add(name);
+  return models.targets().filter(({ provider }) => !changed.has(provider));
 }
