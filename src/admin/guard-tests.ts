@@ -150,10 +150,10 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
         const sinceMs = request.from?.(parts.clock.wallMs());
         const all: (Pick<Case, 'requestId' | 'expected'> & Tried)[] = [];
         const take = async ({ texts, of, ...each }: Case) => void all.push({ ...each, ...(await trial.on(texts, of)) });
-        let kept: Awaited<ReturnType<typeof takeKept>> | null = null;
+        let stored: Awaited<ReturnType<typeof takeStored>> | null = null;
         try {
           for (const each of casesOf(request)) await take(each);
-          if (sinceMs !== undefined) kept = await takeKept(parts, operator, sinceMs, take);
+          if (sinceMs !== undefined) stored = await takeStored(parts, operator, sinceMs, take);
         } finally {
           await trial.close();
         }
@@ -165,7 +165,7 @@ export function guardTestOperations(parts: AdminParts, records: Records): Operat
             ...judged({ expected, ...tried }),
           })),
           score: scoreOf(all),
-          kept,
+          kept: stored,
         };
       },
     },
@@ -204,7 +204,7 @@ function judged(tried: TriedText) {
 }
 
 /** Gives `take` the bodies that are kept of requests since then that the operator may see, one after another. */
-async function takeKept(
+async function takeStored(
   { ledger, bodies, bodyKeeper }: AdminParts,
   { accounts }: Operator,
   sinceMs: number,
@@ -221,14 +221,14 @@ async function takeKept(
     tried += 1;
   }
   const notes = [
-    ...(tried < events.length ? [notKept] : []),
+    ...(tried < events.length ? [notStored] : []),
     ...(tried > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),
     ...(next === null ? [] : [`There are more requests than the newest ${casesMax}.`]),
   ];
   return { requests: events.length, tried, note: notes.length === 0 ? null : notes.join(' ') };
 }
 
-const notKept = `Others have no whole body here: no rule (${culvert} bodies keep) and no telemetry.log.bodies names them, they are older or longer than what is kept, another replica served them, or a guard changed them.`;
+const notStored = `Others have no whole body here: no rule (${culvert} bodies keep) and no telemetry.log.bodies names them, they are older or longer than what is kept, another replica served them, or a guard changed them.`;
 
 function wholeBody(text: string | undefined): JsonObject | null {
   const parsed = text?.startsWith('{') === true ? parseObject(Buffer.from(text)) : null;

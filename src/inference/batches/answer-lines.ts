@@ -156,8 +156,8 @@ function restFor(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Asks one line until it has an answer. What was left or halted before is asked by the process that takes the batch up. */
-async function answerLine(work: Work, asked: Line): Promise<void> {
-  const { seq, bytes, before } = asked;
+async function answerLine(work: Work, entry: Line): Promise<void> {
+  const { seq, bytes, before } = entry;
   const { run, notes, halt, leaving } = work;
   const { batch, clock, calls } = run;
   const isPaid = before?.isPaid === true;
@@ -220,10 +220,10 @@ async function answerLine(work: Work, asked: Line): Promise<void> {
     if (wait.whole) work.restUntilMs = Math.max(work.restUntilMs, clock.wallMs() + wait.ms);
     else tries += 1;
     // It may wait for days: others need the place.
-    asked.turn.giveBack();
+    entry.turn.giveBack();
     if (!wait.whole) await restFor(wait.ms, halt);
     await rest(work);
-    asked.turn = await run.turns.take(batch.tenant, halt).catch(() => asked.turn);
+    entry.turn = await run.turns.take(batch.tenant, halt).catch(() => entry.turn);
   }
 }
 

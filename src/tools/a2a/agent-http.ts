@@ -186,9 +186,9 @@ export function readJson(bytes: Buffer, secrets: readonly string[]): JsonObject 
 }
 
 function upstreamRequest(
-  asked: AgentRequest,
+  request: AgentRequest,
 ): Omit<UpstreamRequest, 'connectTimeoutMs' | 'headersTimeoutMs' | 'bodyTimeoutMs'> {
-  const { url, method, headers, body } = asked;
+  const { url, method, headers, body } = request;
   return { origin: url.origin, path: url.pathname + url.search, method, headers, body };
 }
 

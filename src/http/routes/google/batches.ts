@@ -167,8 +167,8 @@ async function listed(parts: GoogleBatchesParts, { tenant, query }: StoredCall):
   if (isFailure(limit)) return limit;
   const after = pageTokenIn(query, 'genbatch_');
   if (isFailure(after)) return after;
-  const asked = { tenant, format: 'gemini', order: 'desc', after, limit: limit + 1 } as const;
-  const batches = await (await parts.batches()).list(asked);
+  const selection = { tenant, format: 'gemini', order: 'desc', after, limit: limit + 1 } as const;
+  const batches = await (await parts.batches()).list(selection);
   const page = batches.slice(0, limit);
   const last = page.at(-1);
   return {
