@@ -1,9 +1,10 @@
 // Reporter: at the end every failure in full, the names of skipped tests, and the counts; before that a dot for each test
-// where TEST_DOTS is set, and the name of each that failed, so that a run which is cut short says it too. Which files failed is written to FAILED_FILES, a path, for a second look.
+// where TEST_DOTS is set, and the beginning of each failure, so that a run which is cut short says it too. Which files failed is written to FAILED_FILES, a path, for a second look.
 import { writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 
 const dotsALine = 100;
+const failureCharsMax = 1_500;
 
 export default async function* summary(source) {
   const failures = [];
@@ -19,10 +20,9 @@ export default async function* summary(source) {
       else if (data.details?.type !== 'suite') passed++;
     } else if (event.type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') {
       failedFiles.add(data.file ?? '');
-      if (process.env.TEST_DOTS) yield `\n✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n`;
-      failures.push(
-        `✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n${inspect(data.details?.error?.cause ?? data.details?.error)}`,
-      );
+      const failure = `✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n${inspect(data.details?.error?.cause ?? data.details?.error)}`;
+      if (process.env.TEST_DOTS) yield `\n${failure.slice(0, failureCharsMax)}\n`;
+      failures.push(failure);
     }
   }
   if (process.env.FAILED_FILES) writeFileSync(process.env.FAILED_FILES, JSON.stringify([...failedFiles]));
