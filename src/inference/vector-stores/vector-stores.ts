@@ -90,8 +90,11 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
           throw new FailureError(full('vector_stores', storesMax, `A key has at most ${storesMax} vector stores.`));
         await attach(parts, caller, id, attached, { batch: null, param: 'file_ids' });
       } catch (error) {
-        await rows.removeStore(tenant, id);
-        await passages.drop({ id, tenant, requestId: caller.requestId });
+        // A database that took no store may not remove one either.
+        await Promise.allSettled([
+          rows.removeStore(tenant, id),
+          passages.drop({ id, tenant, requestId: caller.requestId }),
+        ]);
         throw error;
       }
       void leased.look();
