@@ -154,7 +154,11 @@ test('batches are listed, cancelled and deleted, and those of another key are un
   await assert.rejects(stranger.batches.cancel({ name: name! }), hasStatus(404, /There is no batch/));
   await assert.rejects(stranger.batches.delete({ name: name! }), hasStatus(404, /There is no batch/));
   await google.batches.cancel({ name: name! });
+  const results = `${name!.replace('batches/', '')}_results.jsonl`;
+  const filesOf = async () => (await gateway.fetch('/v1/files')).text();
+  assert.ok((await filesOf()).includes(results));
   await google.batches.delete({ name: name! });
+  assert.ok(!(await filesOf()).includes(results), 'its results go with it');
   await assert.rejects(google.batches.get({ name: name! }), hasStatus(404, /There is no batch/));
 });
 

@@ -182,7 +182,7 @@ async function answerLine(work: Work, entry: Line): Promise<void> {
   if (given === null && leave(work, parts)) return;
   const key = before === null ? digestOf(line.customId) : null;
   if (given === null && !(await notes.begin({ seq, requestId, key, part: null }))) {
-    return end({ kind: 'unasked', why: doubled });
+    return end({ kind: 'unasked', why: invalid('custom_id', 'Another line of this batch has the same custom_id.') });
   }
   // An answer that is there is taken in any case.
   for (let tries = 1, refusals = 1; given !== null || !halt.aborted; ) {
@@ -269,8 +269,6 @@ async function givenTo({ run, away }: Work, seq: number, { part }: KnownLine): P
   const { target, credential, share, provider } = awayPart.place;
   return { target, credential, share, batch: `${provider} ${awayPart.upstream}`, body };
 }
-
-const doubled = invalid('custom_id', 'Another line of this batch has the same custom_id.');
 
 /** Ms until the line is asked again; `whole`: no other line would pass before either. Null: it has failed. */
 function waitOf(failure: Failure, tries: number, nowMs: number): { ms: number; whole: boolean } | null {

@@ -91,10 +91,8 @@ function changesOf(parts: VectorStoresParts, { store, usable }: StoreReads, leas
         await attach(parts, caller, id, attached, { batch: null, param: 'file_ids' });
       } catch (error) {
         // A database that took no store may not remove one either.
-        await Promise.allSettled([
-          rows.removeStore(tenant, id),
-          passages.drop({ id, tenant, requestId: caller.requestId }),
-        ]);
+        const dropped = passages.drop({ id, tenant, requestId: caller.requestId });
+        await Promise.allSettled([rows.removeStore(tenant, id), dropped]);
         throw error;
       }
       void leased.look();

@@ -64,9 +64,10 @@ export function googleBatchesRoutes(parts: GoogleBatchesParts): Route[] {
       route('DELETE', one, "Delete a batch that has ended, in Google's format", async (call) => {
         const batch = await found(parts, call.tenant, call.params.id ?? '');
         if (isFailure(batch)) return batch;
-        const { id, ending, inputFile, gemini: facts } = batch;
+        const { id, ending, inputFile, outputFile, gemini: facts } = batch;
         if (ending === null) return invalid(null, `The batch '${id}' has not ended. Cancel it, and delete it then.`);
-        if (facts?.input === 'inline') await (await parts.files()).remove(call.tenant, inputFile);
+        const files = facts?.input === 'inline' ? [inputFile, outputFile] : [];
+        for (const file of files) if (file !== null) await (await parts.files()).remove(call.tenant, file);
         await (await parts.batches()).remove(call.tenant, id);
         return {};
       }),
