@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isFailure } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { drawnTypeOf } from './picture-type.ts';
 import { readEditForm } from './read-edit-form.ts';
@@ -113,3 +114,14 @@ for (const [what, bytes, type] of [
 ] as const) {
   test(`by its bytes ${what} is ${type ?? 'no whole picture'}`, () => assert.equal(drawnTypeOf(bytes), type));
 }
+
+test("Together's clients write a size as two numbers; beside a size they are members of a provider", () => {
+  const sides = { width: 768, height: 512 };
+  const read = readImageRequest(body(sides));
+  assert.ok(!isFailure(read));
+  assert.deepEqual([read.size, read.extra], [sides, {}]);
+  const sized = readImageRequest(body({ size: '64x64', ...sides }));
+  assert.ok(!isFailure(sized));
+  assert.deepEqual([sized.size, sized.extra], [{ width: 64, height: 64 }, sides]);
+  assert.equal(fieldOf(readImageRequest(body({ width: 1, height: 512 }))), 'size');
+});

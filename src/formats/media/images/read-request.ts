@@ -29,6 +29,9 @@ const rules = {
 } as const;
 const known = new Set(['model', 'prompt', 'size', 'user', 'image', 'mask', ...Object.keys(rules)]);
 
+/** Together's clients write a size so. */
+const knownBySides = new Set([...known, 'width', 'height']);
+
 const prompt = v.stringOf(1, promptCharsMax);
 const promptSend = 'a text that says what to draw';
 const sizePattern = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
@@ -85,16 +88,18 @@ export function readImageRequest(body: JsonObject): ImageRequest | Failure {
     const message = "'response_format': streamed pictures come in their events. Send 'b64_json', or no 'stream'.";
     return invalid('response_format', message);
   }
-  const size = readSize(body.size);
+  const { width, height } = body;
+  const bySides = typeof width === 'number' && typeof height === 'number' && (body.size ?? null) === null;
+  const size = readSize(bySides ? `${width}x${height}` : body.size);
   if (isFailure(size)) return size;
   if (body.background === 'transparent' && body.output_format === 'jpeg') {
     const message = "'background': a JPEG has no transparency. Send 'output_format': 'png' or 'webp'.";
     return invalid('background', message);
   }
-  return requestOf(body, size);
+  return requestOf(body, size, bySides ? knownBySides : known);
 }
 
-function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
+function requestOf(body: JsonObject, size: ImageSize | null, members: ReadonlySet<string>): ImageRequest {
   const word = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : null);
   const number = (name: string) => (typeof body[name] === 'number' ? (body[name] as number) : null);
   return {
@@ -112,7 +117,7 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
     stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
     inputFidelity: word('input_fidelity'),
     user: typeof body.user === 'string' ? v.cleanUser(body.user) : null,
-    extra: furtherMembers(body, known),
+    extra: furtherMembers(body, members),
   };
 }
 
