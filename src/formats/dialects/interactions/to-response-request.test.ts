@@ -75,3 +75,20 @@ test('thoughts, sound and documents have their places, and results of any form a
     },
   ]);
 });
+
+test('calls and results among contents of a step or an earlier turn, as the AI SDK writes them, are steps of their own', () => {
+  const call = { type: 'function_call', id: 'c', name: 'f', arguments: { a: 1 } };
+  const result = { type: 'function_result', call_id: 'c', name: 'f', result: 'sunny' };
+  const text = { type: 'text', text: 'And now?' };
+  const expected = [
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}' },
+    { type: 'function_call_output', call_id: 'c', output: 'sunny' },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'And now?' }] },
+  ];
+  assert.deepEqual(bodyOf({ input: [call, { type: 'user_input', content: [result, text] }] }).input, expected);
+  const turns = [
+    { role: 'model', content: [call] },
+    { role: 'user', content: [result, text] },
+  ];
+  assert.deepEqual(bodyOf({ input: turns }).input, expected);
+});

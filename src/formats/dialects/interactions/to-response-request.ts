@@ -118,11 +118,24 @@ function inputOf(input: JsonValue | undefined, lost: Set<string>): JsonValue | u
   for (const [index, step] of input.entries()) {
     const at = `input[${index}]`;
     if (!isObject(step)) return invalid(at, `'${at}' is not a step. Send an object with 'type', such as 'user_input'.`);
-    const item = itemOf(step, at, lost);
-    if (isFailure(item)) return item;
-    if (item !== null) items.push(item);
+    for (const one of stepsIn(step)) {
+      const item = itemOf(one, at, lost);
+      if (isFailure(item)) return item;
+      if (item !== null) items.push(item);
+    }
   }
   return items;
+}
+
+const steps = new Set<JsonValue | undefined>(['thought', 'function_call', 'function_result']);
+
+/** A step, or several where clients write calls and results among its contents. */
+function stepsIn(step: JsonObject): JsonObject[] {
+  // Turns of the API before its revision of May 2026.
+  const { type, role, content } = step;
+  const whole = type === undefined && typeof role === 'string' ? stepOfTurn(step) : step;
+  if (!listIn(content).some((part) => steps.has(objectIn(part).type))) return [whole];
+  return listIn(content).map((part) => (isObject(part) && steps.has(part.type) ? part : { ...whole, content: [part] }));
 }
 
 /** Null for a step that no other provider understands. */
@@ -140,20 +153,15 @@ function itemOf(step: JsonObject, at: string, lost: Set<string>): JsonObject | F
         summary: listIn(step.summary).flatMap((one) => (isText(one) ? [{ type: 'summary_text', text: one.text }] : [])),
         ...given('encrypted_content', step.signature),
       };
-    case 'function_call':
-      return {
-        type: 'function_call',
-        call_id: step.id ?? null,
-        name: step.name ?? null,
-        arguments: JSON.stringify(step.arguments ?? {}),
-      };
+    case 'function_call': {
+      const { id: call_id = null, name = null } = step;
+      return { type: 'function_call', call_id, name, arguments: JSON.stringify(step.arguments ?? {}) };
+    }
     case 'function_result': {
       const output = resultOf(step.result, `${at}.result`, lost);
       return isFailure(output) ? output : { type: 'function_call_output', call_id: step.call_id ?? null, output };
     }
     default:
-      // Turns of the API before its revision of May 2026.
-      if (step.type === undefined && typeof step.role === 'string') return itemOf(stepOfTurn(step), at, lost);
       if (typeof step.type !== 'string')
         return invalid(`${at}.type`, `'${at}' needs a 'type', such as 'user_input' or 'function_result'.`);
       lost.add(`input.${step.type.slice(0, 64)}`);
@@ -246,17 +254,11 @@ function toolsOf(tools: JsonValue | undefined, lost: Set<string>): JsonValue | u
   if (!Array.isArray(tools)) return tools;
   return tools.flatMap((tool): JsonValue[] => {
     if (!isObject(tool)) return [tool];
-    const { type, name, description, parameters, url, headers } = tool;
+    const { type, name = null, description, parameters, url, headers } = tool;
     switch (type) {
       case 'function':
         return [
-          {
-            type,
-            name: name ?? null,
-            ...given('description', description),
-            ...given('parameters', parameters),
-            strict: false,
-          },
+          { type, name, ...given('description', description), ...given('parameters', parameters), strict: false },
         ];
       case 'google_search':
         return [{ type: 'web_search' }];
@@ -266,7 +268,7 @@ function toolsOf(tools: JsonValue | undefined, lost: Set<string>): JsonValue | u
         return [
           {
             type: 'mcp',
-            server_label: name ?? null,
+            server_label: name,
             ...given('server_url', url),
             ...given('headers', headers),
             ...given('allowed_tools', allowedOf(tool.allowed_tools)),
