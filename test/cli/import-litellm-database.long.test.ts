@@ -81,7 +81,7 @@ describe('culvert import litellm --database', { skip }, () => {
         budget: { month: 50 },
         models: ['smart', 'cheap', 'open/*'],
       },
-      'alice-example.com': { rpm: 'off', budget: { week: 70 } },
+      'alice-example.com': { rpm: 'off', calendar_budget: { day: 10 } },
       unlimited: { rpm: 'off' },
     });
     assert.equal(config.default_plan, 'unlimited');
@@ -102,13 +102,12 @@ describe('culvert import litellm --database', { skip }, () => {
     assert.deepEqual([ci!.expires, ci!.limits], ['2099-01-01T00:00:00Z', { tpm: 7, budget: { '5h': 5, month: 9 } }]);
     assert.deepEqual([alice!.account, alice!.name], ['alice-example.com', 'sk-...0003']);
     for (const wanted of [
-      /database LiteLLM_UserTable\.alice@example\.com\.max_budget: USD 10 for 1d become USD 70 in any 7 days/,
       /database LiteLLM_VerificationToken\.blocked: this key is not carried over: it is blocked/,
       /database LiteLLM_VerificationToken\.odd: .* no SHA-256 of it, so its caller needs a new one/,
       /database LiteLLM_VerificationToken\.old: this key is not carried over: it has expired/,
-      /database LiteLLM_VerificationToken\.ci\.model_max_budget: not carried over: a budget counts for all models/,
+      /database LiteLLM_VerificationToken\.ci\.model_max_budget: not carried over: accounts\.NAME\.budgets has budgets by model/,
       /database LiteLLM_Config\.environment_variables: not carried over: set them in the environment/,
-      /database LiteLLM_VerificationToken\.ci\.soft_budget: not carried over: plans\.NAME\.notify/,
+      /database LiteLLM_VerificationToken\.ci\.soft_budget: not carried over: soft\.budget of plans/,
     ]) {
       assert.match(stderr, wanted);
     }
@@ -173,7 +172,8 @@ describe('culvert import litellm --database', { skip }, () => {
     const bob = { account: 'Sales', models: ['cheap', 'smart'], limits: { rpm: 3, budget: { week: 2 } } };
     assert.deepEqual(keyOf('bob'), { ...bob, name: 'bob' });
     assert.deepEqual(keyOf('bobAgain'), { ...bob, name: 'bob-2' });
-    const app = { account: 'Support', limits: { tpm: 50, concurrency: 2, budget: { '5h': 1, week: 1 } } };
+    const limits = { tpm: 50, concurrency: 2, budget: { '5h': 1, week: 1 } };
+    const app = { account: 'Support', limits, tags: ['nightly'] };
     assert.deepEqual(keyOf('app'), { ...app, name: 'app', models: ['smart'] });
     assert.deepEqual(keyOf('appBefore'), {
       ...app,
@@ -187,7 +187,7 @@ describe('culvert import litellm --database', { skip }, () => {
       /database LiteLLM_OrganizationTable\.Acme\.soft_budget: not carried over/,
       /database LiteLLM_TeamMembership\.bob@example\.com in Sales: its limits count for each of 2 accounts or keys/,
       /database LiteLLM_TeamMembership: limits of 1 not carried over: no key has them/,
-      /database LiteLLM_TagTable\.nightly: its budget counts for the keys that have the tag/,
+      /database LiteLLM_TagTable\.nightly: its budget counts for each of the keys that have the tag/,
       /database LiteLLM_TagTable: limits of 1 not carried over: no key has them/,
       /database LiteLLM_VerificationToken\.halted: this key is not carried over: Stopped is blocked/,
       /database LiteLLM_EndUserTable: 1 not carried over: accounts\.NAME\.budgets bounds/,

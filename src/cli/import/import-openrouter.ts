@@ -268,6 +268,6 @@ function readKey(key: JsonObject, { path, values: { notes } }: Place, { keys, no
     name: uniqueName(called, taken),
     ...(endMs !== null && { expires: new Date(endMs).toISOString() }),
     ...(typeof limit === 'number' &&
-      limit >= 0 && { limits: { budget: budgetOf(limit, duration, [...path, 'limit'], notes) } }),
+      limit >= 0 && { limits: { ...budgetOf(limit, duration, [...path, 'limit'], notes) } }),
   });
 }

@@ -1,3 +1,4 @@
+import { keyTags } from '../../config/key-tags.ts';
 import { accountNameFrom } from '../../config/schema/schema-accounts.ts';
 import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { filled, noteLeftOut } from './import-fields.ts';
@@ -91,6 +92,8 @@ function makeAccounts({ tables }: LiteLlmRows, groups: AccessGroups, scopes: Sco
 /** Keys that LiteLLM's dashboard makes for each login. */
 const dashboardTeam = 'litellm-dashboard';
 
+const tagsRule = 'not carried over: a key has at most 20 tags, of 64 letters, digits, ._@/:- or spaces';
+
 /** Payer of a key. `organization`: whose limits the account has already. */
 interface Owner {
   account: string;
@@ -136,10 +139,14 @@ function importKeys({ tables }: LiteLlmRows, { groups, scopes, ownerOf, notes, n
     for (const scope of above) scope.holders += 1;
     const models = modelsInAll([modelsOf(row, groups, path, notes), ...above.map((scope) => scope.models)]);
     const limits = tightest([limitsOf(whole, path, notes), ...above.map((scope) => scope.limits)]);
+    const named = listOfTexts(objectIn(row.metadata).tags);
+    const tags = keyTags().safeParse(named).data ?? [];
+    if (tags.length === 0 && named.length > 0) notes.add([...path, 'metadata', 'tags'], tagsRule);
     const key: JsonObject = {
       ...(typeof row.expires === 'string' && { expires: instantOf(row.expires) }),
       ...(models !== null && { models }),
       ...(Object.keys(limits).length > 0 && { limits: { ...limits } }),
+      ...(tags.length > 0 && { tags }),
     };
     add(row.token, owner.account, label, key);
     bySecret.set(row.token, { account: owner.account, key, label });
@@ -266,4 +273,5 @@ function eachByItself(holders: number): string {
   return `its limits count for each of ${holders} accounts or keys separately; together these may use ${holders} times as much`;
 }
 
-const tagOfRequest = 'its budget counts for the keys that have the tag; a tag that a caller sends has no budget here';
+const tagOfRequest =
+  'its budget counts for each of the keys that have the tag; accounts.NAME.budgets bounds a tag that callers send';

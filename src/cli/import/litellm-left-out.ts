@@ -6,12 +6,12 @@ import type { Notes } from './notes.ts';
 
 /** Columns that say more than a key, a team or a user can here. */
 export const columnsLeftOut: FieldTable = {
-  model_max_budget: 'a budget counts for all models here; tier_limits of a plan bound groups of models',
+  model_max_budget: 'accounts.NAME.budgets has budgets by model, for all keys of the account',
   model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
   model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
-  budget_fallbacks: 'a spent budget refuses requests here',
+  budget_fallbacks: 'a rule in routes takes another model by what is left of a budget: ladder by budget_left',
   tpd_limit: 'there is no limit of tokens a day; plans have tokens in 5 hours, 7 and 30 days',
-  soft_budget: 'plans.NAME.notify calls a webhook when a window fills up',
+  soft_budget: 'soft.budget of plans and of limits of keys warns, and plans.NAME.notify calls a webhook',
   aliases: 'names of models are the same for all keys',
   config: 'a key has no separate configuration',
   router_settings: 'routing is the same for all keys',
@@ -19,14 +19,12 @@ export const columnsLeftOut: FieldTable = {
   allowed_routes: 'a key opens all of /v1',
   auto_rotate: 'only a command changes a key',
   policies: 'there are no policies here',
-  object_permission_id:
-    'mcp of a plan says which MCP servers its accounts may use; agents and stores are not allowed by key',
+  object_permission_id: 'mcp and agents of plans, and of limits of keys, say which MCP servers and agents they may use',
   // Members that change what LiteLLM does.
   metadata: {
     model_rpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
     model_tpm_limit: 'rates count for all models of an account; tier_limits of a plan bound groups of models',
-    guardrails: 'guards of a model, a plan or server apply to the keys that use it',
-    tags: 'callers send x-culvert-tag',
+    guardrails: 'guards of keys, accounts, models, plans and server name guards',
     logging: 'telemetry.otlp and telemetry.sinks send what callbacks got',
   },
 };
@@ -54,7 +52,7 @@ export function noteOtherTables({ tables, others }: LiteLlmRows, users: Readonly
   noteLeftOut(
     'LiteLLM_EndUserTable',
     tables.LiteLLM_EndUserTable.filter(bounded),
-    'accounts.NAME.budgets bounds what an end user spends; none is blocked by name',
+    'accounts.NAME.budgets bounds what an end user spends, and routes.NAME.when refuses one by name',
   );
   noteLeftOut(
     'LiteLLM_OrganizationMembership',

@@ -20,6 +20,7 @@ export interface Limits {
   concurrency?: number;
   /** USD. */
   budget?: Budget;
+  calendar_budget?: { day: number };
 }
 
 const unitS: Readonly<Record<string, number>> = { s: 1, m: 60, h: hourS, d: dayS, w: 7 * dayS, mo: 30 * dayS };
@@ -31,7 +32,7 @@ const perMinuteMax = 1_000_000_000;
 
 /**
  * Rates and budgets of a row of LiteLLM's, as a plan or the limits of a key have them. Budgets become rolling windows:
- * of the same span where there is one, else of the next longer one with the same spending over time.
+ * of the same span where there is one, a day of the calendar, else the next longer one with the same spending over time.
  */
 export function limitsOf(row: JsonObject, path: Path, notes: Notes): Limits {
   const limits: Limits = {};
@@ -45,7 +46,7 @@ export function limitsOf(row: JsonObject, path: Path, notes: Notes): Limits {
     limits[member] = Math.min(perMinuteMax, Math.max(1, Math.round(value)));
     if (value < 1) notes.add([...path, column], 'becomes 1: a limit is at least 1 here; suspend the account instead');
   }
-  const budgets = budgetsOf(row, path).map(({ max, duration, at }) => ({ budget: budgetOf(max, duration, at, notes) }));
+  const budgets = budgetsOf(row, path).map(({ max, duration, at }) => budgetOf(max, duration, at, notes));
   return tightest([limits, ...budgets]);
 }
 
@@ -63,6 +64,8 @@ export function tightest(all: readonly Limits[]): Limits {
     return [[name, leastOf(longer)]];
   });
   if (budget.length > 0) limits.budget = Object.fromEntries(budget);
+  const day = leastOf(all.map((one) => one.calendar_budget?.day));
+  if (day !== undefined) limits.calendar_budget = { day };
   return limits;
 }
 
@@ -83,18 +86,20 @@ function budgetsOf(row: JsonObject, path: Path) {
 }
 
 /** USD `max` for a `duration`, null: for ever, as a rolling window. A note at `at` says what is different. */
-export function budgetOf(max: number, duration: string | null, at: Path, notes: Notes): Budget {
+export function budgetOf(max: number, duration: string | null, at: Path, notes: Notes): Limits {
   const seconds = duration === null ? null : secondsOf(duration);
   const month = windows[2];
   if (seconds === null) {
     const for_ = duration === null ? 'without an end' : `for ${duration}`;
     notes.add(at, `USD ${max} ${for_} become USD ${max} in any ${month.spans}: budgets are rolling windows here`);
-    return { [month.name]: Math.min(budgetUsdMax, max) };
+    return { budget: { [month.name]: Math.min(budgetUsdMax, max) } };
   }
+  // Budgets of a day begin at midnight there, too.
+  if (seconds === dayS) return { calendar_budget: { day: Math.min(budgetUsdMax, max) } };
   const window = windows.find((one) => seconds <= one.seconds) ?? month;
   const usd = Math.min(budgetUsdMax, Math.round(max * (window.seconds / seconds) * 1e6) / 1e6);
   if (window.seconds !== seconds) notes.add(at, `USD ${max} for ${duration} become USD ${usd} in any ${window.spans}`);
-  return { [window.name]: usd };
+  return { budget: { [window.name]: usd } };
 }
 
 /** `30d`, `1mo`, `weekly`; null where it is none. */
