@@ -17,13 +17,8 @@ const alertShape = rowShape<AlertRow>()(
 const alertLock = 0x63_76_6c;
 
 /** Alerts, of all processes together, over either database. */
-export function createAlertStore({
-  prefix,
-  rows,
-  transaction,
-  lock,
-  close,
-}: ClosableTables): AlertStore & Pick<ClosableTables, 'close'> {
+export function createAlertStore(tables: ClosableTables): AlertStore & Pick<ClosableTables, 'close'> {
+  const { prefix, rows, transaction, lock, close } = tables;
   const alert = `${prefix}alert`;
   const all = `SELECT * FROM ${alert}`;
   const put = alertShape.put(alert, 'name');

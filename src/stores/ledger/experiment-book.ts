@@ -41,12 +41,8 @@ export function createExperimentBook(tables: SqlTables): Omit<ExperimentBook, 'r
 /** States of earlier definitions are forgotten after so long. */
 const forgottenMs = 90 * 86_400_000;
 
-function variantStates({
-  prefix,
-  rows,
-  write,
-  run,
-}: SqlTables): Pick<ExperimentBook, 'states' | 'begin' | 'takeOut' | 'takeBack'> {
+function variantStates(tables: SqlTables): Pick<ExperimentBook, 'states' | 'begin' | 'takeOut' | 'takeBack'> {
+  const { prefix, rows, write, run } = tables;
   const table = `${prefix}variant_state`;
   const ofOne = 'WHERE alias = $1 AND shape = $2 AND variant = $3';
   return {
