@@ -154,7 +154,7 @@ function addFallbacks(models: Models, { fallbacks }: Settings, notes: Notes): vo
 
 type Models = Record<string, JsonObject>;
 
-/** LiteLLM retries each model by itself: here as many attempts as its targets and those of its fallbacks. */
+/** LiteLLM retries each model separately, so attempts are at least the targets of it and of its fallbacks. */
 function reachFallbacks(models: Models, model: JsonObject): void {
   const next = listOf(model).map((name) => resolve(models, name)?.model);
   if (next.length === 0) return;

@@ -145,7 +145,7 @@ const unknownParameter =
 
 const retries = 'models.NAME.attempts sets how many attempts a request has over all targets';
 const spending = 'budgets belong to plans, accounts and keys';
-const mocked = `requests are sent to the provider; ${culvert} mock is an upstream that answers as it is told`;
+const mocked = `requests are sent to the provider; ${culvert} mock is an upstream for tests`;
 
 /** Parameters that are no defaults of requests, and what does their work. */
 const elsewhere: Readonly<Record<string, string>> = {
