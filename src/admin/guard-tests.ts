@@ -221,14 +221,14 @@ async function takeStored(
     tried += 1;
   }
   const notes = [
-    ...(tried < events.length ? [notStored] : []),
+    ...(tried < events.length ? [othersMissing] : []),
     ...(tried > 0 ? ['Kept bodies have no credentials any more, so secrets are missing from them.'] : []),
     ...(next === null ? [] : [`There are more requests than the newest ${casesMax}.`]),
   ];
   return { requests: events.length, tried, note: notes.length === 0 ? null : notes.join(' ') };
 }
 
-const notStored = `Others have no whole body here: no rule (${culvert} bodies keep) and no telemetry.log.bodies names them, they are older or longer than what is kept, another replica served them, or a guard changed them.`;
+const othersMissing = `Others have no whole body here: no rule (${culvert} bodies keep) and no telemetry.log.bodies names them, they are older or longer than what is kept, another replica served them, or a guard changed them.`;
 
 function wholeBody(text: string | undefined): JsonObject | null {
   const parsed = text?.startsWith('{') === true ? parseObject(Buffer.from(text)) : null;
