@@ -50,10 +50,8 @@ export function pick<T extends Pickable>(
 export function loadOf(state: LaneState, nowMs: number, fadesInMs?: number): number {
   // What fails shows no first token, and must not look fast for that: it has no scouts, its health decides.
   const fails = state.share.at(nowMs) < failingShare || wholeShareOf(state, nowMs) < failingShare;
-  return (
-    state.firstToken.readMs(fails ? Math.max(1, state.awaiting) : state.awaiting, nowMs, fadesInMs) *
-    (state.inFlight + 1)
-  );
+  const awaiting = fails ? Math.max(1, state.awaiting) : state.awaiting;
+  return state.firstToken.readMs(awaiting, nowMs, fadesInMs) * (state.inFlight + 1);
 }
 
 const failingShare = 0.9;
@@ -87,8 +85,7 @@ function drawByWeight<T extends Pickable>(options: readonly T[], without: T | nu
 }
 
 function other<T>(pair: readonly T[], one: T): T {
-  for (const each of pair) if (each !== one) return each;
-  return one;
+  return pair.find((each) => each !== one) ?? one;
 }
 
 function affinityTarget<T extends Pickable>(options: readonly T[], affinity: number): T {

@@ -290,8 +290,7 @@ export function createRetryBudget() {
   return {
     /** A request begins. */
     requested(alias: string, nowMs: number): void {
-      const { requests } = aliases.get(alias) ?? newAlias(alias);
-      requests.add(nowMs);
+      (aliases.get(alias) ?? newAlias(alias)).requests.add(nowMs);
     },
     /** Takes one further attempt; false when the alias has none left just now. */
     take(alias: string, nowMs: number): boolean {

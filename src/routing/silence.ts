@@ -13,8 +13,8 @@ const usualMinMs = 1_000;
 const probePatienceMs = 500;
 const usualShare = 0.99;
 /** A request is read no slower than this before its answer begins: short ones do not tell how long that takes. */
-const readTokensPerMs = 10;
-const readingMaxMs = 30_000;
+const readTokensPerS = 10_000;
+const readingMaxMs = 60_000;
 /** Samples by which a configured percentile is known. */
 const percentileSamplesMin = 100;
 /** A stream has stalled after so many times the longest silence that is usual within its target's streams. */
@@ -194,7 +194,7 @@ function stalledAfterMs(ofTarget: UsualTime | null, all: UsualTime, nowMs: numbe
 
 /** What a target may need to read a long prompt, or many texts, in ms. */
 export function readingMsOf({ inputTokensEstimate }: Pick<RequestNeeds, 'inputTokensEstimate'>): number {
-  return Math.min(readingMaxMs, inputTokensEstimate / readTokensPerMs);
+  return Math.min(readingMaxMs, Math.floor(inputTokensEstimate / readTokensPerS) * 1_000);
 }
 
 function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: number): HedgeReason | null {

@@ -191,10 +191,8 @@ export function leastBad(choices: readonly Choice[], nowMs: number): Choice | nu
     for (const lane of choice.lanes) {
       if (cannotBeTried(standingOf(lane, nowMs))) continue;
       if (choice.tries === 0 && isUnreachable(lane)) unreached = choice;
-      const hope = Math.min(
-        hopeOf(lane.state, 'right now', nowMs),
-        hopeOf(lane.state, 'lately', nowMs) * choice.repeatHope,
-      );
+      const again = hopeOf(lane.state, 'lately', nowMs) * choice.repeatHope;
+      const hope = Math.min(hopeOf(lane.state, 'right now', nowMs), again);
       if (hope < bestHope || (hope === bestHope && best !== null && choice.tier >= best.tier)) continue;
       best = choice;
       bestHope = hope;
@@ -213,11 +211,8 @@ export function leastBad(choices: readonly Choice[], nowMs: number): Choice | nu
 const hopefulShare = 0.15;
 
 export function isHopeful(choices: readonly Choice[], nowMs: number): boolean {
-  for (const { unfit, lanes } of choices) {
-    if (unfit !== null) continue;
-    for (const { state } of lanes) if (hopeOf(state, 'lately', nowMs) >= hopefulShare) return true;
-  }
-  return false;
+  const isLaneHopeful = ({ state }: Lane) => hopeOf(state, 'lately', nowMs) >= hopefulShare;
+  return choices.some(({ unfit, lanes }) => unfit === null && lanes.some(isLaneHopeful));
 }
 
 /** Whole ms until a capable lane could be tried; null when there is none, or one can be already. */
@@ -248,9 +243,7 @@ export function upstreamLimits(choices: readonly Choice[], tenant: string, nowMs
 
 /** Every need that keeps a choice out, once each. */
 export function unmetNeeds(choices: readonly Choice[]): string[] {
-  const unmet = new Set<string>();
-  for (const choice of choices) if (choice.unmet !== null) unmet.add(choice.unmet);
-  return [...unmet];
+  return [...new Set(choices.flatMap(({ unmet }) => unmet ?? []))];
 }
 
 /** In words: `cooling until …`. */

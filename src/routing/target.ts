@@ -124,6 +124,8 @@ export const noCapabilities: Capabilities = {
 export interface Timeouts {
   connectMs: number;
   firstTokenMs: number;
+  /** `firstTokenMs` is built in: long prompts have longer. */
+  firstTokenGrows?: true;
   idleMs: number;
   totalMs: number;
 }

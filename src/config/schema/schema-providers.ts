@@ -13,7 +13,9 @@ export const timeoutsSchema = z
       .describe('Until the connection is established. Built-in: 3s.'),
     first_token: duration({ min: '1ms', max: '24h' })
       .optional()
-      .describe('Until the first content of a streamed answer. Built-in: 30s; 3m for a model that reasons.'),
+      .describe(
+        'Until the first content of a streamed answer. Built-in: 30s, 3m for a model that reasons, and 1s more for every 10,000 tokens of the prompt, at most 1m.',
+      ),
     idle: duration({ min: '1ms', max: '24h' })
       .optional()
       .describe('Longest silence between two pieces of content. Built-in: 30s; 3m for a model that reasons.'),

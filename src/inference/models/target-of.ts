@@ -163,9 +163,11 @@ function capabilitiesOf(
 }
 
 function timeoutsOf({ local }: Provider, thinks: boolean, ...levels: (TimeoutsConfig | undefined)[]): Timeouts {
+  const firstTokenMs = first('first_token', ...levels);
   return {
     connectMs: first('connect', ...levels) ?? builtInTimeouts.connectMs,
-    firstTokenMs: first('first_token', ...levels) ?? (local || thinks ? patientMs : builtInTimeouts.firstTokenMs),
+    firstTokenMs: firstTokenMs ?? (local || thinks ? patientMs : builtInTimeouts.firstTokenMs),
+    ...(firstTokenMs === undefined && { firstTokenGrows: true }),
     idleMs: first('idle', ...levels) ?? (thinks ? patientMs : builtInTimeouts.idleMs),
     totalMs: first('total', ...levels) ?? builtInTimeouts.totalMs,
   };

@@ -6,6 +6,7 @@ import { isObject, parsedJson } from '../../../kernel/json.ts';
 import { openBrace } from '../../../kernel/json-marks.ts';
 import { offLoopBodyBytes, upstreamErrorBytesMax } from '../../../kernel/limits.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
+import { readingMsOf } from '../../../routing/silence.ts';
 import { AttemptTimers, type ExpiredTimer } from '../../../upstream/transport/timers.ts';
 import type { TransportError } from '../../../upstream/transport/transport-error.ts';
 import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../../../upstream/transport/upstream-call.ts';
@@ -106,7 +107,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#timers = new AttemptTimers(
       {
         // A whole answer that is forwarded shows nothing until its end: only the total counts.
-        firstTokenMs: this.#body.streamed ? timeouts.firstTokenMs : timeouts.totalMs,
+        firstTokenMs: this.#body.streamed ? this.#firstTokenMs : timeouts.totalMs,
         idleMs: timeouts.idleMs,
         totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
       },
@@ -241,7 +242,12 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   #expired(kind: ExpiredTimer): Fault {
     const { deadlineMs } = this.#job;
     const limits = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
-    return expiredFault(kind, limits, this.#parts.clock.monotonicMs());
+    return expiredFault(kind, { ...limits, firstTokenMs: this.#firstTokenMs }, this.#parts.clock.monotonicMs());
+  }
+
+  get #firstTokenMs(): number {
+    const { firstTokenMs, firstTokenGrows } = this.#attempt.target.timeouts;
+    return firstTokenMs + (firstTokenGrows === true ? readingMsOf(this.#body) : 0);
   }
 
   /** A non-2xx answer, by its status and whatever its body says. */
