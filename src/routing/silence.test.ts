@@ -115,13 +115,12 @@ test('however fast it usually is, a second of silence means nothing', () => {
 test('a long prompt is read for longer than short ones tell', () => {
   const { lookFor, wait, usually, why } = setUp();
   usually(50, 300);
-  const readingMs = readingMsOf({ inputTokensEstimate: 50_000 });
-  const stream = wait('stream', { readingMs });
+  const stream = wait('stream', { inputTokens: 50_000 });
   lookFor(6_000);
   assert.deepEqual([why(), stream.reasons], [null, []]);
   lookFor(250);
   assert.deepEqual([why(), stream.reasons], ['silent', ['silent']]);
-  assert.equal(readingMsOf({ inputTokensEstimate: 5_000_000 }), 60_000, 'the timeouts say the rest');
+  assert.equal(readingMsOf(5_000_000), 60_000, 'the timeouts say the rest');
 });
 
 test('a sign of life of one request clears all of its target', () => {

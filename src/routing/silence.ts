@@ -1,4 +1,3 @@
-import type { RequestNeeds } from '../formats/neutral/request.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Health } from './health.ts';
 import { type AnswerKind, UsualTime } from './lane.ts';
@@ -13,7 +12,7 @@ const usualMinMs = 1_000;
 const probePatienceMs = 500;
 const usualShare = 0.99;
 /** A request is read no slower than this before its answer begins: short ones do not tell how long that takes. */
-const readTokensPerS = 10_000;
+export const readTokensPerS = 10_000;
 const readingMaxMs = 60_000;
 /** Samples by which a configured percentile is known. */
 const percentileSamplesMin = 100;
@@ -54,8 +53,8 @@ export interface SilenceEntry extends Readonly<Pick<RouteAttempt, 'lane' | 'star
   readonly hedgeAfter: number | null;
   /** Monotonic ms at which half of the time is gone that its request had left when it began. */
   readonly halfwayMs: number;
-  /** By `readingMsOf`; absent: none. */
-  readonly readingMs?: number;
+  /** By which it may be silent for longer; absent: 0. */
+  readonly inputTokens?: number;
   /** Its target's; null: none. */
   readonly maxFirstTokenMs: number | null;
   readonly attempt: Watched;
@@ -192,9 +191,9 @@ function stalledAfterMs(ofTarget: UsualTime | null, all: UsualTime, nowMs: numbe
   return Math.max(stalledUnknownMinMs, stalledFactor * Math.max(someMs, allMs));
 }
 
-/** What a target may need to read a long prompt, or many texts, in ms. */
-export function readingMsOf({ inputTokensEstimate }: Pick<RequestNeeds, 'inputTokensEstimate'>): number {
-  return Math.min(readingMaxMs, Math.floor(inputTokensEstimate / readTokensPerS) * 1_000);
+/** Time for a target to read a long prompt, or many texts, in ms. */
+export function readingMsOf(inputTokens: number): number {
+  return Math.min(readingMaxMs, Math.floor(inputTokens / readTokensPerS) * 1_000);
 }
 
 function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: number): HedgeReason | null {
@@ -214,17 +213,17 @@ function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: numbe
 }
 
 /** A target that used up half of a request's time and showed nothing is suspect, however little is known of it. */
-function unknownSilenceOf({ startedMs, halfwayMs, readingMs = 0 }: SilenceEntry): number {
-  return Math.max(stalledMinMs, Math.min(unknownSilenceMs + readingMs, halfwayMs - startedMs));
+function unknownSilenceOf({ startedMs, halfwayMs, inputTokens = 0 }: SilenceEntry): number {
+  return Math.max(stalledMinMs, Math.min(unknownSilenceMs + readingMsOf(inputTokens), halfwayMs - startedMs));
 }
 
-function unknownPatienceMs({ kind, readingMs = 0 }: SilenceEntry): number {
-  return (kind === 'stream' ? unknownSilenceMs : unknownWholeMs) + readingMs;
+function unknownPatienceMs({ kind, inputTokens = 0 }: SilenceEntry): number {
+  return (kind === 'stream' ? unknownSilenceMs : unknownWholeMs) + readingMsOf(inputTokens);
 }
 
-function usualOf({ lane, kind, readingMs = 0 }: SilenceEntry, share: number, nowMs: number): number | null {
+function usualOf({ lane, kind, inputTokens = 0 }: SilenceEntry, share: number, nowMs: number): number | null {
   const ms = lane.state.usual[kind]?.percentileMs(share, nowMs) ?? null;
-  return ms === null ? null : Math.max(usualMinMs, ms) + readingMs;
+  return ms === null ? null : Math.max(usualMinMs, ms) + readingMsOf(inputTokens);
 }
 
 function isSilent({ lane: { state } }: SilenceEntry): boolean {

@@ -54,7 +54,7 @@ export function classByText(
   return classBy(rules, status ?? 400, error === null ? null : withoutQuotes(error)) ?? found;
 }
 
-/** What a message quotes may be the caller's words. */
+/** Leaves out quotations, which may be the caller's words. */
 function withoutQuotes<E extends ErrorText>(error: E): E {
   return { ...error, message: error.message.replace(quoted, '') };
 }

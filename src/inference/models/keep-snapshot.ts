@@ -179,7 +179,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   };
 }
 
-/** Those of providers as before: what others did until they were changed says nothing of them now, such as of a new key. */
+/** Targets of unchanged providers: failures before a change, such as of a key, say nothing of a provider now. */
 function unchangedTargets({ models, providers }: Snapshot, { providers: before }: Snapshot) {
   const changed = new Set<string>();
   for (const [name, { config }] of providers)

@@ -6,7 +6,7 @@ import { isObject, parsedJson } from '../../../kernel/json.ts';
 import { openBrace } from '../../../kernel/json-marks.ts';
 import { offLoopBodyBytes, upstreamErrorBytesMax } from '../../../kernel/limits.ts';
 import type { RouteAttempt } from '../../../routing/route.ts';
-import { readingMsOf } from '../../../routing/silence.ts';
+import { readingMsOf, readTokensPerS } from '../../../routing/silence.ts';
 import { AttemptTimers, type ExpiredTimer } from '../../../upstream/transport/timers.ts';
 import type { TransportError } from '../../../upstream/transport/transport-error.ts';
 import type { UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../../../upstream/transport/upstream-call.ts';
@@ -49,6 +49,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
   #contentSeen = false;
+  #firstTokenMs = 0;
   /** The answer is over, the upstream's connection is not. */
   #lingering: NodeJS.Timeout | null = null;
 
@@ -102,6 +103,10 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     const { timeouts } = target;
     const { deadlineMs } = this.#job;
     this.#sink.start(this);
+    this.#firstTokenMs = timeouts.firstTokenMs;
+    const { inputTokensEstimate } = this.#body;
+    if (inputTokensEstimate >= readTokensPerS && timeouts.firstTokenGrows === true)
+      this.#firstTokenMs += readingMsOf(inputTokensEstimate);
     const nowMs = this.#parts.clock.monotonicMs();
     if (deadlineMs <= nowMs) return this.#end(fault('deadline', 'the deadline passed'));
     this.#timers = new AttemptTimers(
@@ -243,11 +248,6 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     const { deadlineMs } = this.#job;
     const limits = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
     return expiredFault(kind, { ...limits, firstTokenMs: this.#firstTokenMs }, this.#parts.clock.monotonicMs());
-  }
-
-  get #firstTokenMs(): number {
-    const { firstTokenMs, firstTokenGrows } = this.#attempt.target.timeouts;
-    return firstTokenMs + (firstTokenGrows === true ? readingMsOf(this.#body) : 0);
   }
 
   /** A non-2xx answer, by its status and whatever its body says. */

@@ -7,7 +7,7 @@ import { withOne } from '../../../kernel/json.ts';
 import type { Trace } from '../../../kernel/trace.ts';
 import { answerKindOf } from '../../../routing/lane.ts';
 import type { AttemptEnd, AttemptRecord, HedgeReason, Route, RouteAttempt } from '../../../routing/route.ts';
-import { type Overdue, readingMsOf, type SilenceWatch } from '../../../routing/silence.ts';
+import type { Overdue, SilenceWatch } from '../../../routing/silence.ts';
 import { Answer, type AnswerContest, answeredElsewhere } from '../answer.ts';
 import { besideUsd } from '../beside-usd.ts';
 import type { ContestParts, Job } from '../job.ts';
@@ -110,7 +110,7 @@ export class Contest<C> implements Overdue<Answer<C>>, AnswerContest<C> {
         kind: trial.shows === 'stream' ? 'stream' : answerKindOf(query.needs),
         startedMs: nowMs,
         halfwayMs: nowMs + (deadlineMs - nowMs) / 2,
-        readingMs: readingMsOf(query.needs),
+        inputTokens: query.needs.inputTokensEstimate,
         maxFirstTokenMs: stream ? (attempt.target.maxFirstTokenMs ?? null) : null,
         probe: attempt.probe,
         hedgeAfter: stream ? query.hedge.after : null,
