@@ -1,6 +1,6 @@
 /** More candidates than these are not compared. */
 const comparedMax = 1_000;
-/** Three rows of `editDistance`, for words of 256 characters beside one that is longer by a few. */
+/** Three rows of `editDistance`, for a word of 256 characters and a candidate that is a few longer. */
 const rows = [new Uint16Array(300), new Uint16Array(300), new Uint16Array(300)] as const;
 
 /**
@@ -40,7 +40,7 @@ function editDistance(a: string, b: string, limit: number): number {
   let lowestOfLast = 0;
   for (let j = 0; j <= b.length; j++) last[j] = j;
   for (let i = 1; i <= a.length; i++) {
-    // Whatever lies further from the diagonal is `limit` or more, and so is what stands beside it.
+    // Further from the diagonal each distance is `limit` or more.
     const from = Math.max(1, i - limit);
     const to = Math.min(b.length, i + limit);
     row[from - 1] = from === 1 ? i : limit;

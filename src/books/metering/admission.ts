@@ -96,7 +96,7 @@ export interface Reservation {
   headers: readonly string[];
   /** `open` when granted; settlement alone moves it, once. */
   state: 'open' | 'settled';
-  /** What limits count of it before it is settled, since this wall-clock ms; absent: it is held. */
+  /** Amounts that limits count of it before it is settled, since this wall-clock ms. Absent: it is held. */
   counted?: Spent & { atMs: number };
 }
 

@@ -175,7 +175,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   }
 }
 
-/** What the turns of an answer cost that has ended. */
+/** Cost of the turns of an answer that has ended. */
 function howPaid({ progress, isCallersDeadline, deadlineMs }: Job, nowMs: number): 'charged' | 'ran out' | 'free' {
   if (progress.delivered !== 'nothing') return 'charged';
   if (isCallersDeadline && nowMs >= deadlineMs) progress.ranOut = true;
