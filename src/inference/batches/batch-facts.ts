@@ -59,10 +59,6 @@ export function openBatch(sealer: Sealer, { facts: sealed, ...row }: BatchRow): 
   return { ...row, ...(JSON.parse(facts.toString('utf8')) as BatchFacts) };
 }
 
-export function isOpenable(sealer: Sealer, { id, facts }: BatchRow): boolean {
-  return sealer.open(facts, batchContext(id)) !== null;
-}
-
 /** Facts of a batch that failed because no secret opens those that it had. */
 export function lostFacts({ createdMs, deadlineMs }: BatchRow): BatchFacts {
   const window = `${Math.round((deadlineMs - createdMs) / hourMs)}h`;

@@ -4,7 +4,7 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { newSortedId } from '../../kernel/ids.ts';
 import { type JobIntervals, type JobWorker, type Lease, LeasedJobs } from '../../kernel/leased-jobs.ts';
 import { type LeftOut, openable } from '../../kernel/unopenable.ts';
-import { type Batch, type BatchFacts, isOpenable, lostFacts, openBatch, sealFacts } from './batch-facts.ts';
+import { type Batch, type BatchFacts, batchContext, lostFacts, openBatch, sealFacts } from './batch-facts.ts';
 import type { BatchParts } from './batch-parts.ts';
 import { runBatch } from './batch-run.ts';
 
@@ -54,6 +54,7 @@ const idPrefix: Record<BatchFormat, string> = { openai: 'batch_', anthropic: 'ms
 
 export function createBatches(parts: BatchesParts) {
   const { store, worker, clock, sealer, onTrouble } = parts;
+  const isLost = ({ id, facts }: BatchRow) => sealer.open(facts, batchContext(id)) === null;
   const leased = new LeasedJobs<BatchRow>({
     store,
     worker,
@@ -62,7 +63,7 @@ export function createBatches(parts: BatchesParts) {
     noun: 'batch',
     async work(row, lease, signal) {
       // Another server that has the secret ends it in the meantime.
-      if (clock.wallMs() > row.deadlineMs + lostAfterMs && !isOpenable(sealer, row)) return endLost(parts, row, lease);
+      if (clock.wallMs() > row.deadlineMs + lostAfterMs && isLost(row)) return endLost(parts, row, lease);
       const batch = openBatch(sealer, row);
       if (batch.caller !== undefined) parts.callers.recall(batch.caller);
       return runBatch({ ...parts, batch, lease, signal });

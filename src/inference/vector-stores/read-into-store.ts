@@ -24,6 +24,8 @@ export interface ReadingParts {
   ring: LastingCallers;
   sealer: Sealer;
   clock: Clock;
+  /** Files whose readers pause, since their model fails or a limit is reached: others may be read meanwhile. */
+  pausing: Set<string>;
 }
 
 /** Pieces that are embedded by one call: between two of them others get their turns, and the lease is looked at. */
@@ -131,7 +133,7 @@ async function contentOf(
 const fileDeleted: FileError = { code: 'invalid_file', message: 'The file was deleted before it was read.' };
 
 async function addPieces(
-  { passages, clock }: ReadingParts,
+  { passages, clock, pausing }: ReadingParts,
   file: StoreFile,
   owner: StoreCaller,
   pieces: ReturnType<typeof cutText>,
@@ -156,7 +158,9 @@ async function addPieces(
     const { retryAfterMs, message } = factsOf(failure, clock.wallMs());
     const waitMs = Math.max(backoffMs(++failures, pauses), retryAfterMs ?? 0);
     if (!mayPass(failure) || nowMs + waitMs - failingSinceMs > patienceMs) return { code: 'server_error', message };
+    pausing.add(file.id);
     await pause(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+    pausing.delete(file.id);
   }
   return { bytes };
 }

@@ -20,7 +20,7 @@ import {
 } from './store-facts.ts';
 import { createStoreReads, type StoreReads } from './store-reads.ts';
 
-export interface VectorStoresParts extends ReadingParts {
+export interface VectorStoresParts extends Omit<ReadingParts, 'pausing'> {
   worker: JobWorker;
   leftOut: LeftOut;
   /** Files that a store may have. */
@@ -41,8 +41,9 @@ export type VectorStores = ReturnType<typeof createVectorStores>;
 const storesMax = 1_000;
 /** Files of one tenant that wait to be read. */
 const waitingMax = 2_000;
-/** Files that this process reads at the same time. */
+/** Files that this process reads at the same time, and most of those that pause besides: their texts are in memory. */
 const atOnceMax = 8;
+const pausingMax = 32;
 const intervals: JobIntervals = { lookMs: 5_000, renewMs: 8_000, sweepMs: 600_000 };
 const sweptAtOnce = 100;
 /** A list may go on behind a file this long after its removal. */
@@ -53,13 +54,16 @@ const touchIntervalMs = 60_000;
 /** The vector stores of all tenants, and the work at their files that this process has leased. Rejects with FailureErrors. */
 export function createVectorStores(parts: VectorStoresParts) {
   const { rows, worker, sealer, clock, onTrouble } = parts;
+  const pausing = new Set<string>();
   const leased = new LeasedJobs<StoreFileRow>({
     store: rows,
     worker,
     clock,
-    atOnceMax,
+    get atOnceMax() {
+      return atOnceMax + Math.min(pausing.size, pausingMax);
+    },
     noun: 'file of a vector store',
-    work: (row, lease, signal) => readIntoStore(parts, openFile(sealer, row), lease, signal),
+    work: (row, lease, signal) => readIntoStore({ ...parts, pausing }, openFile(sealer, row), lease, signal),
     onTrouble,
   });
   const reads = createStoreReads(parts);

@@ -85,11 +85,8 @@ function filesIn({ prefix, rows, run, first }: SqlTables) {
       await run(sql, [of, seq, content]);
     },
     async chunk(of, seq) {
-      return first(
-        `SELECT content FROM ${chunk} WHERE file = $1 AND seq = $2`,
-        [of, seq],
-        (row) => row.content as Uint8Array,
-      );
+      const sql = `SELECT content FROM ${chunk} WHERE file = $1 AND seq = $2`;
+      return first(sql, [of, seq], (row) => row.content as Uint8Array);
     },
     async removeChunks(of) {
       // In pieces, so that no other write waits for long.

@@ -72,9 +72,7 @@ function storesIn({ prefix, rows, write, transaction, lock, run, first }: SqlTab
       const sql = `DELETE FROM ${store} WHERE id = $1 AND tenant = $2`;
       const [removed] = await write([
         { sql, values: [id, tenant], needed: true },
-        { sql: `DELETE FROM ${file} WHERE store = $1`, values: [id] },
-        { sql: `DELETE FROM ${batch} WHERE store = $1`, values: [id] },
-        { sql: `DELETE FROM ${place} WHERE store = $1`, values: [id] },
+        ...[file, batch, place].map((table) => ({ sql: `DELETE FROM ${table} WHERE store = $1`, values: [id] })),
       ]);
       return removed === 1;
     },

@@ -91,9 +91,8 @@ export function upstreamClient(
     },
     async *lines(path) {
       const request = { ...address(path, credential.get), method: 'GET', body: null } as const;
-      const { status, content } = await streamedAnswer(transport, request, { connectTimeoutMs, silenceMs }).catch(
-        troubled,
-      );
+      const answering = streamedAnswer(transport, request, { connectTimeoutMs, silenceMs });
+      const { status, content } = await answering.catch(troubled);
       if (status >= 300) {
         await content.return();
         throw new UpstreamTrouble(`${status} for a file of results`, status);
