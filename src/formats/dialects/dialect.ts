@@ -175,9 +175,9 @@ export interface AnswerHead {
   /**
    * Vendor whose client reads the answer. Mistral's, xAI's and Cerebras's want each call of a function in one piece. Four
    * request no usage and read it where that vendor has it: Groq's in `x_groq`, the others with the finish reason. To
-   * Groq's, Cerebras's and OpenRouter's, thoughts are `reasoning`.
+   * Groq's, Cerebras's and OpenRouter's, thoughts are `reasoning`. The AI SDK's are of any vendor: they read whole answers.
    */
-  clientOf?: 'mistral' | 'groq' | 'cerebras' | 'perplexity' | 'openrouter' | 'xai' | undefined;
+  clientOf?: 'mistral' | 'groq' | 'cerebras' | 'perplexity' | 'openrouter' | 'xai' | 'ai-sdk' | undefined;
   /** Ms since the request came, for formats that tell durations; absent: nobody knows. */
   elapsedMs?: () => number;
   /** The request's `CallerRequest.echo`. */

@@ -36,11 +36,9 @@ const bodySchema = {
 
 /** `/a2a/NAME`: one of the configured agents, by A2A's JSON-RPC. Its card names this address. */
 export function a2aRoutes(parts: A2aParts): Route[] {
-  const read = { method: 'GET', auth: 'key', quota: 'free', dialect: rpcErrors } as const;
   return [
-    {
-      ...read,
-      path: '/a2a',
+    keyRoute('GET /a2a', 'free', {
+      dialect: rpcErrors,
       summary: 'Agents that the key may call by A2A',
       async handle(exchange) {
         const agents = await (await parts.agents()).of(callerOf(exchange));
@@ -52,11 +50,10 @@ export function a2aRoutes(parts: A2aParts): Route[] {
         }));
         writeJson(exchange, 200, { object: 'list', data });
       },
-    },
-    ...['agent-card.json', 'agent.json'].map(
-      (file): Route => ({
-        ...read,
-        path: `/a2a/:agent/.well-known/${file}`,
+    }),
+    ...['agent-card.json', 'agent.json'].map((file) =>
+      keyRoute(`GET /a2a/:agent/.well-known/${file}`, 'free', {
+        dialect: rpcErrors,
         summary: 'Card of an agent, with the address and the key of this server',
         handle: (exchange) => answerCard(parts, exchange),
       }),

@@ -67,7 +67,8 @@ class AnswerState {
   #source({ url, title, quote, document }: Citation): JsonObject {
     const given = document === undefined ? undefined : (this.#documents[document] ?? documentId(document));
     const id = typeof given === 'string' ? given : (url ?? title);
-    const words = { ...(title !== '' && { title }), ...(quote !== '' && { snippet: quote }) };
+    // The AI SDK's provider refuses a document without a title or a text.
+    const words = { title: title || id, text: quote, ...(quote !== '' && { snippet: quote }) };
     return { type: 'document', id, document: { id, ...words, ...(url !== null && { url }) } };
   }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, textIn } from '../../../kernel/json.ts';
 import { type FinishReason, membersIn, type NeutralEvent } from '../../neutral/event.ts';
 import { customInput } from '../arguments-text.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
@@ -112,11 +112,18 @@ export function fold(head: AnswerHead): AnswerFold {
         model,
         choices: [...choices].sort(([a], [b]) => a - b).map(([index, choice]) => wireChoice(index, choice, head, lost)),
         usage: wireUsage(usage),
+        ...pagesOf(choices.get(0)?.annotations, head),
         ...words,
         ...promptFilters(choices.get(0)?.filters),
       };
     },
   };
+}
+
+/** Addresses of the pages that are cited, where clients of Perplexity and the AI SDK's provider for it read them. */
+function pagesOf(annotations: readonly JsonObject[] = [], { clientOf }: AnswerHead): JsonObject {
+  if ((clientOf !== 'perplexity' && clientOf !== 'ai-sdk') || annotations.length === 0) return {};
+  return { citations: [...new Set(annotations.flatMap((one) => textIn(objectIn(one.url_citation).url) ?? []))] };
 }
 
 type ContentEvent = Exclude<NeutralEvent, { type: 'start' | 'usage' | 'end' | 'failed' }>;
@@ -213,6 +220,7 @@ function wireChoice(index: number, choice: FoldedChoice, head: AnswerHead, lost:
   if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
     message.content = '';
   if (choice.reasoning !== '') message[thoughtName(head)] = choice.reasoning;
+  if (choice.reasoning !== '' && head.clientOf === 'ai-sdk') message.reasoning = choice.reasoning;
   Object.assign(message, choice.proven);
   const [first] = calls;
   if (first !== undefined && isOfFunctions(head)) {

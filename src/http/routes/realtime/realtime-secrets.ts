@@ -39,12 +39,7 @@ export function clientSecretRoutes(parts: SecretsParts): Route[] {
   return [
     route('client_secrets', 'present', presentSchema, summary),
     route('sessions', 'older', olderSchema, 'The same in the older format'),
-    route(
-      'transcription_sessions',
-      'older transcription',
-      olderTranscriptionSchema,
-      'The same for sessions that transcribe',
-    ),
+    route('transcription_sessions', 'older transcription', olderTranscriptionSchema, 'The same for transcriptions'),
   ];
 }
 
