@@ -588,7 +588,7 @@ describe('culvert import litellm, run as a program', { concurrency: true }, () =
 
 test('the cache, guardrails and prompts become those of models, of the server and of the file', () => {
   const one = imported(fileOf('guards'));
-  const { models, guards, prompts, server } = loaded(one);
+  const { models, guards, prompts, server } = loaded(one, { PRESIDIO_ANALYZER_API_BASE: 'http://presidio:3000' });
   assert.equal(models.smart!.cache!.ttl, 600_000);
   assert.equal(models.smart!.cache!.scope, 'key');
   assert.equal(models.vectors!.cache, undefined, 'its calls were not cached');
@@ -617,18 +617,19 @@ test('the cache, guardrails and prompts become those of models, of the server an
     ['openai-moderation', 'value-of-OPENAI_API_KEY', ['output']],
   );
   const of = (name: string) => {
-    const { check, action, on, kinds, patterns, words } = guards[name]!;
-    return [check, action, on.join(' '), kinds ?? patterns ?? words];
+    const { check, action, on, kinds, categories, patterns, words } = guards[name]!;
+    return [check, action, on.join(' '), kinds ?? categories ?? patterns ?? words];
   };
   assert.deepEqual(Object.keys(local).map(of), [
     ['personal-data', 'mask', 'input', ['email']],
+    ['presidio', 'mask', 'input', ['PERSON']],
     ['personal-data', 'block', 'input', ['card', 'national-id']],
     ['secrets', 'mask', 'input output', undefined],
     ['personal-data', 'mask', 'output', ['national-id']],
     ['patterns', 'block', 'output', ['TICKET-\\d{4,8}']],
     ['words', 'block', 'output', ['Project Falcon']],
   ]);
-  assert.deepEqual(server.guards, ['pii-guard', 'pii-guard-block', 'attacks']);
+  assert.deepEqual(server.guards, ['pii-guard', 'pii-guard-mask', 'pii-guard-block', 'attacks']);
   assert.deepEqual(Object.keys(prompts), ['hello']);
   const { model, messages, variables, parameters } = prompts.hello!;
   assert.deepEqual([model, parameters], ['smart', { temperature: 0.3 }]);
@@ -641,7 +642,6 @@ test('the cache, guardrails and prompts become those of models, of the server an
   for (const wanted of [
     /cache_params\.type: carried over as a cache of identical requests only/,
     /cache_params\.similarity_threshold: not carried over/,
-    /pii_entities_config\.PERSON: not carried over: no check here finds this/,
     /guardrails\[1\]\.litellm_params\.default_on: callers cannot turn a guard on here: name keys in guards/,
     /patterns\[2\]\.pattern: not carried over: \+ has no bound/,
     /guardrails\[3\]\.litellm_params\.guardrail: not carried over: there is no check aporia/,
@@ -684,4 +684,37 @@ test('a model of one team is left out, and no note calls a tag or a limit a defa
   ]) {
     assert.match(told, wanted);
   }
+});
+
+test('Presidio goes on finding what no check here finds, and texts are not masked for a log that has none', () => {
+  const guardrail = (guardrail_name: string, params: object) => ({
+    guardrail_name,
+    litellm_params: { guardrail: 'presidio', mode: 'pre_call', ...params },
+  });
+  const one = imported(
+    JSON.stringify({
+      model_list: [entryOf('a', {})],
+      guardrails: [
+        guardrail('all', { presidio_analyzer_api_base: 'http://10.0.0.2:5002' }),
+        guardrail('some', { pii_entities_config: { PERSON: 'BLOCK', EMAIL_ADDRESS: 'MASK', LOCATION: 'BLOCK' } }),
+        guardrail('logs', { mode: 'logging_only' }),
+      ],
+    }),
+  );
+  const { guards } = loaded(one, { PRESIDIO_ANALYZER_API_BASE: 'http://10.0.0.3:5002' });
+  assert.deepEqual(
+    Object.entries(guards).map(([name, { check, action, url, kinds, categories }]) => [
+      name,
+      check,
+      action,
+      url ?? kinds,
+      categories,
+    ]),
+    [
+      ['all', 'presidio', 'mask', 'http://10.0.0.2:5002', undefined],
+      ['some', 'personal-data', 'mask', ['email'], undefined],
+      ['some-block', 'presidio', 'block', 'http://10.0.0.3:5002', ['PERSON', 'LOCATION']],
+    ],
+  );
+  assert.match(lines(one).join('\n'), /guardrails\[2\]\.litellm_params\.mode: not carried over: Culvert logs no texts/);
 });

@@ -80,11 +80,7 @@ function closedBecause({ credentials, unheard }: Row): string {
   return [...new Set([...(unheard === true ? ['its models could not be read'] : []), ...whys])].join(', ');
 }
 
-interface AddFlags extends AdminFlags {
-  type?: string;
-  baseUrl?: string;
-  keyEnv?: string;
-  keyFile?: string;
+interface AddFlags extends AdminFlags, Partial<Record<'type' | 'baseUrl' | 'keyEnv' | 'keyFile', string>> {
   untested?: boolean;
 }
 

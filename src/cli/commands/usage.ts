@@ -12,11 +12,7 @@ import { withKeyId } from './people/key-id.ts';
 import { limitsOf, limitTable } from './people/windows.ts';
 import type { ResultsFlags } from './results.ts';
 
-interface RecalculateFlags extends AdminFlags {
-  account?: string;
-  model?: string;
-  from?: string;
-  to?: string;
+interface RecalculateFlags extends AdminFlags, Partial<Record<'account' | 'model' | 'from' | 'to', string>> {
   all?: boolean;
   apply?: boolean;
 }

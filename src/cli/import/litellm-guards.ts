@@ -1,6 +1,6 @@
 import { patternSize } from '../../guards/checks/pattern-length.ts';
 import { type PersonalKind, personalKinds } from '../../guards/kinds.ts';
-import { isObject, type JsonObject, objectIn } from '../../kernel/json.ts';
+import { type JsonObject, objectIn } from '../../kernel/json.ts';
 import { directMember } from '../../kernel/known-entry.ts';
 import { type FieldTable, readFields } from './import-fields.ts';
 import { placeInCloud, text } from './litellm-clouds.ts';
@@ -81,11 +81,12 @@ export function importGuards(values: Values, root: JsonObject, database: LiteLlm
     const at = [...path, 'litellm_params'];
     const note = (place: Path, message: string) => values.notes.add([...at, ...place], message);
     const service = directMember(outside, textOr(params.guardrail, ''));
-    const parts =
-      service === undefined
-        ? partsOf(textOr(params.guardrail, ''), params, note)
-        : outsideParts(values, service, params, at);
+    const parts = service === undefined ? partsOf(values, params, at, note) : outsideParts(values, service, params, at);
     const name = nameOf(textOr(one.guardrail_name, 'guard'), found.guards);
+    if (params.mode === 'logging_only') {
+      note(['mode'], 'not carried over: Culvert logs no texts, and replaces credentials where an operator keeps some');
+      continue;
+    }
     const on = sidesOf(listOfTexts(params.mode));
     if (on === null) note(['mode'], 'changed: it reads requests and answers');
     for (const [index, part] of parts.entries()) {
@@ -102,8 +103,9 @@ export function importGuards(values: Values, root: JsonObject, database: LiteLlm
 
 type Note = (place: Path, message: string) => void;
 
-function partsOf(guardrail: string, params: JsonObject, note: Note): Part[] {
-  if (guardrail === 'presidio') return presidioParts(params, note);
+function partsOf(values: Values, params: JsonObject, at: Path, note: Note): Part[] {
+  const guardrail = textOr(params.guardrail, '');
+  if (guardrail === 'presidio') return presidioParts(values, params, at);
   if (guardrail === 'hide-secrets' || guardrail === 'hide_secrets') return [{ check: 'secrets', action: 'mask' }];
   if (guardrail === 'litellm_content_filter') return filterParts(params, note);
   note(['guardrail'], `not carried over: there is no check ${guardrail.slice(0, 60)} in this import (docs/guards.md)`);
@@ -130,15 +132,24 @@ function outsideParts(values: Values, service: OutsideService, params: JsonObjec
   return [];
 }
 
-function presidioParts({ pii_entities_config: entities }: JsonObject, note: Note): Part[] {
-  if (!isObject(entities) || Object.keys(entities).length === 0) return [{ check: 'personal-data', action: 'mask' }];
-  const kinds = new Map<string, Set<PersonalKind>>();
-  for (const [entity, action] of Object.entries(entities)) {
-    const kind = kindOf.get(entity);
-    if (kind === undefined) note(['pii_entities_config', entity], 'not carried over: no check here finds this');
-    else kinds.set(actionOf(action), (kinds.get(actionOf(action)) ?? new Set<PersonalKind>()).add(kind));
-  }
-  return [...kinds].map(([action, some]) => ({ check: 'personal-data', action, kinds: inOrder(some) }));
+/** Checks of ours where they find it, and Presidio's analyzer for all else, such as names of people. */
+function presidioParts(values: Values, params: JsonObject, at: Path): Part[] {
+  const analyzer = (action: string, categories?: string[]): Part => {
+    const given = textOf(values, params.presidio_analyzer_api_base, [...at, 'presidio_analyzer_api_base'], 'url');
+    const url = given ?? reference(values, 'PRESIDIO_ANALYZER_API_BASE', 'url');
+    return { check: 'presidio', action, url, deadline: '2s', ...(categories !== undefined && { categories }) };
+  };
+  const entities = objectIn(params.pii_entities_config);
+  if (Object.keys(entities).length === 0) return [analyzer('mask')];
+  return ['mask', 'block'].flatMap((action) => {
+    const named = Object.keys(entities).filter((entity) => actionOf(entities[entity]) === action);
+    const kinds = inOrder(new Set(named.map((entity) => kindOf.get(entity) ?? '')));
+    const others = named.filter((entity) => !kindOf.has(entity));
+    return [
+      ...(kinds.length > 0 ? [{ check: 'personal-data', action, kinds }] : []),
+      ...(others.length > 0 ? [analyzer(action, others)] : []),
+    ];
+  });
 }
 
 function filterParts(params: JsonObject, note: Note): Part[] {

@@ -179,11 +179,7 @@ function setsStatus(status: 'suspended' | 'active', description: string, example
 
 const keysShownMax = 1_000;
 
-interface ExtraBudgetFlags {
-  until?: string;
-  tokens?: string;
-  requests?: string;
-}
+type ExtraBudgetFlags = Partial<Record<'until' | 'tokens' | 'requests', string>>;
 
 function extraBudgetIn({ until, tokens, requests }: ExtraBudgetFlags, _id: string, usd: string | undefined) {
   const isRemoved = usd === 'none';
