@@ -14,12 +14,12 @@ export interface RequestParts {
   models: readonly string[];
 }
 
+export const partKinds = ['user', 'tag', 'model'] as const;
+
 /** One that a request must pass. */
 export interface PartLimit extends Limit {
-  part: { kind: 'user' | 'tag' | 'model'; value: string };
+  part: { kind: (typeof partKinds)[number]; value: string };
 }
-
-const kinds = ['user', 'tag', 'model'] as const;
 
 /**
  * Budgets of an account that this request must pass. A budget that names a user, tag or model replaces the one of each
@@ -147,7 +147,7 @@ export async function readParts(
 
 function shownParts(account: string, budgets: readonly PartBudgetConfig[], requested: RequestedParts): PartLimit[] {
   const shown: PartLimit[] = [];
-  for (const kind of kinds) {
+  for (const kind of partKinds) {
     for (const budget of budgets) {
       const value = budget[kind];
       if (value !== undefined) shown.push(partLimit(account, budget, kind, value));

@@ -2,6 +2,7 @@ import { randomBase62 } from '../../../kernel/ids.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { Limit, LimitState } from '../counters.ts';
 import { amountOf } from '../limits/quota-message.ts';
+import { partKinds } from '../part-budgets.ts';
 import type { Notice } from './notice-store.ts';
 
 /** The caller whose request moved a limit. */
@@ -54,8 +55,11 @@ export function thresholdNotice(
 }
 
 /** The message in one sentence. */
-export function quotaSubject({ type, data: { account, key, limit, share } }: QuotaMessage): string {
+export function quotaSubject({ type, data }: QuotaMessage): string {
+  const { account, key, limit, share } = data;
   const who = key === undefined ? `The account ${account}` : `The key ${key} of the account ${account}`;
-  if (type === 'quota.soft_limit') return `${who} passed the soft limit of ${limit}.`;
-  return `${who} used ${Math.round(share * 100)}% of ${limit}.`;
+  const part = partKinds.find((kind) => typeof data[kind] === 'string');
+  const what = part === undefined ? limit : `${limit} of the ${part} '${String(data[part])}'`;
+  if (type === 'quota.soft_limit') return `${who} passed the soft limit of ${what}.`;
+  return `${who} used ${Math.round(share * 100)}% of ${what}.`;
 }

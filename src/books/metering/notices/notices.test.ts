@@ -7,6 +7,7 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Limit, LimitState } from '../counters.ts';
 import type { Plan } from '../plan.ts';
 import type { PlanBook } from '../plan-book.ts';
+import { quotaSubject } from './notice-message.ts';
 import { createNotices, type Notices } from './notices.ts';
 
 const none = { '5h': null, week: null, month: null };
@@ -294,4 +295,12 @@ test('a changed limit is watched at its new shares', async () => {
   // It fell to half of the new limit, which arms it again.
   await seer(notices, units(200))(160);
   assert.deepEqual(shares(told()), [0.8, 0.8]);
+});
+
+test('the sentence of a notice names the end user, the tag or the model whose budget it is', () => {
+  const data = { account: 'dev', limit: 'budget:user:month', share: 0.8 };
+  const subject = (more: object) =>
+    quotaSubject({ type: 'quota.threshold', timestamp: '2026-11-30T20:00:00.000Z', data: { ...data, ...more } });
+  assert.equal(subject({ user: 'ada' }), "The account dev used 80% of budget:user:month of the user 'ada'.");
+  assert.equal(subject({ limit: '5h' }), 'The account dev used 80% of 5h.');
 });
