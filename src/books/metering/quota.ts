@@ -100,15 +100,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       const limits = isPlain ? set.windows : limitsOn(claim.admitted, set.windows);
       const { account } = principal;
       const row = rowOf(claim, parts.bootId);
-      const held = counters.hold({
-        requestId,
-        account,
-        scopes: set.scopes,
-        costMilli,
-        limits,
-        states: set.states,
-        row,
-      });
+      const { scopes, states } = set;
+      const held = counters.hold({ requestId, account, scopes, costMilli, limits, states, row });
       return held instanceof Promise
         ? held.then((late) => booked(parts, claim, set, limits, row, late))
         : booked(parts, claim, set, limits, row, held);

@@ -136,12 +136,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         cacheUse: call.cacheUse,
         user,
         tag: call.tag ?? ended.tag ?? null,
-        session:
-          call.preferences?.session ??
-          (principal.run === undefined ? null : `run:${principal.run.id}`) ??
-          ended.session ??
-          call.run ??
-          null,
+        session: sessionOf(call, ended.session),
         variant: ended.variant ?? null,
         route: routeOf(call, alias, ended),
       };
@@ -172,6 +167,11 @@ function noteStep(
   { kind }: Reservation | Failure,
 ): void {
   trace.step({ name, startedMs, endedMs: clock.monotonicMs(), error: kind === 'reserved' ? null : kind });
+}
+
+function sessionOf({ preferences, principal, run }: ChargedCall, named: string | null = null): string | null {
+  const ofRun = principal.run === undefined ? null : `run:${principal.run.id}`;
+  return preferences?.session ?? ofRun ?? named ?? run ?? null;
 }
 
 function routeOf(call: ChargedCall, alias: string, { progress, mcp, agent }: EndedJob): RouteRecord {
