@@ -109,6 +109,23 @@ for (const driver of drivers) {
     await ledger.shutdown();
   });
 
+  test(`${driver.name}: a bucket with more USD than JavaScript counts exactly has the most that it does`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const nowMs = Date.now();
+    // A price for one token in the place of that for a million makes them.
+    for (let n = 0; n < 3; n++) {
+      const row = reservationRow({ atMs: nowMs, quotaMs: nowMs, furtherScopes: 'c:dev' });
+      await settle(ledger, row, { settledMs: nowMs, costUsd: 4_000_000 });
+      await ledger.flush();
+    }
+    for (const { usdNano } of await ledger.buckets(['a:dev', 'c:dev'])) assert.equal(usdNano, Number.MAX_SAFE_INTEGER);
+    await ledger.shutdown();
+  });
+
   test(`${driver.name}: F38 a crash charges the windows once, in the bucket the units were held in`, {
     skip,
   }, async (t) => {

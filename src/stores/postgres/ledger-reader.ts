@@ -70,7 +70,7 @@ const byClientId = {
 };
 const liveBuckets = {
   name: 'buckets',
-  text: `SELECT scope, grain_ms AS "grainMs", bucket, units, tokens, usd_nano AS "usdNano"
+  text: `SELECT scope, grain_ms AS "grainMs", bucket, units, tokens, least(usd_nano, ${Number.MAX_SAFE_INTEGER}) AS "usdNano"
     FROM culvert.quota_bucket, unnest($2::bigint[], $3::bigint[]) AS grain (ms, first)
     WHERE scope = ANY($1) AND grain_ms = grain.ms AND bucket >= grain.first`,
 };

@@ -29,7 +29,8 @@ export function createLedgerReader(database: Database): LedgerReader {
   );
   const costByKey = database.prepare('SELECT cost_milli FROM usage_event WHERE key BETWEEN ? AND ? AND request_id = ?');
   const bucketsOf = database.prepare(
-    'SELECT bucket, units, tokens, usd_nano FROM quota_bucket WHERE scope = ? AND grain_ms = ? AND bucket >= ?',
+    `SELECT bucket, units, tokens, min(usd_nano, ${Number.MAX_SAFE_INTEGER}) FROM quota_bucket
+     WHERE scope = ? AND grain_ms = ? AND bucket >= ?`,
   );
   bucketsOf.setReturnArrays(true);
   const reservationsOf = database.prepare('SELECT * FROM reservation WHERE account = ? ORDER BY key');
