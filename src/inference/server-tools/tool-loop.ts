@@ -326,12 +326,12 @@ class LoopAnswer {
   async fail({ failure, headers }: Failed): Promise<void> {
     const { progress, client, sink } = this.#job;
     progress.class = failure.kind;
-    const status = statusOf(failure);
-    progress.status = client.committed ? 200 : status;
+    progress.status = client.committed ? 200 : statusOf(failure);
     const isLimit = failure.kind === 'quota-exceeded';
+    const isCallers = failure.kind === 'upstream-refused' || failure.kind === 'invalid-request';
     // Turns before stay charged where a limit or the caller's own fault ends it: no budget would ever count them else,
     // and a tool of the caller, which has read them by then, could end each answer so.
-    const isCharged = this.#turned && (isLimit || status < 429);
+    const isCharged = this.#turned && (isLimit || isCallers);
     progress.delivered = this.isShown || isCharged ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
     const cost = (this.toolsMilli + (isCharged ? this.costMilli : 0)) / 1_000;
