@@ -1,8 +1,23 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { createServer } from 'node:http';
+import { after, type TestContext, test } from 'node:test';
+import { listening } from '../listening.ts';
 import { openThreeProviders } from './three-providers.ts';
 
-const { gateway } = await openThreeProviders();
+/** A server of OpenAI's format that gives no `system_fingerprint`, as many do not. */
+const plain = await listening(
+  { after: after as TestContext['after'] },
+  createServer((request, response) => {
+    request.resume();
+    const message = { role: 'assistant', content: 'Hi', refusal: null };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices }));
+  }),
+);
+const { gateway } = await openThreeProviders({ plain: { targets: ['plain/m'] } }, () => ({
+  plain: { type: 'openai', base_url: plain, api_key: 'p', dialects: ['openai-chat'] },
+}));
 
 /** Headers of OpenRouter's SDKs for TypeScript and Python. */
 const agents = [
@@ -53,4 +68,17 @@ test("the error of a broken stream is a chunk for OpenRouter's SDKs, which read 
   // The AI SDK's provider reads a frame as a chunk first, and would lose its error.
   for (const agent of ['ai-sdk/openrouter/2.1.0', 'OpenAI/JS 7.55.0'])
     assert.deepEqual(Object.keys(await lastOf(agent)), ['error']);
+});
+
+test("a whole answer has the fingerprint that OpenRouter's SDKs demand, whatever the provider gives", async () => {
+  const answerTo = async (agent: string) => {
+    const json = { model: 'plain', messages: words };
+    const answer = await gateway.fetch('/v1/chat/completions', { json, headers: { 'user-agent': agent } });
+    return (await answer.json()) as { system_fingerprint?: unknown; choices: { message: { content: string } }[] };
+  };
+  for (const agent of agents) {
+    const { system_fingerprint: print, choices } = await answerTo(agent);
+    assert.deepEqual([print, choices[0]!.message.content], ['', 'Hi']);
+  }
+  assert.equal((await answerTo('OpenAI/JS 7.55.0')).system_fingerprint, undefined);
 });

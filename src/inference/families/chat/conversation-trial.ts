@@ -59,7 +59,7 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for in a separate call; null: what the caller asked. */
   child: EncodeOrder['child'];
-  /** See `AnswerHead`, whole answers too: streams of other services do not go on as they come. */
+  /** See `AnswerHead`. Streams of other services do not go on as they come, nor do whole answers to OpenRouter's clients. */
   clientOf?: AnswerHead['clientOf'];
   /** Steps that its answer passes; null: it is the client's as it comes. */
   after: readonly AnswerStep[] | null;
@@ -104,7 +104,9 @@ export function conversationTrial<C extends Chunk>(
     const { clientOf, dialect, answerModel: name, after, keeping } = conversation;
     const { model } = attempt.target;
     const thinkTags = prepared.upstreamDialect.id === 'openai-chat' ? attempt.target.thinkTags : undefined;
-    const isOdd = listsThoughts?.(model, facts.needs.reasoning) || (facts.stream && clientOf !== undefined);
+    const isOdd =
+      listsThoughts?.(model, facts.needs.reasoning) ||
+      (facts.stream ? clientOf !== undefined : clientOf === 'openrouter');
     if (thinkTags !== undefined || (isOdd && provider !== clientOf)) prepared.answer = 'converted';
     const taker = (
       facts.stream ? new StreamedAnswer(answer, prepared, prepared.bytes.length) : new WholeAnswer(answer, prepared)
