@@ -169,8 +169,8 @@ function trialsOf(
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
   const isAiSdks = !stream && String(job.callerHeaders['user-agent']).startsWith('ai/');
-  const client = clientIn(job.callerHeaders) ?? (isAiSdks ? 'ai-sdk' : undefined);
-  const clientOf = dialect.id === 'openai-chat' ? client : undefined;
+  const client = () => clientIn(job.callerHeaders) ?? (isAiSdks ? 'ai-sdk' : undefined);
+  const clientOf = dialect.id === 'openai-chat' ? client() : undefined;
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,
