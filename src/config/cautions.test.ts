@@ -54,6 +54,15 @@ test('quality without an order of targets is named', () => {
   assert.deepEqual(of('[up/a, { provider: up, model: b, priority: 2 }]'), []);
 });
 
+test('fallbacks that no attempt is left for are named', () => {
+  const of = (targets: string, more = '') =>
+    warningsOf(`${up}models: { m: { fallbacks: [n], targets: ${targets}${more} }, n: { targets: [up/n] } }`);
+  assert.match(of('[up/a, up/b, up/c, up/d]').join(), /models\.m\.fallbacks: its targets \(4\) take .* \(4\).* Raise/);
+  assert.match(of('[up/a]', ', attempts: 1').join(), /its targets \(1\) take all attempts of a request \(1\)/);
+  assert.deepEqual(of('[up/a, up/b, up/c, up/d]', ', attempts: 5'), []);
+  assert.deepEqual(of('[up/a, up/b, up/c]'), []);
+});
+
 test('every warning has a remedy that fits it alone', () => {
   const text = `${up}models: { a: { quality: {}, targets: [up/a] }, b: { quality: {}, targets: [up/a, up/b] } }
 plans: { team: { models: [nobody] } }

@@ -21,6 +21,7 @@ export function cautionsOf(config: Config): Caution[] {
     ...ofVectors(config),
     ...ofCredentials(config),
     ...ofQuality(config),
+    ...ofFallbacks(config),
     ...ofAllowedModels(config),
     ...ofDataRules(config),
     ...ofSoftLimits(config),
@@ -58,6 +59,15 @@ function ofBodies({ telemetry }: Config): Caution[] {
   return telemetry.sinks.flatMap(({ bodies }, at) =>
     bodies ? [{ path: ['telemetry', 'sinks', at, 'bodies'], message, fix }] : [],
   );
+}
+
+function ofFallbacks({ models }: Config): Caution[] {
+  return Object.entries(models).flatMap(([alias, { attempts, targets, fallbacks }]) => {
+    if (fallbacks.length === 0 || targets.length < attempts) return [];
+    const message = `its targets (${targets.length}) take all attempts of a request (${attempts}), so none is left for a fallback`;
+    const fix = 'Raise attempts of the model (8 at most), or name fewer targets.';
+    return [{ path: ['models', alias, 'fallbacks'], message, fix }];
+  });
 }
 
 function ofVectors({ storage, vectors }: Config): Caution[] {

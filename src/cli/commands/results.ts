@@ -19,10 +19,7 @@ export const results: CommandBody = {
   work: () => showResults,
 };
 
-export interface ResultsFlags extends AdminFlags {
-  account?: string;
-  from?: string;
-  to?: string;
+export interface ResultsFlags extends AdminFlags, Partial<Record<'account' | 'from' | 'to', string>> {
   csv?: boolean;
 }
 

@@ -18,10 +18,7 @@ import { loadHere } from '../../read-config.ts';
 import { table } from '../../table.ts';
 import { readText } from '../../whole-file.ts';
 
-interface HookTestFlags extends AdminFlags {
-  body?: string;
-  request?: string;
-  answer?: string;
+interface HookTestFlags extends AdminFlags, Partial<Record<'body' | 'request' | 'answer', string>> {
   account: string;
   endpoint: string;
 }
