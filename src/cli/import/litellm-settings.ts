@@ -49,10 +49,7 @@ const elsewhere: Readonly<Record<Section, readonly (readonly [names: string, why
     ['max_internal_user_budget internal_user_budget_duration', 'new accounts have the budget of default_plan'],
     ['default_key_generate_params', 'a new key has the limits of its account’s plan'],
     ['upperbound_key_generate_params', 'a key never has more than its account’s plan'],
-    [
-      'max_end_user_budget max_end_user_budget_id',
-      'accounts.NAME.budgets, with by: user, bounds what each end user spends',
-    ],
+    ['max_end_user_budget max_end_user_budget_id', 'accounts.NAME.budgets, with by: user, bounds each of them'],
   ],
   router_settings: [
     ['enable_pre_call_checks', null],
@@ -63,10 +60,7 @@ const elsewhere: Readonly<Record<Section, readonly (readonly [names: string, why
       'routing_strategy routing_strategy_args',
       'targets are picked by priority, weight and health; failing and slow targets are avoided',
     ],
-    [
-      'allowed_fails allowed_fails_policy disable_cooldowns',
-      'health is built in: by success share, for each target and credential',
-    ],
+    ['allowed_fails allowed_fails_policy disable_cooldowns', 'health is built in, for each target and credential'],
     ['cooldown_time', 'cooldowns follow the provider’s Retry-After'],
     ['retry_policy', 'Culvert decides which failures are worth another attempt; models.NAME.attempts sets how many'],
     ['retry_after', 'pauses between attempts are built in'],
@@ -79,10 +73,7 @@ const elsewhere: Readonly<Record<Section, readonly (readonly [names: string, why
       'database_url',
       `it is LiteLLM’s own: ${culvert} import litellm --database reads it. A database for Culvert goes into storage.database`,
     ],
-    [
-      'max_parallel_requests global_max_parallel_requests',
-      'plans.NAME.concurrency bounds the concurrent requests of an account',
-    ],
+    ['max_parallel_requests global_max_parallel_requests', 'plans.NAME.concurrency bounds those of an account'],
     ['max_request_size_mb', 'server.body_limit and server.upload_limit bound what callers send'],
     ['allowed_ips', 'keys[].ips says from where a key works'],
     ['enforce_user_param', 'routes.NAME.when refuses requests by user == ""'],
