@@ -23,9 +23,8 @@ export function writeEmbeddings(answer: EmbeddingAnswer, form: AnswerForm): Buff
 
 const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>> = {
   openai({ model, encoding, types: [type = encoding] = [], rows, size, inputTokens }) {
-    const shown = (row: Row) => ofType(row, type, 'bytes');
     const data = rowsOf(rows, size).map(
-      (row, index) => `{"object":"embedding","index":${index},"embedding":${shown(row)}}`,
+      (row, index) => `{"object":"embedding","index":${index},"embedding":${ofType(row, type, 'bytes')}}`,
     );
     const usage = `{"prompt_tokens":${inputTokens},"total_tokens":${inputTokens}}`;
     // Mistral's clients refuse an answer without `id`.
@@ -71,12 +70,9 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
   nova: ({ rows }) => `{"embeddings":[{"embeddingType":"TEXT","embedding":[${rows.join(',')}]}]}`,
 };
 
-function encoded(row: Row, encoding: VectorEncoding): string {
-  return encoding === 'base64' ? `"${float32Base64(row)}"` : `[${row.join(',')}]`;
-}
-
 function ofType(row: Row, type: VectorType, form: 'list' | 'bytes' = 'list'): string {
-  if (type === 'float' || type === 'base64') return encoded(row, type);
+  if (type === 'float') return `[${row.join(',')}]`;
+  if (type === 'base64') return `"${float32Base64(row)}"`;
   const numbers = smallVector[type](row);
   return form === 'list' ? `[${numbers.join(',')}]` : `"${Buffer.from(numbers).toString('base64')}"`;
 }

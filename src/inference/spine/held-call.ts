@@ -112,6 +112,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
       const { progress, client, stream } = ended;
       const aborted = client.disconnected && progress.delivered !== 'whole';
       const target = progress.answeredBy?.target ?? null;
+      const ofRun = principal.run === undefined ? null : `run:${principal.run.id}`;
       const settledMs = trace === null ? 0 : services.clock.monotonicMs();
       const facts: RequestFacts = {
         claim,
@@ -136,7 +137,7 @@ export async function holdCall(services: HoldParts, call: ChargedCall, charge: C
         cacheUse: call.cacheUse,
         user,
         tag: call.tag ?? ended.tag ?? null,
-        session: sessionOf(call, ended.session),
+        session: call.preferences?.session ?? ofRun ?? ended.session ?? call.run ?? null,
         variant: ended.variant ?? null,
         route: routeOf(call, alias, ended),
       };
@@ -167,11 +168,6 @@ function noteStep(
   { kind }: Reservation | Failure,
 ): void {
   trace.step({ name, startedMs, endedMs: clock.monotonicMs(), error: kind === 'reserved' ? null : kind });
-}
-
-function sessionOf({ preferences, principal, run }: ChargedCall, named: string | null = null): string | null {
-  const ofRun = principal.run === undefined ? null : `run:${principal.run.id}`;
-  return preferences?.session ?? ofRun ?? named ?? run ?? null;
 }
 
 function routeOf(call: ChargedCall, alias: string, { progress, mcp, agent }: EndedJob): RouteRecord {
