@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../test/fake-clock.ts';
 import { until } from '../../test/until.ts';
-import { LeasedJobs, leaseMs, workerApart } from './leased-jobs.ts';
+import { JobRests, LeasedJobs, leaseMs, workerApart } from './leased-jobs.ts';
 import { Unopenable } from './unopenable.ts';
 
 test('jobs that no secret opens rest for a minute, with one line in the log for all of them', async () => {
@@ -44,6 +44,43 @@ test('jobs that no secret opens rest for a minute, with one line in the log for 
     lines[2]!,
     /^work at a batch rests, 3 times since the last such line: each was sealed with another storage\.secret/,
   );
+});
+
+test('a job that rests leaves its place to another, and is taken up again', async () => {
+  const clock = fakeClock();
+  const freeMs = new Map([1, 2].map((at) => [`batch_${at}`, clock.wallMs()]));
+  const begun: string[] = [];
+  const jobs = new LeasedJobs({
+    store: {
+      async lease(_worker, nowMs, untilMs, limit) {
+        const free = [...freeMs].filter(([, atMs]) => atMs <= nowMs).slice(0, limit);
+        for (const [id] of free) freeMs.set(id, untilMs);
+        return free.map(([id]) => ({ id }));
+      },
+      async renew({ id }, untilMs) {
+        freeMs.set(id, untilMs);
+        return true;
+      },
+      release: async () => undefined,
+    },
+    worker: workerApart('this one', 'alone'),
+    clock,
+    atOnceMax: 1,
+    noun: 'batch',
+    async work({ id }) {
+      begun.push(id);
+      throw new JobRests(5_000);
+    },
+    onTrouble: assert.fail,
+  });
+  await jobs.look();
+  await until('both have had the place', () => begun.length === 2);
+  await jobs.look();
+  assert.deepEqual(begun, ['batch_1', 'batch_2']);
+  clock.advance(5_000);
+  await jobs.look();
+  await until('both have it again', () => begun.length === 4);
+  await jobs.stop();
 });
 
 test('between jobs that end at once others have their turns of the loop', async () => {

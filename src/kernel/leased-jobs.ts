@@ -23,6 +23,16 @@ export function workerApart(name: string, others: 'alone' | 'may-live'): JobWork
   return { name, living: others === 'alone' ? name : null, onDeath: () => undefined };
 }
 
+/** Thrown by work at a job that waits for something: others have its place for so many ms. */
+export class JobRests extends Error {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    super(`rests for ${ms} ms`);
+    this.ms = ms;
+  }
+}
+
 /** The part of a store of durable jobs that shares them out: one process at a time works at a job, under a lease. */
 export interface JobStore<Job extends { id: string }> {
   /** Jobs that nobody works at, oldest first, leased to `worker` until then. */
@@ -43,8 +53,8 @@ export interface LeasedJobsParts<Job extends { id: string }> {
   noun: string;
   /**
    * Works at a job until its end, or until `signal` is aborted: it has ended elsewhere, is lost to another process, or
-   * we stop, which `stopping` says alone. Rejects when the store fails, or with an Unopenable: then the job is taken up
-   * again.
+   * we stop, which `stopping` says alone. Rejects when the store fails, or with an Unopenable or a `JobRests`: then the
+   * job is taken up again.
    */
   work(job: Job, lease: Lease, signal: AbortSignal, stopping: AbortSignal): Promise<void>;
   /** For the operator's log. */
@@ -122,7 +132,7 @@ export class LeasedJobs<Job extends { id: string }> {
       })
       .finally(() => {
         this.#looking = null;
-        if (this.#lookAgain && !this.#stopping.signal.aborted && !this.#inTrouble && this.#hasRoom()) void this.look();
+        if (this.#lookAgain && !this.#stopping.signal.aborted && !this.#inTrouble && this.hasRoom()) void this.look();
       });
     return this.#looking;
   }
@@ -180,13 +190,14 @@ export class LeasedJobs<Job extends { id: string }> {
     return this.#parts.clock.wallMs() + (this.#parts.worker.aheadMs?.() ?? 0);
   }
 
-  #hasRoom(): boolean {
+  /** Whether another job has a place here. */
+  hasRoom(): boolean {
     return this.#jobs.size < this.#parts.atOnceMax;
   }
 
   async #take(): Promise<void> {
     const { store, worker, clock, atOnceMax } = this.#parts;
-    while (this.#lookAgain && !this.#stopping.signal.aborted && this.#hasRoom()) {
+    while (this.#lookAgain && !this.#stopping.signal.aborted && this.hasRoom()) {
       this.#lookAgain = false;
       const nowMs = this.#storeMs();
       // By the monotonic clock, from before the lease was requested.
@@ -215,10 +226,12 @@ export class LeasedJobs<Job extends { id: string }> {
       done: run()
         .catch(async (error: unknown) => {
           const isUnopenable = error instanceof Unopenable;
+          const isResting = error instanceof JobRests;
           if (isUnopenable) this.#unopened(1);
-          else onTrouble(`${noun} ${id} rests: ${error instanceof Error ? error.message : String(error)}`);
+          else if (!isResting)
+            onTrouble(`${noun} ${id} rests: ${error instanceof Error ? error.message : String(error)}`);
           ending.abort();
-          const restMs = isUnopenable ? unopenableRetryMs : retryMs;
+          const restMs = isResting ? error.ms : isUnopenable ? unopenableRetryMs : retryMs;
           await store.renew(lease, this.#storeMs() + restMs).catch(() => false);
         })
         .finally(() => {

@@ -206,7 +206,8 @@ async function answerLine(work: Work, entry: Line): Promise<void> {
     }
     const wait = waitOf(outcome.failure, tries, clock.wallMs());
     if (wait === null) return end(outcome);
-    const part = partOf(outcome.failure, parts);
+    // Where other batches wait for the place of this one, all of its lines are left.
+    const part = partOf(outcome.failure, parts) ?? (wait.whole && !run.hasRoom() ? wholeBatch : null);
     if (part !== null && (wait.ms >= leftMsMin || refusals++ >= refusalsMax)) {
       work.barredUntilMs.set(part, clock.wallMs() + Math.max(wait.ms, leftMsMin));
       leave(work, parts);
@@ -227,15 +228,16 @@ async function answerLine(work: Work, entry: Line): Promise<void> {
   }
 }
 
-/** Names of the lines that share its model, and of those that share its end user and tags. */
-type LineParts = readonly [model: string, user: string];
+const wholeBatch = '';
+/** Names of the lines that share its model, of those that share its end user and tags, and of all. */
+type LineParts = readonly [model: string, user: string, all: typeof wholeBatch];
 
 function partsOf({ model, models, user, safety_identifier, metadata, labels }: JsonObject): LineParts {
   const named = (...members: unknown[]) => digestOf(JSON.stringify(members));
-  return [named(model, models), named(user, safety_identifier, metadata, labels)];
+  return [named(model, models), named(user, safety_identifier, metadata, labels), wholeBatch];
 }
 
-/** The lines that the failure is about; null: all of the batch. */
+/** Name of the lines that the failure is about; null: all of the batch. */
 function partOf(failure: Failure, [model, user]: LineParts): string | null {
   if (failure.kind === 'upstreams-limited' || failure.kind === 'no-target') return model;
   if (failure.kind !== 'quota-exceeded') return null;

@@ -43,6 +43,8 @@ export interface BatchRun extends BatchParts {
   lease: Lease;
   /** Lost to another process, or we stop. */
   signal: AbortSignal;
+  /** Whether another batch has a place in this process. */
+  hasRoom(): boolean;
 }
 
 /** Context that a line's result is sealed with. */

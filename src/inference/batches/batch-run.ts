@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BatchEnd, BatchEnding } from '../../books/metering/batch-store.ts';
+import { JobRests } from '../../kernel/leased-jobs.ts';
 import { answerLines } from './answer-lines.ts';
 import { type Batch, type BatchError, madeWith, sealFacts } from './batch-facts.ts';
 import type { BatchRun } from './batch-parts.ts';
@@ -13,7 +14,10 @@ import { type Gaps, type Which, writeResults } from './write-results.ts';
 export const linesMax = 100_000;
 const rowsAtOnce = 500;
 
-/** Works at a batch until its end, or until it is aborted. Rejects when a store fails: then it is taken up again. */
+/**
+ * Works at a batch until its end, or until it is aborted. Rejects when a store fails, or with a `JobRests` where its lines
+ * wait for a limit and other batches for its place: then it is taken up again.
+ */
 export async function runBatch(run: BatchRun): Promise<void> {
   try {
     await runToEnd(run);
@@ -61,6 +65,7 @@ async function answerAll(run: BatchRun, input: StoredFile): Promise<void> {
       for (;;) {
         const leftMs = await answerLines(run, input, { over, away, which: 'all' });
         if (leftMs === null || wakes.aborted) break;
+        if (!run.hasRoom() && !away.isUsed()) throw new JobRests(leftMs);
         await pause(leftMs, undefined, { signal: wakes, ref: false }).catch(() => undefined);
         if (wakes.aborted || away.hasReturned()) break;
       }

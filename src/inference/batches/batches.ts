@@ -61,12 +61,12 @@ export function createBatches(parts: BatchesParts) {
     clock,
     atOnceMax,
     noun: 'batch',
-    async work(row, lease, signal) {
+    async work(row, lease, signal): Promise<void> {
       // Another server that has the secret ends it in the meantime.
       if (clock.wallMs() > row.deadlineMs + lostAfterMs && isLost(row)) return endLost(parts, row, lease);
       const batch = openBatch(sealer, row);
       if (batch.caller !== undefined) parts.callers.recall(batch.caller);
-      return runBatch({ ...parts, batch, lease, signal });
+      return runBatch({ ...parts, batch, lease, signal, hasRoom: () => leased.hasRoom() });
     },
     onTrouble,
   });
