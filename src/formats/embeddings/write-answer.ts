@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { endianness } from 'node:os';
 import type { AnswerForm, VectorEncoding, VectorType } from '../neutral/embedding.ts';
 
 type Row = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
@@ -83,10 +84,8 @@ function rowsOf(rows: Row, size: number): Row[] {
 
 /** Little-endian, whatever the byte order of the machine is. */
 function float32Base64(row: Row): string {
-  const bytes = Buffer.allocUnsafe(row.length * 4);
-  let at = 0;
-  for (const value of row) at = bytes.writeFloatLE(value, at);
-  return bytes.toString('base64');
+  const bytes = Buffer.from(Float32Array.from(row).buffer);
+  return (endianness() === 'LE' ? bytes : bytes.swap32()).toString('base64');
 }
 
 /** Vectors of any provider in the small types of Cohere. */
