@@ -110,7 +110,7 @@ test('without bodies it says what to set up', async (t) => {
   const { code, stderr } = await run(t, {});
   assert.equal(code, 1);
   assert.match(stderr, /None of the 1 conversations in this time has its whole body.*telemetry\.log\.bodies/s);
-  assert.match(stderr, /Of several replicas, name each with --url/);
+  assert.match(stderr, /memory of the replica that served them: name each with --url/);
   const keyless = await run(t, { CULVERT_API_KEY: '' });
   assert.match(keyless.stderr, /CULVERT_API_KEY/);
 });
