@@ -100,9 +100,10 @@ async function putBehind(
     // Another process may have begun while the last chunk was on its way, and so behind less.
     await grow(stored);
   } catch (error) {
-    const isOurs = await store.growFile(id, stored, rowBytes);
-    // Another process has cancelled it: what came behind the removal would stay for ever.
-    if (!isOurs && (await store.findUnfinished(tenant, id)) === null) await contents.remove(id, seq + 1);
+    if (await store.growFile(id, stored, rowBytes)) throw error;
+    const there = (await store.findUnfinished(tenant, id)) ?? (await store.findFile(tenant, id, 0));
+    // Another process has cancelled it, and has not ended it: what came behind the removal would stay for ever.
+    if (there === null) await contents.remove(id, seq + 1);
     throw error;
   }
   return stored;
