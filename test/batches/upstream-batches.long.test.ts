@@ -5,6 +5,7 @@ import { toFile } from 'openai';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { otherKey, startGateway, testKey, testProcesses } from '../start-gateway.ts';
+import { until as untilWithin } from '../until.ts';
 import { type BatchUpstream, startBatches, until } from '../upstream-formats/start-batches.ts';
 import { anthropic, batchWhen, beginBatch, chatLine, hasEnded, openAi, type ResultLine, resultsIn } from './world.ts';
 
@@ -19,6 +20,7 @@ const manyKey = 'sk-cv-test-key-many';
 const togetherKey = 'sk-cv-test-key-together';
 const usersKey = 'sk-cv-test-key-users';
 const eachKey = 'sk-cv-test-key-each';
+const waitsKey = 'sk-cv-test-key-waits';
 const price = { input: 10, output: 20 };
 const using = (url: string) => ({ base_url: `${url}/v1`, api_key: 'k', batches: { upstream: 'always' } });
 const config = {
@@ -63,6 +65,7 @@ const config = {
     many: { plan: 'budget' },
     together: { plan: 'budget' },
     users: { budgets: [{ user: 'spent', usd: 0.0001, window: 'month' }] },
+    waits: { budgets: [{ user: 'spent', usd: 0.0001, window: 'month' }] },
     each: { budgets: [{ by: 'user', usd: 0.02, window: 'month' }] },
   },
   keys: [
@@ -75,6 +78,7 @@ const config = {
     { key: togetherKey, account: 'together', name: 'test' },
     { key: usersKey, account: 'users', name: 'test' },
     { key: eachKey, account: 'each', name: 'test' },
+    { key: waitsKey, account: 'waits', name: 'test' },
   ],
 };
 const { openai: _, ...others } = config.providers;
@@ -487,6 +491,27 @@ test('no more lines of an end user go there than its budget has left for; those 
   const { results } = await ended(id, each);
   assert.equal(results.length, 6);
   assert.ok(openai.batches.length > 1);
+});
+
+test('what a provider answers is taken while a line here waits for a limit of its end user', async () => {
+  const waits = openAi(gateway.url, waitsKey);
+  const messages = [{ role: 'user' as const, content: 'Hello '.repeat(100) }];
+  await waits.chat.completions.create({ model: 'chat', messages, user: 'spent' });
+  openai.hold();
+  claude.hold();
+  const here = chatLine('here', { user: 'spent', model: 'own' });
+  const { id } = await beginBatch(waits, [here, chatLine('given up'), chatLine('there', { model: 'claude' })]);
+  await until(() => openai.batches.length + claude.batches.length === 2);
+  const { own, claude: there } = config.models;
+  const models = { chat: { targets: ['own/mock/ok'] }, own, claude: there };
+  await gateway.reload({ ...config, models, providers: others });
+  const isAt = (count: number) => async () => (await waits.batches.retrieve(id)).request_counts?.completed === count;
+  await untilWithin('the line that was given up is asked here', isAt(1), 10_000);
+  await claude.finish();
+  await untilWithin('the other one is taken from its provider', isAt(2), 10_000);
+  await gateway.reload(config);
+  await waits.batches.cancel(id);
+  await ended(id, waits);
 });
 
 for (const [what, body, lines] of [

@@ -58,16 +58,17 @@ async function answerAll(run: BatchRun, input: StoredFile): Promise<void> {
         await away.taken();
       }
       await away.submit();
+      const found = new AbortController();
       const following = away.next();
       // Answering may reject first.
-      following.catch(() => undefined);
-      const wakes = AbortSignal.any([run.signal, over]);
+      following.then((goes) => goes && found.abort()).catch(() => found.abort());
+      const wakes = AbortSignal.any([run.signal, over, found.signal]);
       for (;;) {
         const leftMs = await answerLines(run, input, { over, away, which: 'all' });
         if (leftMs === null || wakes.aborted) break;
         if (!run.hasRoom() && !away.isUsed()) throw new JobRests(leftMs);
         await pause(leftMs, undefined, { signal: wakes, ref: false }).catch(() => undefined);
-        if (wakes.aborted || away.hasReturned()) break;
+        if (wakes.aborted) break;
       }
       goesOn = await following;
     }
