@@ -12,12 +12,15 @@ const plain = await listening(
     const message = { role: 'assistant', content: 'Hi', refusal: null };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'm', choices }));
+    response.end(JSON.stringify({ id: 'chatcmpl-plain', object: 'chat.completion', created: 1, model: 'm', choices }));
   }),
 );
-const { gateway } = await openThreeProviders({ plain: { targets: ['plain/m'] } }, () => ({
-  plain: { type: 'openai', base_url: plain, api_key: 'p', dialects: ['openai-chat'] },
-}));
+const { gateway } = await openThreeProviders(
+  { plain: { targets: ['plain/m'] }, kept: { targets: ['plain/m'], cache: { ttl: '1h' } } },
+  () => ({
+    plain: { type: 'openai', base_url: plain, api_key: 'p', dialects: ['openai-chat'] },
+  }),
+);
 
 /** Headers of OpenRouter's SDKs for TypeScript and Python. */
 const agents = [
@@ -81,4 +84,16 @@ test("a whole answer has the fingerprint that OpenRouter's SDKs demand, whatever
     assert.deepEqual([print, choices[0]!.message.content], ['', 'Hi']);
   }
   assert.equal((await answerTo('OpenAI/JS 7.55.0')).system_fingerprint, undefined);
+});
+
+test("a kept answer that another client asked for has the fingerprint for OpenRouter's SDKs, too", async () => {
+  const answerTo = async (agent: string) => {
+    const json = { model: 'kept', messages: words };
+    const answer = await gateway.fetch('/v1/chat/completions', { json, headers: { 'user-agent': agent } });
+    const { system_fingerprint: print } = (await answer.json()) as { system_fingerprint?: unknown };
+    return [answer.headers.get('x-culvert-cache')?.split(';')[0], print];
+  };
+  assert.deepEqual(await answerTo('OpenAI/JS 7.55.0'), ['miss', undefined]);
+  for (const agent of agents) assert.deepEqual(await answerTo(agent), ['hit', '']);
+  assert.deepEqual(await answerTo('OpenAI/JS 7.55.0'), ['hit', undefined]);
 });

@@ -53,7 +53,8 @@ function readingOf(
 
 /**
  * How answers are given that were kept as bytes. `modelOf`: the name of their model; undefined: their own.
- * `clientIn`: the vendor whose client it is, to which no stream of another service goes on as it came.
+ * `clientIn`: the vendor whose client it is, to which no stream of another service goes on as it came, nor a whole answer
+ * to OpenRouter's.
  */
 export function passedAnswers(
   callers: CallerDialect,
@@ -76,10 +77,8 @@ export function passedAnswers(
       const { dialect, streamed, contentType, choices, inputTokensEstimate } = form;
       if (dialect !== callers.id || streamed !== facts.stream || form.settings !== echoKey(facts)) return null;
       const type = typeOf(planned, provider);
-      if (streamed && dialect === 'openai-chat') {
-        const client = clientIn(planned.call.callerHeaders);
-        if (client !== undefined && client !== type?.id) return null;
-      }
+      const client = dialect === 'openai-chat' ? clientIn(planned.call.callerHeaders) : undefined;
+      if ((streamed ? client !== undefined : client === 'openrouter') && client !== type?.id) return null;
       const name = modelOf(planned.plan, facts);
       return {
         id: idPrefix + planned.call.requestId.slice(4),
