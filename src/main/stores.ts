@@ -242,7 +242,7 @@ async function openShared({ config, folder, clock, seat, order, onTrouble }: Sto
     hints,
     replies: createPostgresReplyStore(database),
     notices: createNoticeStore(tablesIn(database), ledger.aheadMs),
-    alerts: createAlertStore(tablesIn(database)),
+    alerts: createAlertStore(tablesIn(database), ledger.aheadMs),
     storageSizes: (nowMs) => postgresStorageSizes(database, nowMs),
     pictures: async () => createPictureSizes(tablesIn(database)),
     folderWriters: 'one',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Crossing, Notice } from '../../src/books/metering/notices/notice-store.ts';
+import { createAlertStore } from '../../src/stores/answers/alert-store.ts';
 import { createNoticeStore, noticeHistory } from '../../src/stores/answers/notice-store.ts';
 import { openCulvertTables } from '../../src/stores/sqlite/stores.ts';
 import { drivers } from './drivers.ts';
@@ -192,6 +193,14 @@ test('a notice that a machine sends is not sent by another whose clock is 90 s a
   await other.retry('msg_1', { tries: 1, nextMs: aheadMs + 5_000, reason: 'refused' });
   assert.deepEqual(await ours.due(nowMs + 4_999, nowMs + 30_000, 10), []);
   assert.equal((await ours.due(nowMs + 5_000, nowMs + 30_000, 10)).length, 1);
+  const alerts = createAlertStore(tables(), () => -90_000);
+  await alerts.change(() => ({ write: [], forget: [], notices: [notice('msg_2', aheadMs)] }));
+  assert.deepEqual(
+    (await ours.due(nowMs, nowMs + 30_000, 10)).map(({ id }) => id),
+    ['msg_2'],
+    'an alert is due at once, too',
+  );
+  await alerts.close();
   await ours.close();
   await other.close();
 });

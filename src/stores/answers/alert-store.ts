@@ -16,9 +16,9 @@ const alertShape = rowShape<AlertRow>()(
 /** For `lock`: one process after another changes alerts. */
 const alertLock = 0x63_76_6c;
 
-/** Alerts, of all processes together, over either database. */
-export function createAlertStore(tables: ClosableTables): AlertStore & Pick<ClosableTables, 'close'> {
-  const { prefix, rows, transaction, lock, close } = tables;
+/** Alerts, of all processes together, over either database. `aheadMs`: as in `JobWorker`. */
+export function createAlertStore(sql: ClosableTables, aheadMs = () => 0): AlertStore & Pick<ClosableTables, 'close'> {
+  const { prefix, rows, transaction, lock, close } = sql;
   const alert = `${prefix}alert`;
   const all = `SELECT * FROM ${alert}`;
   const put = alertShape.put(alert, 'name');
@@ -31,7 +31,7 @@ export function createAlertStore(tables: ClosableTables): AlertStore & Pick<Clos
         const made = step((yield* read(all, [])).map(alertShape.read));
         for (const row of made.write) yield* change(put, alertShape.cells(row));
         for (const name of made.forget) yield* change(`DELETE FROM ${alert} WHERE name = $1`, [name]);
-        yield* changeAll(made.notices.map((notice) => queueStep(prefix, notice)));
+        yield* changeAll(made.notices.map((notice) => queueStep(prefix, notice, aheadMs())));
         return made.notices.length;
       });
     },

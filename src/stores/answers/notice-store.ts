@@ -80,7 +80,7 @@ export function createNoticeStore(
 }
 
 /** Queues a notice that is due at once. `aheadMs`: how far the store's clock is before ours. */
-export function queueStep(prefix: string, notice: Notice, aheadMs = 0): Step {
+export function queueStep(prefix: string, notice: Notice, aheadMs: number): Step {
   const sql = `INSERT INTO ${prefix}notice (${noticeShape.columns}, next_ms) VALUES ($1, $2, $3, $4, $5, $6)`;
   return { sql, values: [...noticeShape.cells(notice), notice.createdMs + aheadMs] };
 }
