@@ -250,6 +250,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/accounts/load-accounts.ts': ['condition', 'order(byBytes)', 'prefix', 'table'],
   'src/stores/answers/alert-store.ts': ['alert'],
   'src/stores/answers/batch-store.ts': [
+    'prefix',
     'batch',
     'batchColumns',
     'behind',
