@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { listening } from '../listening.ts';
-import { adminKey, startGateway } from '../start-gateway.ts';
+import { adminKey, answerKept, startGateway } from '../start-gateway.ts';
 import * as rich from './rich-answers.ts';
 
 /* A caller behind a guard gets the answer of the provider, but for the words that the guard masks. */
@@ -211,9 +211,11 @@ test('an answer without a word is none behind a guard, though it has lists', asy
 test('a cache keeps an answer that lost a member, and a hit names it, too', async () => {
   const json = { model: 'gemini-kept', messages: [{ role: 'user', content: 'Halves' }] };
   for (const cache of [/^miss/, /^hit/]) {
+    const sinceMs = Date.now();
     const reply = await gateway.fetch('/v1/chat/completions', { json });
     assert.match(reply.headers.get('x-culvert-cache') ?? '', cache, await reply.text());
     assert.equal(reply.headers.get('x-culvert-dropped'), 'urlContextMetadata');
+    await answerKept(gateway, sinceMs);
   }
 });
 
