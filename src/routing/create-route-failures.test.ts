@@ -69,6 +69,17 @@ test('a target that lacks what is asked for is left for the others, and its refu
   const alone = route(queryOf(targets, { fallback: 'off' }));
   fails(alone, 'caller_fault', { status: 400, lacks: true });
   assert.equal((next(alone) as { reason?: string }).reason, 'caller-fault');
+
+  // The last one lacks nothing: it may serve the request later.
+  const limited = route(queryOf(targets));
+  for (const _ of [1, 2]) fails(limited, 'caller_fault', { status: 400, lacks: true });
+  fails(limited, 'rate_limited', { status: 429, retryAfterMs: 60_000 });
+  const { reason, soonestMs } = next(limited) as { reason?: string; soonestMs?: number };
+  assert.deepEqual([reason, soonestMs], ['unavailable', 60_000]);
+  const refused = route(queryOf(targets.slice(0, 2)));
+  fails(refused, 'caller_fault', { status: 400, lacks: true });
+  for (const _ of [1, 2]) fails(refused, 'bad_credential', { status: 401 });
+  assert.equal((next(refused) as { reason?: string }).reason, 'caller-fault', 'nobody knows when a key is mended');
 });
 
 test('a 400 to a converted request is asked once more of a target that reads it as it came, then ends', () => {

@@ -75,6 +75,7 @@ class LiveRoute implements Route {
   #paused = false;
   /** A target refused the prompt for its length or content: that is the answer, unless another gives a better one. */
   #refused = false;
+  #lacked = false;
   /** A caller fault of a target that got the request converted: a target that reads it unchanged is asked once. */
   #secondOpinion: 'none' | 'wanted' | 'asked' = 'none';
   #over: ExhaustedReason | null = null;
@@ -200,9 +201,12 @@ class LiveRoute implements Route {
     if (end.class === 'filtered' && this.#query.onFilter === 'next') {
       this.#refused = true;
       choice.unfit = 'it refused the content';
-    } else if (end.class === 'caller_credential' || end.lacks === true) {
+    } else if (end.lacks === true) {
+      this.#lacked = true;
+      choice.unfit = 'it lacks what is asked for';
+    } else if (end.class === 'caller_credential') {
       this.#refused = true;
-      choice.unfit = end.lacks === true ? 'it lacks what is asked for' : "it refused the caller's own credential";
+      choice.unfit = "it refused the caller's own credential";
     } else if (end.class !== 'caller_fault' && end.class !== 'filtered') {
       if (this.#secondOpinion === 'asked') this.#over = 'caller-fault';
     } else if (converted && (end.status ?? 400) === 400 && this.#secondOpinion === 'none') {
@@ -348,7 +352,7 @@ class LiveRoute implements Route {
   }
 
   #waitOrGiveUp(nowMs: number): RouteStep {
-    if (!this.#refused && this.#choices.every((choice) => choice.unfit !== null)) {
+    if (!this.#refused && !this.#lacked && this.#choices.every((choice) => choice.unfit !== null)) {
       const unmet = unmetNeeds(this.#choices);
       return { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet, limitedBy: null };
     }
@@ -361,7 +365,11 @@ class LiveRoute implements Route {
   }
 
   #exhausted(why: ExhaustedReason, nowMs: number): RouteStep {
-    const reason = this.#refused ? 'caller-fault' : why;
+    // One that lacks nothing may serve the request later.
+    const mayServe = ({ unfit, tries, lanes }: Choice) =>
+      unfit === null && (why !== 'attempts-spent' || tries > 0) && !lanes.every(isAtRest);
+    const isRefused = this.#refused || (this.#lacked && !this.#choices.some(mayServe));
+    const reason = isRefused ? 'caller-fault' : why;
     const waitMs = reason === 'caller-fault' ? null : soonestMs(this.#choices, nowMs);
     const limitedBy = waitMs === null ? null : upstreamLimits(this.#choices, this.#query.tenant, nowMs);
     return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [], limitedBy };

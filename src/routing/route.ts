@@ -124,7 +124,7 @@ export type ExhaustedReason =
   | 'no-capable-target'
   | 'unavailable'
   | 'attempts-spent'
-  /** The first `caller_fault` or `too_long` among the attempts is the answer, whatever others ended with. */
+  /** The first `caller_fault` or `too_long` is the answer, whatever others ended with; unless one may have what it `lacks`. */
   | 'caller-fault'
   | 'retry-budget';
 

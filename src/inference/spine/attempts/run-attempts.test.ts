@@ -150,7 +150,7 @@ test('429 when providers alone say so, and 503 for what this machine waits for',
     { provider: 'up', message: 'answered 429: slow down' },
     { provider: 'down', message: null },
   ];
-  for (const classes of [[], ['rate_limited']]) {
+  for (const classes of [[], ['rate_limited'], ['caller_fault', 'rate_limited']]) {
     const failure = await refusedWith(1_400, classes, limits);
     assert.ok(failure.kind === 'upstreams-limited' && failure.retryAfterMs === 1_400);
     assert.match(failure.message, /\(up: answered 429: slow down; down: rate-limited\).*Try again in 2s\./);

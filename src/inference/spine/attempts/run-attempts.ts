@@ -165,7 +165,7 @@ function exhausted<C>(
     if (attempts.every((attempt) => isOurs(attempt, 503))) return { kind: 'overloaded', message: last.message };
     if (attempts.every((attempt) => isOurs(attempt, 501))) return { kind: 'unsupported', message: last.message };
   }
-  const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
+  const limited = attempts.every(({ class: end }) => end === 'rate_limited' || end === 'caller_fault');
   if (!limited || step.soonestMs === null) return failed(job, null, route.untried() ? 'some' : 'none');
   const { limitedBy } = step;
   // A wait for the engines of this machine is not a limit of a provider.
