@@ -368,8 +368,7 @@ class LiveRoute implements Route {
     // One that lacks nothing may serve the request later.
     const mayServe = ({ unfit, tries, lanes }: Choice) =>
       unfit === null && (why !== 'attempts-spent' || tries > 0) && !lanes.every(isAtRest);
-    const isRefused = this.#refused || (this.#lacked && !this.#choices.some(mayServe));
-    const reason = isRefused ? 'caller-fault' : why;
+    const reason = this.#refused || (this.#lacked && !this.#choices.some(mayServe)) ? 'caller-fault' : why;
     const waitMs = reason === 'caller-fault' ? null : soonestMs(this.#choices, nowMs);
     const limitedBy = waitMs === null ? null : upstreamLimits(this.#choices, this.#query.tenant, nowMs);
     return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [], limitedBy };

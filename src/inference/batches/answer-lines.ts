@@ -174,9 +174,8 @@ async function answerLine(work: Work, entry: Line): Promise<void> {
   };
   if ('failure' in line) return end({ kind: 'unasked', why: line.failure });
   const { keyId, endpoint, headers } = batch;
-  const callOf = (given: GivenAnswer | null) => {
-    return { requestId, keyId, endpoint, body: line.body, headers, isPaid, given };
-  };
+  const { body } = line;
+  const callOf = (given: GivenAnswer | null) => ({ requestId, keyId, endpoint, body, headers, isPaid, given });
   let given = isReturned ? await givenTo(work, seq, before) : null;
   const parts = partsOf(line.request);
   if (given === null && leave(work, parts)) return;

@@ -20,8 +20,7 @@ export type UnfinishedFile = StoredFile & { rowBytes: number };
 
 const beingSent: Failure = {
   kind: 'conflict',
-  message:
-    'Another request is sending content of this upload, or has ended it. Wait for its end, and query the upload.',
+  message: 'Another request sends content of this upload, or has ended it. Wait for its end, and query the upload.',
 };
 
 export function createResumableFiles(parts: StoredFilesParts) {

@@ -221,8 +221,7 @@ function joinProgress(
     (least, { firstTokenMs }) => (firstTokenMs === null ? least : Math.min(least ?? firstTokenMs, firstTokenMs)),
     null,
   );
-  const used = children.flatMap(({ usage }) => (usage === null ? [] : [usage]));
-  into.usage = used.reduce(sumOf, null as Usage | null);
+  into.usage = children.flatMap(({ usage }) => usage ?? []).reduce(sumOf, null as Usage | null);
   into.besideUsd += besideUsd(children, into, atMs);
   into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';
   const whole = children.every(({ delivered }) => delivered === 'whole');

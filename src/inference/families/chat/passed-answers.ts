@@ -85,8 +85,7 @@ export function passedAnswers(
         like: `${facts.includeUsage} ${name ?? ''}`,
         bytes() {
           const answerModel = name === undefined ? undefined : { dialect: callers.id, name };
-          const reading = { usageOf: type?.usageOf, answerModel };
-          const options = { ...reading, contentType, choices, inputTokensEstimate };
+          const options = { usageOf: type?.usageOf, answerModel, contentType, choices, inputTokensEstimate };
           const reader = streamed
             ? new PassedStream(callers, facts.includeUsage ? 'show' : 'hide', options)
             : new PassedWhole(callers, options);

@@ -71,13 +71,8 @@ export type PlanOver = (
 ) => Plan | Failure;
 
 /** Whether body and plan alone say what the answer depends on: nothing that was kept, no tool that runs. */
-export function answersAlone({
-  answerGives,
-  nativeFor,
-  fallbackModels,
-  named,
-  ...others
-}: ConversationExtras): boolean {
+export function answersAlone(extras: ConversationExtras): boolean {
+  const { answerGives, nativeFor, fallbackModels, named, ...others } = extras;
   const isPlain = named.length === 0 && answerGives !== 'all';
   return isPlain && Object.values(others).every((one) => one === null);
 }
