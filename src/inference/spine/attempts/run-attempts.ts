@@ -94,7 +94,8 @@ export async function runAttempts<C>(
         return await progress.heldBack();
       if (progress.delivered !== 'nothing' || fault.class === 'deadline') {
         const last = progress.delivered === 'nothing' ? refusal : isRefusal(fault.class) ? fault : null;
-        return end(job, last === null ? failed(job, fault) : refusedBy(job, last));
+        // One that lacks what is asked for does not speak for one that was still asked.
+        return end(job, last === null || last.lacks === true ? failed(job, fault) : refusedBy(job, last));
       }
     }
   } finally {
