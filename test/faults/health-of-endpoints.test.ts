@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startGateway } from '../start-gateway.ts';
+import { startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 test('a reload keeps what is known of a target at endpoints other than that of its conversations', async (t) => {
@@ -32,6 +32,7 @@ test('a reload keeps what is known of a target at endpoints other than that of i
     return response.headers.get('x-culvert-attempts');
   };
   assert.equal(await ask(), '2', 'the first one refuses its credential');
+  await workersKnow();
   assert.equal(await ask(), '1', 'it rests');
   await gateway.reload(config(2));
   assert.equal(await ask(), '1', 'and still does');
