@@ -2,8 +2,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../../test/fake-clock.ts';
 import { until } from '../../test/until.ts';
-import { JobRests, LeasedJobs, leaseMs, workerApart } from './leased-jobs.ts';
+import { JobRests, type JobStore, LeasedJobs, leaseMs, workerApart } from './leased-jobs.ts';
 import { Unopenable } from './unopenable.ts';
+
+/** A store of jobs by the wall-clock ms from which each is free. */
+function storeOf(freeMs: Map<string, number>): JobStore<{ id: string }> {
+  return {
+    async lease(_worker, nowMs, untilMs, limit) {
+      const free = [...freeMs].filter(([, atMs]) => atMs <= nowMs).slice(0, limit);
+      for (const [id] of free) freeMs.set(id, untilMs);
+      return free.map(([id]) => ({ id }));
+    },
+    async renew({ id }, untilMs) {
+      freeMs.set(id, untilMs);
+      return true;
+    },
+    release: async () => undefined,
+  };
+}
 
 test('jobs that no secret opens rest for a minute, with one line in the log for all of them', async () => {
   const clock = fakeClock();
@@ -11,18 +27,7 @@ test('jobs that no secret opens rest for a minute, with one line in the log for 
   const freeMs = new Map([1, 2, 3].map((at) => [`batch_${at}`, begunMs]));
   const lines: string[] = [];
   const jobs = new LeasedJobs({
-    store: {
-      async lease(_worker, nowMs, untilMs) {
-        const free = [...freeMs].filter(([, atMs]) => atMs <= nowMs).map(([id]) => id);
-        for (const id of free) freeMs.set(id, untilMs);
-        return free.map((id) => ({ id }));
-      },
-      async renew({ id }, untilMs) {
-        freeMs.set(id, untilMs);
-        return true;
-      },
-      release: async () => undefined,
-    },
+    store: storeOf(freeMs),
     worker: workerApart('this one', 'alone'),
     clock,
     atOnceMax: 10,
@@ -51,18 +56,7 @@ test('a job that rests leaves its place to another, and is taken up again', asyn
   const freeMs = new Map([1, 2].map((at) => [`batch_${at}`, clock.wallMs()]));
   const begun: string[] = [];
   const jobs = new LeasedJobs({
-    store: {
-      async lease(_worker, nowMs, untilMs, limit) {
-        const free = [...freeMs].filter(([, atMs]) => atMs <= nowMs).slice(0, limit);
-        for (const [id] of free) freeMs.set(id, untilMs);
-        return free.map(([id]) => ({ id }));
-      },
-      async renew({ id }, untilMs) {
-        freeMs.set(id, untilMs);
-        return true;
-      },
-      release: async () => undefined,
-    },
+    store: storeOf(freeMs),
     worker: workerApart('this one', 'alone'),
     clock,
     atOnceMax: 1,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { contentsInRows } from '../../src/inference/batches/file-contents.ts';
 import { createResumableFiles } from '../../src/inference/batches/resumable-files.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
@@ -15,7 +15,9 @@ async function* bytes() {
 
 const facts = { purpose: 'user_data', name: 'a.txt', lifetimeMs: 3_600_000, mediaType: 'text/plain' };
 
-async function partsOf(under: Awaited<ReturnType<(typeof drivers)[number]['create']>>) {
+async function open(t: TestContext, driver: (typeof drivers)[number]) {
+  const under = await driver.create();
+  t.after(() => under.remove());
   const store = await under.batches();
   const kept = contentsInRows(store);
   const parts = {
@@ -34,9 +36,7 @@ for (const driver of drivers) {
   test(`${driver.name}: an upload that one process cancels while bytes come to another leaves none`, {
     skip: driver.skip,
   }, async (t) => {
-    const under = await driver.create();
-    t.after(() => under.remove());
-    const { store, kept, parts } = await partsOf(under);
+    const { store, kept, parts } = await open(t, driver);
     const other = createResumableFiles(parts);
     // The other process cancels between the length and its bytes.
     const ours = createResumableFiles({
@@ -59,9 +59,7 @@ for (const driver of drivers) {
   test(`${driver.name}: an upload that another process ends stays whole when the connection to the first one breaks`, {
     skip: driver.skip,
   }, async (t) => {
-    const under = await driver.create();
-    t.after(() => under.remove());
-    const { store, kept, parts } = await partsOf(under);
+    const { store, kept, parts } = await open(t, driver);
     const other = createResumableFiles(parts);
     const ours = createResumableFiles(parts);
     const { id } = await ours.begin(tenant, facts);

@@ -168,9 +168,11 @@ function trialsOf(
       ? null
       : checksOf(services.schemas, plan.alias, request.facts, call.principal.tenant);
   const answerModel = answerModelOf(plan, request.facts, dialect.id);
-  const isAiSdks = !stream && String(job.callerHeaders['user-agent']).startsWith('ai/');
-  const client = () => clientIn(job.callerHeaders) ?? (isAiSdks ? 'ai-sdk' : undefined);
-  const clientOf = dialect.id === 'openai-chat' ? client() : undefined;
+  let clientOf: AnswerHead['clientOf'];
+  if (dialect.id === 'openai-chat') {
+    clientOf = clientIn(job.callerHeaders);
+    if (!stream && String(job.callerHeaders['user-agent']).startsWith('ai/')) clientOf ??= 'ai-sdk';
+  }
   const head: AnswerHead = {
     fallbackId: idPrefixes[endpoint] + call.requestId.slice(4),
     model: plan.alias.id,
