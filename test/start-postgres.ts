@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -16,6 +16,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { type PoolSizes, poolSizes } from '../src/stores/postgres/database.ts';
 import { closedPort } from './start-process.ts';
 
@@ -67,7 +68,7 @@ export async function startPostgres(
 ): Promise<StartedPostgres> {
   const folder = ownFolder();
   const data = join(folder, 'data');
-  execFileSync('cp', ['-a', await dataOfFirstStart(), data], { timeout: programMs });
+  await runProgram('cp', ['-a', await dataOfFirstStart(), data], { timeout: programMs });
   if (role === 'replica') writeFileSync(join(data, 'standby.signal'), '');
   const server = await runServer(folder, data);
   async function end(): Promise<void> {
@@ -88,6 +89,8 @@ function ownFolder(): string {
   return folder;
 }
 
+/** Meanwhile the tests of another file go on. */
+const runProgram = promisify(execFile);
 /** Database that new ones are copies of. */
 const firstStart = 'first_start';
 let firstData: Promise<string> | null = null;
@@ -109,10 +112,10 @@ async function makeFirstData(): Promise<string> {
   if (existsSync(path)) return path;
   const folder = ownFolder();
   const data = join(folder, 'data');
-  execFileSync(
+  await runProgram(
     join(bin!, 'initdb'),
     ['-D', data, '-A', 'trust', '-U', 'culvert', '--no-sync', '-E', 'UTF8', '--locale=C', '--wal-segsize=1'],
-    { cwd: folder, ...owner, stdio: 'ignore', timeout: programMs },
+    { cwd: folder, ...owner, timeout: programMs },
   );
   const server = await runServer(folder, data);
   server.run('postgres', `CREATE DATABASE ${firstStart}`);

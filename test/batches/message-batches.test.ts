@@ -212,6 +212,7 @@ test('a batch of messages that is one too many leaves no bytes', async () => {
   await workersKnow();
   const before = await storedBytes();
   await assert.rejects(create(), { status: 429 });
-  await until('nothing of it is left', async () => (await storedBytes()) === before);
+  // What tests before it deleted may go in the meantime.
+  await until('nothing of it is left', async () => (await storedBytes()) <= before);
   for (const id of open) await client.messages.batches.cancel(id);
 });

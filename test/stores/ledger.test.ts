@@ -30,6 +30,7 @@ for (const driver of drivers) {
     const row = reservationRow();
     await ledger.open(row);
     ledger.close(usageEvent(row, { clientRequestId: 'mine' }));
+    await ledger.flush();
     for (const id of [row.requestId, 'mine']) {
       assert.equal(await ledger.find(id, 'other'), null);
       assert.equal((await ledger.find(id, 'dev'))?.requestId, row.requestId);
@@ -47,6 +48,7 @@ for (const driver of drivers) {
       await ledger.open(row);
       ledger.close(usageEvent(row, { clientRequestId: 'again' }));
     }
+    await ledger.flush();
     assert.equal((await ledger.find('again', 'dev'))?.requestId, rows[2]!.requestId);
     for (const row of rows) assert.equal((await ledger.find(row.requestId, 'dev'))?.atMs, row.atMs);
     await ledger.shutdown();
@@ -62,6 +64,7 @@ for (const driver of drivers) {
     await ledger.open(row);
     ledger.close(usageEvent(row, { costMilli: 1_000 }));
     ledger.close(usageEvent(row, { costMilli: 0 }));
+    await ledger.flush();
     assert.equal((await ledger.find(row.requestId, null))?.costMilli, 1_000);
     ledger.close(usageEvent(row, { costMilli: 0 }));
     const never = reservationRow();
@@ -81,6 +84,7 @@ for (const driver of drivers) {
     );
     await Promise.all(rows.map((row) => ledger.open(row)));
     for (const row of rows) ledger.close(usageEvent(row));
+    await ledger.flush();
     for (const row of rows) assert.equal((await ledger.find(row.requestId, null))?.alias, row.alias);
     await ledger.shutdown();
   });
@@ -106,6 +110,7 @@ for (const driver of drivers) {
     assert.equal((await next.find(rows[0]!.requestId, 'dev'))?.class, 'ok');
     // Its own running request is not a crashed one.
     next.close(usageEvent(own));
+    await next.flush();
     assert.equal((await next.find(own.requestId, null))?.class, 'ok');
     await next.shutdown();
   });
