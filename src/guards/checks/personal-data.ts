@@ -126,6 +126,7 @@ function isDigit(text: string, at: number): boolean {
 /** Spaces and dashes of typography, one unit each. Pages and documents have them between the groups of a number. */
 const typographic = /[\u00a0\u2000-\u200a\u202f\u205f\u3000\u2010-\u2013\u2212]/;
 const dashes = /[\u2010-\u2013\u2212]/g;
+const allTypographic = new RegExp(typographic, 'g');
 /** Letters before the digits of an id that is written small: of a NIE, an IBAN or a codice fiscale. */
 const smallLetters = /(?<![\w.])(?:[a-z]{1,2}|[a-z]{6})$/;
 
@@ -168,7 +169,7 @@ function numberNear(numbers: Numbers, text: string, at: number, from: number): F
   const begin = Math.max(0, at - 16);
   const piece = text.slice(begin, at + numberChars + 16);
   if (!typographic.test(piece)) return numberAt(numbers, text, at, from);
-  const plain = piece.replace(dashes, '-').replace(new RegExp(typographic, 'g'), ' ');
+  const plain = piece.replace(dashes, '-').replace(allTypographic, ' ');
   const found = numberAt(numbers, plain, at - begin, Math.max(0, from - begin));
   return found === null ? null : { ...found, start: found.start + begin, end: found.end + begin };
 }
