@@ -176,6 +176,11 @@ export function contentChars(event: NeutralEvent): number | null {
   }
 }
 
+/** The same of a whole answer. */
+export function contentCharsOf(events: readonly NeutralEvent[]): number {
+  return events.reduce((sum, event) => sum + (contentChars(event) ?? 0), 0);
+}
+
 /**
  * True for what makes an answer whole that has no content: a source, an action of the provider's tool, or an end that says
  * why nothing need have been said: it came before the answer was done, or after one without a word.

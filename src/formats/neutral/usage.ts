@@ -86,6 +86,17 @@ export function addWritten(usage: Usage, written: JsonObject): void {
   addCount(usage, 'outputTokens', written.output_tokens);
 }
 
+/**
+ * The usage with counts of this process where a provider gave none or 0: no request has an input of no tokens, and an
+ * output of which some passed has as many. Searches are all that some rerankers report.
+ */
+export function withCounts(usage: Usage, inputTokensEstimate: number, outputTokensSeen: number): Usage {
+  const outputTokens = usage.outputTokens || outputTokensSeen;
+  const lacksInput = usage.inputTokens === 0 && (outputTokens > 0 || usage.searchUnits !== undefined);
+  if (!lacksInput && outputTokens === usage.outputTokens) return usage;
+  return { ...usage, outputTokens, ...(lacksInput && { inputTokens: inputTokensEstimate }) };
+}
+
 /** Whether one of these members is present but not a count: then the others are not believed either. */
 export function reportsInvalidCount(usage: JsonObject, names: readonly string[]): boolean {
   for (const name of names) if (usage[name] != null && reportedCount(usage[name]) === null) return true;

@@ -1,4 +1,4 @@
-import { reportedCount } from '../../formats/neutral/usage.ts';
+import { reportedCount, type Usage, withCounts } from '../../formats/neutral/usage.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 
 /** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
@@ -8,6 +8,15 @@ const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;
 export interface GatewayCounts {
   input: number;
   output: number;
+  /** The provider's usage where it may lack input or output; null: it has none. Absent: it has both. */
+  lacking?: Usage | null;
+}
+
+/** Counts for an answer whose provider has reported `usage`, and of whose output `output` tokens passed. */
+export function countsFor(usage: Usage | null, input: number, output: number): GatewayCounts {
+  if (usage === null) return { input, output, lacking: null };
+  const { inputTokens, outputTokens } = withCounts(usage, input, output);
+  return { input: inputTokens, output: outputTokens, lacking: usage };
 }
 
 /** A quick look at a JSON text, before it is parsed for `correctCounts`: false where nothing is to be corrected. */
@@ -17,8 +26,8 @@ export function mayHaveImpossibleCounts(json: string): boolean {
 
 /**
  * Puts the counts of this process into an answer, or an event of one, whose counts are impossible: clients read whole
- * numbers there and bill by them. Input, output and total are corrected together, and their parts with them. Reads only
- * the usage of each format. True if `answer` was changed.
+ * numbers there and bill by them. Input, output and total are corrected together, and their parts with them. A count that
+ * is null or 0 is replaced alone. Reads only the usage of each format. True if `answer` was changed.
  */
 export function correctCounts(answer: unknown, counted: GatewayCounts): boolean {
   if (!isObject(answer)) return false;
@@ -32,10 +41,31 @@ const holders = ['message', 'response', 'x_groq'] as const;
 
 function correctUsageOf(holder: JsonValue | undefined, counted: GatewayCounts): boolean {
   if (!isObject(holder)) return false;
-  const { usage, usageMetadata } = holder;
-  const ofUsage = isObject(usage) && correct(usage, hasImpossibleMain(usage) ? counted : null);
-  const ofGoogle = isObject(usageMetadata) && correct(usageMetadata, hasImpossibleMain(usageMetadata) ? counted : null);
-  return ofUsage || ofGoogle;
+  let changed = false;
+  for (const usage of [holder.usage, holder.usageMetadata]) {
+    if (!isObject(usage)) continue;
+    if (correct(usage, hasImpossibleMain(usage) ? counted : null)) changed = true;
+    if (counted.lacking !== undefined && fill(usage, counted, counted.lacking)) changed = true;
+  }
+  return changed;
+}
+
+/** Puts counts of this process where `reported` has none. */
+function fill(usage: JsonObject, counted: GatewayCounts, reported: Usage | null): boolean {
+  const lacksInput = !reported?.inputTokens;
+  const lacksOutput = !reported?.outputTokens;
+  let changed = false;
+  for (const name in usage) {
+    const lacks =
+      (lacksInput && inputName.test(name)) ||
+      (lacksOutput && outputName.test(name)) ||
+      ((lacksInput || lacksOutput) && totalName.test(name));
+    const count = lacks ? gatewayCount(name, counted) : 0;
+    if (count === 0 || usage[name] === count) continue;
+    usage[name] = count;
+    changed = true;
+  }
+  return changed;
 }
 
 function hasImpossibleMain(usage: JsonObject): boolean {

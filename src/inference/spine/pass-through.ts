@@ -23,7 +23,7 @@ import {
   tooLargeEvent,
   WholeBody,
 } from './answer-reader.ts';
-import { correctCounts, mayHaveImpossibleCounts } from './impossible-counts.ts';
+import { correctCounts, countsFor, mayHaveImpossibleCounts } from './impossible-counts.ts';
 import type { Bytes } from './sink.ts';
 
 /** Readers of a format whose answers are forwarded; for conversations, also how to read them. */
@@ -173,10 +173,14 @@ export class PassedStream extends PassedAnswer implements AnswerReader {
 
   /** The event with the counts of this process, if its counts are impossible; null: unchanged. */
   #corrected({ data }: SseEvent): string | null {
-    if (!data.includes('"usage') || !mayHaveImpossibleCounts(data)) return null;
+    if (!data.includes('"usage')) return null;
+    const { usage } = this;
+    if (usage !== null && usage.inputTokens > 0 && usage.outputTokens > 0 && !mayHaveImpossibleCounts(data))
+      return null;
     const parsed = parsedData(data);
-    const counted = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    return correctCounts(parsed, counted) ? JSON.stringify(parsed) : null;
+    return correctCounts(parsed, countsFor(usage, this.#inputTokensEstimate, this.outputTokensSeen))
+      ? JSON.stringify(parsed)
+      : null;
   }
 
   /** One slice per run of shown events: usually the whole chunk, uncopied. */
@@ -281,9 +285,11 @@ export class PassedWhole extends PassedAnswer implements AnswerReader {
     if (this.fault !== null) return null;
     if (this.#taker !== undefined) this.#taker.whole(bytes, parsed.value as JsonObject);
     this.contentEvents = 1;
-    const { given, mended = false } = this.reader.seen;
+    const { given, mended = false, usage } = this.reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
-    const counted = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    const plain = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    const isWhole = usage !== null && usage.inputTokens > 0 && usage.outputTokens > 0;
+    const counted = isWhole ? plain : countsFor(usage, plain.input, plain.output);
     if (this.#shape !== undefined) {
       correctCounts(parsed.value, counted);
       return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue)));

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { contentCharsOf } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { UsageCounts } from './decode-answer.ts';
+import { decodeWhole, UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
 
 // Text around the delta in an event of Anthropic's spelling.
@@ -71,14 +72,14 @@ export function readInPassing(): PassingReader {
         takeStop(event.message);
         seen.answeredAs = stringOr(event.message.model, null);
         given.push(...answerGiven(event.message));
-        return isObject(event.message.usage) ? nothing : withCounts(event, event.message, noCounts);
+        return isObject(event.message.usage) ? nothing : withUsage(event, event.message, impossible);
       case 'message_delta':
         takeUsage(event.usage);
         if (isObject(event.delta)) {
           takeStop(event.delta);
           given.push(...containerGiven(event.delta));
         }
-        return isObject(event.usage) ? nothing : withCounts(event, event, { output_tokens: seen.outputTokensSeen });
+        return isObject(event.usage) ? nothing : withUsage(event, event, { output_tokens: seen.outputTokensSeen });
       default:
         return fails(faultOfError(event));
     }
@@ -124,8 +125,8 @@ export function readInPassing(): PassingReader {
       takeStop(body);
       seen.terminal = stopped;
       seen.answeredAs = stringOr(body.model, null);
-      seen.outputTokensSeen =
-        counts.impossible || counts.output === 0 ? estimatedTokens(JSON.stringify(body.content).length) : counts.output;
+      if (counts.impossible || counts.output === 0)
+        seen.outputTokensSeen = estimatedTokens(contentCharsOf(decodeWhole(body)));
       return null;
     },
   };
@@ -142,13 +143,11 @@ function named(type: string, verdict: PassingVerdict, data: string): PassingVerd
   return { ...verdict, before: `event: ${type}\n`, data: verdict.data ?? data.replaceAll('\n', ' ') };
 }
 
-/** Counts of whole answers that have none: behind the reader those of this process take their place. */
+/** Counts of answers that have none: behind the reader those of this process take their place. */
 const impossible = { input_tokens: -1, output_tokens: -1 };
 
-const noCounts = { input_tokens: 0, output_tokens: 0 };
-
-/** The event with counts in `place`: without them Anthropic's SDKs throw. */
-function withCounts(event: JsonObject, place: JsonObject, usage: JsonObject): PassingVerdict {
+/** The event with a usage in `place`: without one Anthropic's SDKs throw. */
+function withUsage(event: JsonObject, place: JsonObject, usage: JsonObject): PassingVerdict {
   place.usage = usage;
   return { ...nothing, data: JSON.stringify(event) };
 }

@@ -7,13 +7,13 @@ import {
   parsedData,
   stringOr,
 } from '../../../kernel/json.ts';
-import { isContent, type NeutralEvent } from '../../neutral/event.ts';
+import { contentCharsOf, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, noteService, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, SseEvent, UsageOf } from '../dialect.ts';
 import { brokenLine, contentAndUsage, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { ChunkReader, usual } from './decode-answer.ts';
+import { ChunkReader, decodeWhole, usual } from './decode-answer.ts';
 import { finishReasons } from './encode-answer.ts';
 import { faultInWhole, neutralFinishReason } from './errors.ts';
 import { lackingUsage, neutralUsage, usageFrame } from './read-usage.ts';
@@ -133,8 +133,7 @@ function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, na
   if (names) seen.give(idsGivenIn(answer));
   for (const choice of answer.choices as JsonObject[]) {
     seen.finishReason ??= stringOr(choice.finish_reason, null);
-    const { content, tool_calls: calls, reasoning } = (choice.message ?? {}) as JsonObject;
-    if (typeof content === 'string') seen.characters += content.length;
+    const { tool_calls: calls, reasoning } = (choice.message ?? {}) as JsonObject;
     const called = Array.isArray(calls) && calls.length > 0;
     if (called || choice.finish_reason !== 'stop') seen.mendReason(choice, called, 'stop');
     if (called) {
@@ -144,6 +143,7 @@ function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, na
     }
     if (reasoning !== undefined) seen.mendThought(choice.message);
   }
+  if (!seen.usage?.outputTokens) seen.characters = contentCharsOf(decodeWhole(answer));
   return null;
 }
 

@@ -247,10 +247,17 @@ test('F12 what stands in a 200 and is no answer is a failure', () => {
     { detail: 'x' },
   ];
   for (const body of bodies) assert.notEqual(readInPassing().whole(body), null, JSON.stringify(body));
-  const answer = { choices: [{ message: { content: 'abcdefgh' } }], usage: { prompt_tokens: 1, completion_tokens: 2 } };
+  const choices = [{ message: { content: 'abcdefgh' } }];
   const reader = readInPassing();
-  assert.equal(reader.whole(answer), null);
-  assert.deepEqual([reader.seen.usage, reader.seen.outputTokensSeen], [{ inputTokens: 1, outputTokens: 2 }, 2]);
+  assert.equal(reader.whole({ choices, usage: { prompt_tokens: 1, completion_tokens: 2 } }), null);
+  assert.deepEqual(reader.seen.usage, { inputTokens: 1, outputTokens: 2 });
+  const uncounted = readInPassing();
+  assert.equal(uncounted.whole({ choices }), null);
+  assert.deepEqual([uncounted.seen.usage, uncounted.seen.outputTokensSeen], [null, 2]);
+  const called = readInPassing();
+  const calls = [{ id: 'a', type: 'function', function: { name: 'add', arguments: '{"a":123}' } }];
+  called.whole({ choices: [{ message: { content: null, tool_calls: calls }, finish_reason: 'tool_calls' }] });
+  assert.equal(called.seen.outputTokensSeen, 3, 'arguments of calls are output');
 });
 
 test('in passing, the chunk that exists only for usage is told apart', () => {

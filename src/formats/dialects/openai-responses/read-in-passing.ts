@@ -1,10 +1,12 @@
 import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { contentCharsOf } from '../../neutral/event.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole } from './answer-end.ts';
+import { decodeWhole } from './decode-answer.ts';
 import { faultInside } from './errors.ts';
 import { MissingMembers } from './missing-members.ts';
 import { isWhole } from './named-objects.ts';
@@ -49,7 +51,7 @@ export function readInPassing(): PassingReader {
       seen.usage = neutralUsage(answer) ?? seen.usage;
       seen.ended(answer);
       seen.give(idsGivenBy(answer));
-      if (!seen.usage?.outputTokens) seen.characters += JSON.stringify(answer.output).length;
+      if (!seen.usage?.outputTokens) seen.characters += contentCharsOf(decodeWhole(answer));
       seen.mended = members.fillResponse(answer, 'completed');
       return null;
     },

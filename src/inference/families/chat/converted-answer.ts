@@ -3,7 +3,7 @@ import { contentChars, type NeutralEvent, standsForContent } from '../../../form
 import type { CallersToolNames } from '../../../formats/neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { TaggedThoughts, type ThinkTags } from '../../../formats/neutral/tagged-thoughts.ts';
-import { estimatedTokens, type Usage } from '../../../formats/neutral/usage.ts';
+import { estimatedTokens, type Usage, withCounts } from '../../../formats/neutral/usage.ts';
 import { isObject, type JsonValue, withOne } from '../../../kernel/json.ts';
 import { createSplitter, type SseReader } from '../../../upstream/transport/sse-reader.ts';
 import {
@@ -37,6 +37,8 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #source: EventSource;
   readonly #facts: ConvertedFacts;
   #contentChars = 0;
+  /** The latest one; undefined: none has come. */
+  #usageEvent: Extract<NeutralEvent, { type: 'usage' }> | undefined;
   /** It is not content: a citation, or a reason why there is none. */
   #hasMarks = false;
   /** Id of the spoken answer. */
@@ -75,8 +77,11 @@ export class ConvertedAnswer implements AnswerReader {
     this.#facts.onGiven?.([{ id, nameable: 'always' }]);
   }
 
+  /** The provider's usage where it is whole. */
   #counted(): Usage {
-    return { inputTokens: this.#facts.inputTokensEstimate, outputTokens: this.outputTokensSeen };
+    const { inputTokensEstimate: inputTokens } = this.#facts;
+    const { usage, outputTokensSeen: outputTokens } = this;
+    return usage === null ? { inputTokens, outputTokens } : withCounts(usage, inputTokens, outputTokens);
   }
 
   /** The events that the client may see; null: none. */
@@ -91,13 +96,15 @@ export class ConvertedAnswer implements AnswerReader {
       if (event.type === 'usage') {
         this.usage = event.impossible === true ? null : event.usage;
         if (this.usage === null) continue;
+        this.#usageEvent = event;
       } else if (event.type === 'end') {
         if (this.contentEvents === 0 && !this.#hasMarks && countsNoOutput(this.usage)) {
           this.fault = emptyAnswer;
           break;
         }
         this.done = true;
-        if (this.usage === null) shown = withOne(shown, { type: 'usage', usage: this.#counted() });
+        const usage = this.#counted();
+        if (usage !== this.usage) shown = withOne(shown, { ...this.#usageEvent, type: 'usage', usage });
       } else if (event.type === 'start') {
         this.answeredAs = event.model;
         if (event.id !== null) onGiven?.([{ id: event.id, nameable: 'if-kept' }]);

@@ -1,5 +1,5 @@
 import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
-import { noteService, type Usage } from '../../../formats/neutral/usage.ts';
+import { noteService, type Usage, withCounts } from '../../../formats/neutral/usage.ts';
 import { encodeUpstream } from '../../../formats/providers/encode.ts';
 import { FailureError } from '../../../kernel/failure.ts';
 import { isObject, parsedJson } from '../../../kernel/json.ts';
@@ -315,21 +315,15 @@ export function usageOf(
   outcome: Fault | null,
 ): Pick<AttemptSeen, 'usage' | 'usageSource' | 'reported'> {
   const { inputTokensEstimate, bytes, upstreamDialect } = prepared;
-  // Searches are all that some rerankers report, and zeros are all that some servers do: the tokens are ours to count.
-  if (reader?.usage?.inputTokens === 0) {
-    const { searchUnits, outputTokens: reported } = reader.usage;
-    const outputTokens = reported || (reader.outputTokensSeen ?? 0);
-    if (searchUnits !== undefined || (reported === 0 && outputTokens > 0)) {
-      const usage = { ...reader.usage, inputTokens: inputTokensEstimate, outputTokens };
-      return { usage, usageSource: served ? 'counted' : 'abandoned' };
-    }
-  }
   if (reader?.usage != null) {
-    const { usage, finishReason = null } = reader;
+    const { usage, finishReason = null, outputTokensSeen = 0 } = reader;
     const isCut = upstreamDialect?.usageFirst === true && outcome !== null && finishReason === null;
-    const outputTokens = isCut ? (reader.outputTokensSeen ?? 0) : 0;
-    if (outputTokens > usage.outputTokens)
-      return { usage: { ...usage, outputTokens }, usageSource: served ? 'counted' : 'abandoned' };
+    const isMore = isCut && outputTokensSeen > usage.outputTokens;
+    if (isMore || usage.inputTokens === 0 || usage.outputTokens === 0) {
+      const told = isMore ? { ...usage, outputTokens: outputTokensSeen } : usage;
+      const filled = withCounts(told, inputTokensEstimate, outputTokensSeen);
+      if (filled !== usage) return { usage: filled, usageSource: served ? 'counted' : 'abandoned' };
+    }
     return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
   }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.

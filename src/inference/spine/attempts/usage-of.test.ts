@@ -20,8 +20,8 @@ const tokens = (inputTokens: number, outputTokens: number, more: Partial<Usage> 
 
 test('what a provider counts is booked as it says', () => {
   assert.deepEqual(booked(tokens(3, 4), 9), { usage: tokens(3, 4), usageSource: 'upstream' });
-  // Input from its cache alone.
-  assert.deepEqual(booked(tokens(0, 4), 9), { usage: tokens(0, 4), usageSource: 'upstream' });
+  const cached = tokens(3, 4, { cachedInputTokens: 3 });
+  assert.deepEqual(booked(cached, 9), { usage: cached, usageSource: 'upstream' });
 });
 
 test('zeros beside words that passed are no count: ours is booked', () => {
@@ -29,6 +29,12 @@ test('zeros beside words that passed are no count: ours is booked', () => {
   assert.deepEqual(booked(tokens(0, 0), 9, false), { usage: tokens(11, 9), usageSource: 'abandoned' });
   assert.deepEqual(booked(tokens(0, 0), 0), { usage: tokens(0, 0), usageSource: 'upstream' }, 'nothing passed');
   assert.deepEqual(booked(tokens(0, 0)), { usage: tokens(0, 0), usageSource: 'upstream' }, 'sound');
+});
+
+test('what a provider counts of the two stays, and the other is counted here', () => {
+  assert.deepEqual(booked(tokens(0, 4), 9), { usage: tokens(11, 4), usageSource: 'counted' });
+  assert.deepEqual(booked(tokens(3, 0), 9), { usage: tokens(3, 9), usageSource: 'counted' });
+  assert.deepEqual(booked(tokens(3, 0), 0), { usage: tokens(3, 0), usageSource: 'upstream' }, 'nothing passed');
 });
 
 test('a reranker that counts searches alone has its tokens counted here', () => {

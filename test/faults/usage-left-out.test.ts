@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { callerIds, type UpstreamId, upstreamIds } from '../contract/dialect-matrix/formats.ts';
+import { callerFormats } from '../contract/dialect-matrix/rig.ts';
+import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
+import { listening } from '../listening.ts';
+import { startGateway } from '../start-gateway.ts';
+import { explained } from './read-answer.ts';
+
+type Count = number | null | undefined;
+/** Input and output that a provider reports; undefined: it leaves the member out. */
+type Counts = readonly [input: Count, output: Count];
+
+const names: Readonly<Record<UpstreamId, readonly [string, string]>> = {
+  'openai-chat': ['prompt_tokens', 'completion_tokens'],
+  'anthropic-messages': ['input_tokens', 'output_tokens'],
+  'openai-responses': ['input_tokens', 'output_tokens'],
+  gemini: ['promptTokenCount', 'candidatesTokenCount'],
+};
+
+const words = 'Hello over there';
+const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' };
+const part = { type: 'output_text', text: words, annotations: [] };
+const item = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] };
+const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', output: [item], status: 'completed' };
+const candidates = [{ index: 0, content: { role: 'model', parts: [{ text: words }] }, finishReason: 'STOP' }];
+const chat = { id: 'c', created: 1, model: 'm' };
+const chunk = (delta: object, finish_reason: string | null) => ({
+  ...{ ...chat, object: 'chat.completion.chunk' },
+  choices: [{ index: 0, delta, finish_reason }],
+});
+
+/** The same answer in each format, whole and streamed. `usage`: null where nothing is reported. */
+const answers: Readonly<Record<UpstreamId, (usage: object | null) => { whole: object; events: (object | string)[] }>> =
+  {
+    'openai-chat': (usage) => ({
+      whole: {
+        ...{ ...chat, object: 'chat.completion', usage },
+        choices: [{ index: 0, message: { role: 'assistant', content: words }, finish_reason: 'stop' }],
+      },
+      events: [
+        chunk({ role: 'assistant', content: words }, null),
+        chunk({}, 'stop'),
+        ...(usage === null ? [] : [{ ...chat, object: 'chat.completion.chunk', choices: [], usage }]),
+        '[DONE]',
+      ],
+    }),
+    'anthropic-messages': (usage) => ({
+      whole: { ...message, content: [{ type: 'text', text: words }], stop_reason: 'end_turn', usage },
+      events: [
+        { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: words } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...(usage !== null && { usage }) },
+        { type: 'message_stop' },
+      ],
+    }),
+    'openai-responses': (usage) => ({
+      whole: { ...response, usage },
+      events: [
+        { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+        { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, content_index: 0, delta: words },
+        { type: 'response.completed', response: { ...response, usage } },
+      ],
+    }),
+    gemini: (usageMetadata) => {
+      const whole = {
+        responseId: 'r',
+        modelVersion: 'm',
+        candidates,
+        ...(usageMetadata !== null && { usageMetadata }),
+      };
+      return { whole, events: [whole] };
+    },
+  };
+
+const reported: Readonly<Record<string, Counts>> = {
+  nothing: [undefined, undefined],
+  'output alone': [undefined, 5],
+  'input alone': [50, undefined],
+  'no input': [0, 5],
+  'null as input': [null, 5],
+  'no output': [50, 0],
+  'null as output': [50, null],
+  zeros: [0, 0],
+  nulls: [null, null],
+};
+
+for (const format of upstreamIds) {
+  test(`usage that a provider leaves out is counted for callers and the books: ${format}`, async (t) => {
+    let now: Counts = [undefined, undefined];
+    const server = createServer((request, reply) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (piece: string) => {
+        body += piece;
+      });
+      request.on('end', () => {
+        if (request.method !== 'POST') return reply.writeHead(404).end();
+        const usage = Object.fromEntries(names[format].map((name, at) => [name, now[at]]));
+        const { whole, events } = answers[format](now.every((count) => count === undefined) ? null : usage);
+        const streams = request.url!.includes('streamGenerateContent') || /"stream":\s*true/.test(body);
+        const type = streams ? 'text/event-stream' : 'application/json';
+        reply
+          .writeHead(200, { 'content-type': type })
+          .end(streams ? events.map(frame).join('') : JSON.stringify(whole));
+      });
+    });
+    const url = await listening(t, server);
+    const { provider, model } = upstreamFormats[format];
+    const gateway = await startGateway(t, {
+      providers: { one: provider(url) },
+      models: { chat: { targets: [{ provider: 'one', model, price: { input: 1, output: 1 } }] } },
+    });
+    for (const [what, counts] of Object.entries(reported)) {
+      now = counts;
+      for (const id of callerIds) {
+        for (const delivery of ['whole', 'stream'] as const) {
+          const caller = callerFormats[id];
+          const json = caller.body('chat', { say: 'Hello, how are you today?', maxTokens: 64, usage: true }, delivery);
+          const answer = await gateway.fetch(caller.path('chat', delivery), { json });
+          const text = await answer.text();
+          const which = `${what}, ${id}, ${delivery}: ${text}`;
+          const { input_tokens: input, output_tokens: output, source } = (await explained(gateway, answer)).usage;
+          // Google's format has no answer with output alone.
+          const [toldInput, toldOutput] = format === 'gemini' && !counts[0] && counts[0] !== 0 ? [] : counts;
+          assert.equal(source, 'counted', which);
+          assert.ok(toldInput ? input === toldInput : input > 5 && input < 100, `${input} ${which}`);
+          assert.ok(toldOutput ? output === toldOutput : output === words.length / 4, `${output} ${which}`);
+          // A provider's own answer stays without the members that it leaves out.
+          for (const [at, count] of [input, output].entries()) {
+            if (id === format && counts[at] === undefined) continue;
+            const last = text.lastIndexOf(`"${names[id][at]}":`);
+            assert.match(text.slice(last), new RegExp(`^"${names[id][at]}":${count}\\b`), which);
+          }
+        }
+      }
+    }
+  });
+}
+
+function frame(event: object | string): string {
+  if (typeof event === 'string') return `data: ${event}\n\n`;
+  return `${'type' in event ? `event: ${event.type}\n` : ''}data: ${JSON.stringify(event)}\n\n`;
+}
