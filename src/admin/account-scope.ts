@@ -15,8 +15,14 @@ export function isWithin(accounts: AccountScope, scope: AccountScope): boolean {
   return accounts?.every((account) => scope.includes(account)) ?? false;
 }
 
-/** Members whose texts are accounts, or keys as `account/name`. */
-const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content']);
+/** Members whose texts are accounts, or keys as `account/name`, in which `*` may stand for all accounts. */
+const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content', 'except']);
+/** Members that are conditions in CEL, whole or cut. */
+const conditions: ReadonlySet<string> = new Set(['when', 'because']);
+/** The texts in a condition, each with the name that `==` or `!=` compares it with. */
+const comparedTexts =
+  /(?:\b(\w+)\s*[=!]=\s*)?("{3}.*?(?:"{3}|$)|'{3}.*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
+const namesCallers = /\b(?:account|key|key_name)\b/;
 
 /** A part of a configuration without the accounts, keys, their collections and entries of lists that are of others alone. */
 export function partWithin<Part>(part: Part, scope: AccountScope): Part {
@@ -25,7 +31,8 @@ export function partWithin<Part>(part: Part, scope: AccountScope): Part {
 
 /** `name`: that of its member. */
 function memberWithin(part: unknown, name: string, scope: readonly string[]): unknown {
-  const isIn = (id: string) => scope.includes(id.replace(/\/.*/s, ''));
+  const isIn = (id: string) => ['*', ...scope].includes(id.replace(/\/.*/s, ''));
+  if (typeof part === 'string' && conditions.has(name)) return conditionWithin(part, isIn);
   if (Array.isArray(part)) {
     const seen = part.filter((one: unknown) => {
       if (typeof one === 'string') return !listsOfAccounts.has(name) || isIn(one);
@@ -38,4 +45,13 @@ function memberWithin(part: unknown, name: string, scope: readonly string[]): un
   // A guard names a collection as account/key/collection.
   const members = Object.entries(part).filter(([member, value]) => member !== 'collection' || isIn(String(value)));
   return Object.fromEntries(members.map(([member, value]) => [member, memberWithin(value, member, scope)]));
+}
+
+/** A condition that asks who calls, without the texts that may be names of others. */
+function conditionWithin(condition: string, isIn: (id: string) => boolean): string {
+  if (!namesCallers.test(condition)) return condition;
+  return condition.replace(comparedTexts, (whole: string, compared: string | undefined, text: string) => {
+    const isOfOther = compared !== undefined && !namesCallers.test(compared);
+    return isOfOther || isIn(text.replaceAll(/^["']+|["']+$/g, '')) ? whole : whole.replace(text, '"(hidden)"');
+  });
 }

@@ -10,6 +10,7 @@ import { explainEmbeddings } from '../inference/families/embeddings/explain-embe
 import type { ExplainedRequest, Question } from '../inference/spine/explained.ts';
 import { factsOf } from '../kernel/failure-facts.ts';
 import { defaultPreferences } from '../routing/route.ts';
+import { partWithin } from './account-scope.ts';
 import type { Directory, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import type { AdminParts } from './parts.ts';
@@ -139,7 +140,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
           sent: unmet.length === 0 && candidates.some(({ sent }) => sent !== null),
           error: null,
           model: explained.alias,
-          ...ruledOf(explained),
+          ...partWithin(ruledOf(explained), operator.accounts),
           variant: explained.variant ?? null,
           endpoint,
           stream: explained.stream,

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import type { RequestQuery, UsageEvent } from '../books/metering/ledger.ts';
-import { csvCells, csvNames, feedbackRecord, recordLine, requestRecord } from '../books/metering/request-record.ts';
+import { csvCells, csvNames, feedbackRecord, requestRecord } from '../books/metering/request-record.ts';
 import { agentPrefix } from '../config/schema/schema-agents.ts';
 import { mcpSeparator } from '../config/schema/schema-mcp.ts';
 import { invalid } from '../kernel/failure.ts';
 import { requestIdMs } from '../kernel/ids.ts';
-import { requestedAccounts } from './account-scope.ts';
+import { type AccountScope, partWithin, requestedAccounts } from './account-scope.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
 import { definedMembers, filter, listLimitMax, pageFields, pastInstant } from './fields.ts';
@@ -99,7 +99,13 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       contentType: 'application/x-ndjson',
       run: async ({ query: filter, operator }) =>
         begun(
-          exported(parts, await queryOf(records, filter, operator), filter, (event) => recordLine(event, null), ''),
+          exported(
+            parts,
+            await queryOf(records, filter, operator),
+            filter,
+            (event) => `${JSON.stringify(recordOf(event, operator.accounts))}\n`,
+            '',
+          ),
         ),
     }),
     jsonOperation({
@@ -114,7 +120,7 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
         if (event === null) refuse({ kind: 'not-found', message });
         const feedback = await parts.ledger.experiments.feedbackOf(event.requestId);
         const storedBodies = await bodiesOf(parts, event);
-        return { ...recordOf(event), feedback: feedback.map(feedbackRecord), ...storedBodies };
+        return { ...recordOf(event, operator.accounts), feedback: feedback.map(feedbackRecord), ...storedBodies };
       },
     }),
   ];
@@ -128,7 +134,7 @@ async function listed(
 ): Promise<z.input<typeof requestListReply>> {
   if (filter.text !== undefined) {
     const event = await byId(parts, operator, filter.text);
-    return { data: event === null ? [] : [recordOf(event)], next_cursor: null, tail: null };
+    return { data: event === null ? [] : [recordOf(event, operator.accounts)], next_cursor: null, tail: null };
   }
   const nowMs = parts.clock.wallMs();
   const { events, next } = await parts.ledger.list({
@@ -139,7 +145,11 @@ async function listed(
     limit: filter.limit,
     cursor: filter.cursor ?? null,
   });
-  return { data: events.map(recordOf), next_cursor: next, tail: lastEnded(events) ?? filter.after ?? null };
+  return {
+    data: events.map((event) => recordOf(event, operator.accounts)),
+    next_cursor: next,
+    tail: lastEnded(events) ?? filter.after ?? null,
+  };
 }
 
 async function seen(parts: AdminParts, operator: Operator, id: string): Promise<NonNullable<RequestQuery['after']>> {
@@ -264,8 +274,12 @@ export function periodOf(
   return { fromMs, toMs };
 }
 
-function recordOf(event: UsageEvent): z.input<typeof requestSchema> {
-  return requestRecord(event, 'operator') as z.input<typeof requestSchema>;
+function recordOf(event: UsageEvent, scope: AccountScope): z.input<typeof requestSchema> {
+  const record = requestRecord(event, 'operator') as z.input<typeof requestSchema>;
+  const { route } = record;
+  return scope === null || route === null
+    ? record
+    : { ...record, route: { ...route, rules: partWithin(route.rules, scope) } };
 }
 
 /** Waits for the first piece, so that a wrong query is a refusal and not a broken export. */

@@ -92,6 +92,13 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
         on: ['output'],
       },
     },
+    routes: {
+      theirs: {
+        when: `account == "bravo" || key in ['bravo/x', "alpha/x"] || account.startsWith("bra") && tag == "of-tag"`,
+        refuse: { message: 'no' },
+      },
+    },
+    storage: { responses: { except: ['bravo/*', 'alpha/x', '*/x'] } },
     hooks: {
       looks: {
         type: 'webhook',
@@ -138,7 +145,9 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
       alias: `${account}-model`,
     });
     await admin.ledger.open(row);
-    admin.ledger.close(usageEvent(row, { settledMs: row.atMs, user: `${account}-user`, clientRequestId: 'same-id' }));
+    const event = usageEvent(row, { settledMs: row.atMs, user: `${account}-user`, clientRequestId: 'same-id' });
+    const rules = { applied: [], passed: [{ rule: 'theirs', because: 'account == "bravo"' }] };
+    admin.ledger.close({ ...event, route: { ...event.route, rules } });
     requests[account] = row.requestId;
   }
   await admin.ledger.flush();
@@ -194,6 +203,15 @@ test('S45 an operator of one account sees nothing of another through any operati
   const config = JSON.stringify((await admin.call('GET', '/config', undefined, mine)).json.config);
   for (const shown of ['"of-alpha"', '["alpha/laptop"]', '"accounts":["alpha"]', '"group":"team-a"', '"looks"'])
     assert.ok(config.includes(shown), shown);
+  const [rule] = (await admin.call('GET', '/routes', undefined, mine)).json.data;
+  assert.equal(
+    rule.when,
+    `account == "(hidden)" || key in ["(hidden)", "alpha/x"] || account.startsWith("(hidden)") && tag == "of-tag"`,
+  );
+  const body = { model: 'secretive', messages: [{ role: 'user', content: 'Hello' }] };
+  const explained = await admin.call('POST', '/explain', { body, key: keys.alpha }, mine);
+  assert.doesNotMatch(explained.text, isOther);
+  assert.match(explained.text, /"rule":"theirs","because":"account == /);
   const own = await admin.call('GET', '/requests/same-id', undefined, mine);
   assert.equal(own.json.id, requests.alpha, 'the newer one with this id is another’s');
   assert.equal((await admin.call('GET', '/audit', undefined, mine)).json.data.length, 1, 'its own key was made');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { routeName, routeSchema } from '../../config/schema/schema-routes.ts';
 import type { RouteConfig } from '../../config/schema.ts';
+import { partWithin } from '../account-scope.ts';
 import type { Operation } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
 import { entryOperations } from './entry-operations.ts';
@@ -33,16 +34,19 @@ export function routeOperations(parts: AdminParts, entryRecords: EntryRecords): 
   return [
     entries.list({
       summary: 'Lists the rules for routes in the order in which they are tried.',
-      rows: async () => ({
+      rows: async (_query, operator) => ({
         rows: (await shownRoutes(parts, entryRecords)).map((row, index) => ({
           row,
           key: String(index).padStart(5, '0'),
         })),
         textOf: ({ key }) => key,
-        shown: ({ row }) => row,
+        shown: ({ row }) => partWithin(row, operator.accounts),
       }),
     }),
-    entries.show({ summary: 'Returns one rule.', run: show }),
+    entries.show({
+      summary: 'Returns one rule.',
+      run: async (name, { operator }) => partWithin(await show(name), operator.accounts),
+    }),
     ...storedEntryOperations(parts, entryRecords, {
       kind: 'route',
       entries,
