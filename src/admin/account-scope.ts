@@ -15,7 +15,7 @@ export function isWithin(accounts: AccountScope, scope: AccountScope): boolean {
   return accounts?.every((account) => scope.includes(account)) ?? false;
 }
 
-/** Members whose texts are accounts, or keys as `account/name`, in which `*` may stand for all accounts. */
+/** Members whose texts are accounts, or keys as `account/name`, where `*` is any account. */
 const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content', 'except']);
 /** Members that are conditions in CEL, whole or cut. */
 const conditions: ReadonlySet<string> = new Set(['when', 'because']);

@@ -2,7 +2,6 @@ import type { AlertsTriedReply } from '../admin/alerts.ts';
 import type { CacheClearedReply, CacheReply } from '../admin/cache.ts';
 import type { ProcessRow } from '../admin/cluster.ts';
 import { attemptGroups } from '../books/ledger/traffic-queries.ts';
-import { culvert } from '../kernel/command-form.ts';
 import { objectIn } from '../kernel/json.ts';
 import { calls, lists } from './admin-entries.ts';
 import type { TopCommand } from './command-table.ts';
@@ -46,32 +45,8 @@ export const adminCommands: Readonly<Record<string, TopCommand>> = {
   },
   members: {
     group: keysAndPeople,
-    description: 'list and remove members, who manage only some accounts',
-    example: 'culvert members list --account dev',
-    commands: {
-      list: lists<{ account?: string }>({
-        description: 'list the operators of some accounts',
-        options: [['--account <id>', 'only members of this account']],
-        example: 'culvert members list --account dev',
-        path: '/members',
-        query: ({ account }) => ({ account }),
-        rowsMax: 10_000,
-        columns: [
-          ['member', (member) => member.name],
-          ['role', (member) => member.role],
-          ['accounts', (member) => shown(member.accounts)],
-          ['id', (member) => member.id],
-        ],
-        empty: `There is no member yet: ${culvert} invitations create --role member --accounts dev`,
-      }),
-      remove: calls({
-        description: 'take from a member the accounts that you manage; the last one ends its sessions',
-        arguments: [['<id>', 'its id']],
-        example: 'culvert members remove op_7Hq2',
-        call: 'DELETE /members/{id}',
-        describe: ({ name, accounts }) => `'${name}' is no longer a member of ${shown(accounts)}.`,
-      }),
-    },
+    description: 'list, change and remove members, who manage only some accounts',
+    load: async () => (await import('./commands/people/members.ts')).members,
   },
   dashboard: {
     group: seeWhatHappens,

@@ -6,6 +6,9 @@ import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
 import type { SchemaState } from '../stores/migration.ts';
 import type { Damage } from '../stores/sqlite/integrity.ts';
 
+/** The part of a configuration that says where the stores are. */
+type Storage = Pick<Config, 'storage'>;
+
 /** Parts that commands need of rooms that only the composition root knows. */
 export interface CliParts {
   version: string;
@@ -33,14 +36,14 @@ export interface CliParts {
   /** Databases of the data folder whose contents differ from what was written. Reads all, and changes nothing. */
   damages(config: Config): Promise<readonly Damage[]>;
   /** How far each database's schema is. Nothing is made or changed; a database that does not exist yet has all pending. */
-  migrations(config: Config): Promise<readonly SchemaState[]>;
+  migrations(config: Storage): Promise<readonly SchemaState[]>;
   /** Brings every schema to this version's, under the driver's lock. */
-  migrate(config: Config): Promise<void>;
+  migrate(config: Storage): Promise<void>;
   /**
    * Everything that a restore needs, while servers run: rows first, then the files of the data folder, each database as
    * of one instant. The file `scratch` holds a copy of one of them meanwhile.
    */
-  readBackup(config: Config, scratch: string): AsyncIterable<BackupItem>;
+  readBackup(config: Storage, scratch: string): AsyncIterable<BackupItem>;
   /**
    * Makes empty databases and writes these rows into them; rejects when one holds rows already. The rows may come from
    * another driver. With SQLite the files are complete and closed once it resolves.

@@ -32,7 +32,7 @@ function refuse(errors: readonly ConfigProblem[]): never {
 /** Sections that find the running server and open it. */
 export type ServerPlace = Pick<Config, 'admin' | 'storage'>;
 
-/** Reads them once. The server goes on when its file gets an error, so one in other sections keeps no command from it. */
+/** Reads them once. */
 export function placeReader(flag: string | undefined): () => ServerPlace {
   let read: ServerPlace | null = null;
   return () => {
@@ -41,7 +41,8 @@ export function placeReader(flag: string | undefined): () => ServerPlace {
   };
 }
 
-function readPlace(flag: string | undefined): ServerPlace {
+/** The server goes on when its file gets an error, so one in other sections keeps no command from it and its stores. */
+export function readPlace(flag: string | undefined): ServerPlace {
   const { file, result } = loadHere(flag);
   if (result.ok) return result.config;
   const written = readForeignYaml(configText(file) ?? '');

@@ -283,16 +283,16 @@ async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {
   return { kind: 'redis', ...(await redisFacts(storage.state, clock)) };
 }
 
-function isEmbedded({ storage }: Config): boolean {
+function isEmbedded({ storage }: Pick<Config, 'storage'>): boolean {
   return storage.database === 'sqlite';
 }
 
-async function connectPostgres({ storage }: Config): Promise<Database> {
+async function connectPostgres({ storage }: Pick<Config, 'storage'>): Promise<Database> {
   const { connect } = await import('../stores/postgres/database.ts');
   return connect(storage.database);
 }
 
-async function overPostgres<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+async function overPostgres<T>(config: Pick<Config, 'storage'>, work: (database: Database) => Promise<T>): Promise<T> {
   const database = await connectPostgres(config);
   try {
     return await work(database);

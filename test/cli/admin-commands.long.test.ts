@@ -95,6 +95,12 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     }
     await done('operators', 'create', 'Anna', '--role', 'viewer');
     assert.equal((await json('operators', 'change', 'Anna', '--role', 'admin')).role, 'admin');
+    await done('accounts', 'create', 'dev');
+    await done('operators', 'create', 'Ben', '--role', 'viewer', '--accounts', 'dev');
+    assert.equal((await json('members', 'change', 'Ben', '--role', 'member')).role, 'member');
+    const unknown = await culvert('members', 'remove', 'Anna');
+    assert.match(unknown.stderr, /There is no member 'Anna'\. culvert members list shows them/);
+    await done('members', 'remove', 'Ben');
   });
 
   test('without a server they work on the data folder, and the trail says that it was the CLI', async (t) => {

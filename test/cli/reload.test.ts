@@ -58,6 +58,14 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
   const made = await runCommand(['keys', 'create', '--account', 'acme', '--name', 'laptop'], { cwd });
   assert.deepEqual([made.code, made.stdout.slice(0, 6)], [0, 'sk-cv-']);
   assert.match(made.stderr, /^warning: culvert\.yaml has errors; culvert check lists them\./);
+  for (const command of [
+    ['backup', 'all.gz'],
+    ['migrate', '--check'],
+    ['backup', 'again.gz', '--json'],
+  ]) {
+    const { code, stderr } = await runCommand(command, { cwd });
+    assert.deepEqual([code, /^warning: culvert\.yaml has errors/.test(stderr)], [0, true], stderr);
+  }
   const elsewhere = temporaryFolder(t);
   writeFileSync(join(elsewhere, 'culvert.yaml'), configOf('three').replace('targets', 'tragets'));
   const refused = await runCommand(['keys', 'list'], { cwd: elsewhere });

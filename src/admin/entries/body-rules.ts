@@ -4,7 +4,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
-import type { Directory, Records } from '../directory.ts';
+import { type Directory, type KnownKey, livingKeysOf, type Records } from '../directory.ts';
 import { futureInstant, timeField } from '../fields.ts';
 import { type Operation, refuse } from '../operation.ts';
 import type { AdminParts } from '../parts.ts';
@@ -35,7 +35,11 @@ export type BodyRuleReply = z.output<typeof ruleSchema>;
 
 const newSchema = z.strictObject({
   of: z.enum(subjects),
-  name: z.string().min(1).max(256).describe('Id of the key or account, or name of the model.'),
+  name: z
+    .string()
+    .min(1)
+    .max(256)
+    .describe('Id or `account/name` of the key, id of the account, or name of the model.'),
   reason: z.string().trim().min(1, 'expected the reason, for the audit log').max(500).describe('For the audit log.'),
   until: futureInstant('At most 30 days ahead: a date, a time, or a duration from now such as 2h.').prefault('1h'),
 });
@@ -86,13 +90,13 @@ function rulesNow({ clock }: AdminParts, directory: Directory, { accounts }: Ope
 async function addRule(
   parts: AdminParts,
   records: Records,
-  { of, name, reason, until }: z.output<typeof newSchema>,
+  { of, name: given, reason, until }: z.output<typeof newSchema>,
   operator: Operator,
 ): Promise<z.input<typeof ruleSchema>> {
   const directory = await records.current(operator.accounts);
+  const name = of === 'key' ? keyNamed(directory, given).id : given;
   if (of === 'account') accountOf(directory, name);
-  else if (of === 'key') keyOf(directory, name);
-  else mayKeepModel(parts, operator, name);
+  else if (of === 'model') mayKeepModel(parts, operator, name);
   const createdMs = parts.clock.wallMs();
   const untilMs = futureMs(until, createdMs, 'until') ?? createdMs;
   if (untilMs > createdMs + lengthMaxMs) refuse(invalid('until', 'until: expected at most 30 days ahead'));
@@ -106,6 +110,13 @@ async function addRule(
     after: shown(directory, rule),
   });
   return shown(directory, rule);
+}
+
+/** The key with this id, or the one in use with this `account/name`. */
+function keyNamed(directory: Directory, given: string): KnownKey {
+  const account = given.replace(/\/.*/s, '');
+  const byName = livingKeysOf(directory, account).find(({ name }) => `${account}/${name}` === given);
+  return byName ?? keyOf(directory, given);
 }
 
 function mayKeepModel({ snapshots }: AdminParts, { name, accounts }: Operator, model: string): void {

@@ -1,5 +1,4 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import type { Config } from '../../config/schema.ts';
 import { culvert } from '../../kernel/command-form.ts';
 import { type BackupSize, sizeInWords, writeBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -7,22 +6,22 @@ import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
-import { readConfig } from '../read-config.ts';
+import { readPlace, type ServerPlace } from '../read-config.ts';
 
 /** `culvert backup`: everything that the stores and the data folder hold, while servers run. */
 export async function backup(file: string, flags: LocalFlags, parts: CliParts): Promise<number> {
-  const config = readConfig(flags.config);
+  const place = readPlace(flags.config);
   if (existsSync(file) && !isGzip(file))
     throw new CommandFailed(`${file} exists and is not a backup, so it was left as it is. Name another file.`);
-  await refuseOtherSchema(config, parts);
-  const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
+  await refuseOtherSchema(place, parts);
+  const database = place.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
   const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;
   const progress = createProgress(flags, 'blocks');
   progress.at('reading the databases');
   let size: BackupSize;
   try {
     // The file is made next to the backup, because the disk of the data folder may have no room for a copy.
-    size = await writeBackupFile(file, head, parts.readBackup(config, `${file}.copy`), (items) =>
+    size = await writeBackupFile(file, head, parts.readBackup(place, `${file}.copy`), (items) =>
       progress.count(items, 'rows and pieces of files written'),
     );
   } finally {
@@ -42,10 +41,10 @@ const leftOut =
  * Rows of an earlier version would be brought up to date first, under its server, which could then not be gone back to.
  * A backup of nothing would look like a success to an operator who runs it every night in the wrong folder.
  */
-async function refuseOtherSchema(config: Config, parts: CliParts): Promise<void> {
-  const schemas = (await parts.migrations(config)).filter(({ later }) => !later);
+async function refuseOtherSchema({ storage }: ServerPlace, parts: CliParts): Promise<void> {
+  const schemas = (await parts.migrations({ storage })).filter(({ later }) => !later);
   if (schemas.every(({ current }) => current === 0)) {
-    const { database, data_dir: folder } = config.storage;
+    const { database, data_dir: folder } = storage;
     const place = database === 'sqlite' ? folder : 'The database of storage.database';
     throw new CommandFailed(`${place} holds no data of Culvert. Name your configuration with --config FILE.`);
   }

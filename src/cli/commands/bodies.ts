@@ -51,7 +51,7 @@ export const bodies: CommandBody = {
       description: 'keep requests and answers of a key, an account or a model for a while',
       arguments: [
         ['<of>', 'key, account or model'],
-        ['<name>', 'id of the key or account, or name of the model'],
+        ['<name>', 'id or account/name of the key, id of the account, or name of the model'],
       ],
       options: [
         ['--reason <text>', 'why, for the audit log (required)'],

@@ -3,7 +3,7 @@ import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
-import { readConfig } from '../read-config.ts';
+import { readPlace } from '../read-config.ts';
 import { table } from '../table.ts';
 
 export interface MigrateFlags extends LocalFlags {
@@ -15,7 +15,7 @@ export interface MigrateFlags extends LocalFlags {
  * it: 1 = pending.
  */
 export async function migrate(flags: MigrateFlags, parts: CliParts): Promise<number> {
-  const config = readConfig(flags.config);
+  const config = readPlace(flags.config);
   const progress = createProgress(flags, 'blocks');
   progress.at('looking at the databases');
   const before = await parts.migrations(config);

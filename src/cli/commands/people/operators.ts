@@ -18,6 +18,8 @@ export const accountsOption: OptionEntry = [
 
 const accountsOf = (text: string) => (text === 'all' ? null : listOf('dev,acme')(text));
 
+const ofOperator = { arguments: [['<operator>', 'its name or id']], idOf: idIn('/operators', 'operator') } as const;
+
 export const operators: CommandBody = {
   example: 'culvert operators list',
   commands: {
@@ -48,41 +50,41 @@ export const operators: CommandBody = {
     }),
     rotate: calls({
       description: 'give an operator a new key, printed once; the old key and its sessions end',
-      arguments: [['<operator>', 'its name or id']],
+      ...ofOperator,
       example: 'KEY=$(culvert operators rotate Anna)',
-      idOf: operatorNamed,
       call: 'POST /operators/{id}/rotate',
       describe: ({ name }) => `Operator '${name}'. The key is shown only once:`,
       as: 'secret',
     }),
     change: calls<Row, { name?: string; role?: string; accounts?: string[] | null }>({
       description: 'change the name, role or accounts of an operator; its sessions have them at once',
-      arguments: [['<operator>', 'its name or id']],
+      ...ofOperator,
       options: [
         ['--name <name>', 'another name'],
         ['--role <role>', 'its role', { choices: roles }],
         ['--accounts <ids>', 'only for these accounts, separated by commas; all for all', { read: accountsOf }],
       ],
       example: 'culvert operators change Anna --role admin',
-      idOf: operatorNamed,
       call: 'PATCH /operators/{id}',
       body: ({ name, role, accounts }) => ({ name, role, accounts }),
       describe: ({ name, role }) => `Operator '${name}' is changed: ${role}.`,
     }),
     remove: calls({
       description: 'remove an operator, its key and its sessions',
-      arguments: [['<operator>', 'its name or id']],
+      ...ofOperator,
       example: 'culvert operators remove Anna',
-      idOf: operatorNamed,
       call: 'DELETE /operators/{id}',
       describe: ({ name, role }) => `Operator '${name}', ${role}, is removed. Its key and its sessions have ended.`,
     }),
   },
 };
 
-async function operatorNamed(admin: AdminClient, named: string): Promise<string> {
-  const { rows } = await listRows(admin, '/operators', {}, operatorsMax);
-  const found = rows.find(({ id, name }) => id === named || name === named);
-  if (found !== undefined) return String(found.id);
-  throw new CommandFailed(`There is no operator '${named}'. ${culvert} operators list shows them.`);
+/** Finds the id of the operator that a name or an id names, in the list at `path`. */
+export function idIn(path: string, kind: string): (admin: AdminClient, named: string) => Promise<string> {
+  return async (admin, named) => {
+    const { rows } = await listRows(admin, path, {}, operatorsMax);
+    const found = rows.find(({ id, name }) => id === named || name === named);
+    if (found !== undefined) return String(found.id);
+    throw new CommandFailed(`There is no ${kind} '${named}'. ${culvert} ${kind}s list shows them.`);
+  };
 }
