@@ -28,10 +28,12 @@ export function reportRefused(
 
   return (refusal) => {
     metrics.refused(refusal);
-    const { requestId, account, keyId, endpoint, model, status, reason, limit, ms, message, traceId } = refusal;
+    const { requestId, account, keyId, endpoint, model, status, reason, limit, ms, message } = refusal;
     if (refusals.add(refusal) === 'line') {
       const what = { status, class: reason, ...(limit !== '' && { limit }), ms, message };
-      log.info({ requestId, account, keyId, endpoint, model, ...what, trace_id: traceId ?? undefined }, 'refused');
+      const ids = { requestId, clientRequestId: refusal.clientRequestId ?? undefined };
+      const trace = { trace_id: refusal.traceId ?? undefined };
+      log.info({ ...ids, account, keyId, endpoint, model, ...what, ...trace }, 'refused');
       return;
     }
     if (more === null) {

@@ -9,6 +9,7 @@ import { isoNow, LineOutput, type LoggedRequest, levelInWords, requestLog, times
 
 const request: LoggedRequest = {
   requestId: 'req_1',
+  clientRequestId: null,
   account: 'dev',
   keyId: 'sk-cv-declared:dev/laptop',
   endpoint: 'chat',
@@ -36,6 +37,7 @@ test('the line of a request is the one that pino would write', (t) => {
   const changes: Partial<LoggedRequest>[] = [
     {},
     { requestId: 'req_2', ms: 13, stream: true },
+    { clientRequestId: 'mine-"1' },
     { user: 'x"\u2028 ü' },
     // Each caller differs from the last in one thing.
     { account: 'other' },
@@ -48,7 +50,8 @@ test('the line of a request is the one that pino would write', (t) => {
     const one = { ...request, ...change };
     const { requestId, account, keyId, endpoint, alias, target, status, stream, ms, firstTokenMs } = one;
     const { inputTokens, outputTokens, usageSource, user } = one;
-    const who = { requestId, account, keyId, endpoint, model: alias, target };
+    const ids = { requestId, clientRequestId: one.clientRequestId ?? undefined };
+    const who = { ...ids, account, keyId, endpoint, model: alias, target };
     const how = {
       status,
       class: one.class,

@@ -74,6 +74,8 @@ export function isoNow(): string {
 /** Fields of one finished request in the log. */
 export interface LoggedRequest extends Omit<MeasuredRequest, 'costUsd'> {
   requestId: string;
+  /** The caller's own id of it. */
+  clientRequestId: string | null;
   account: string;
   keyId: string;
   alias: string;
@@ -121,9 +123,9 @@ export function requestLog(log: Log): (request: LoggedRequest, attempts: number,
       lastAttempts = attempts;
       who = whoOf(request, attempts);
     }
-    const { user } = request;
+    const { user, clientRequestId } = request;
     stream.write(
-      `{"level":"info","time":"${isoNow()}","requestId":"${request.requestId}",${who},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens},"usageSource":"${request.usageSource}"${user === null ? '' : `,"user":${JSON.stringify(user)}`}${traceId === null ? '' : `,"trace_id":"${traceId}"`},"msg":"request"}\n`,
+      `{"level":"info","time":"${isoNow()}","requestId":"${request.requestId}",${clientRequestId === null ? '' : `"clientRequestId":${JSON.stringify(clientRequestId)},`}${who},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens},"usageSource":"${request.usageSource}"${user === null ? '' : `,"user":${JSON.stringify(user)}`}${traceId === null ? '' : `,"trace_id":"${traceId}"`},"msg":"request"}\n`,
     );
   };
 }
