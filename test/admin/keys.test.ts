@@ -553,3 +553,22 @@ test('a caller with many addresses leaves room to count those of others', async 
     'idle ones make room',
   );
 });
+
+test('a key is named a week before it ends, unless it was made for a shorter time', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'acme', plan: 'pro' });
+  await admin.ok('POST', '/keys', { account: 'acme', name: 'ci', expires: '90d' });
+  await admin.ok('POST', '/keys', { account: 'acme', name: 'short', expires: '2d' });
+  const expiring = async () =>
+    (await admin.ok('GET', '/doctor')).findings.filter(({ message }: Answer) => /expires in/.test(message));
+  assert.deepEqual(await expiring(), []);
+  admin.clock.advance(84 * 24 * hourMs);
+  const [finding, ...others] = await expiring();
+  assert.deepEqual(others, []);
+  assert.equal(finding.message, "The key 'ci' of account 'acme' expires in 6 days.");
+  assert.match(finding.fix, /culvert keys change acme\/ci --expires 90d/);
+  const { wrong } = await admin.ok('GET', '/overview');
+  assert.deepEqual([wrong[0].page, wrong[0].id], ['keys', finding.id]);
+  await admin.ok('PATCH', `/keys/${finding.id}`, { expires: '90d' });
+  assert.deepEqual(await expiring(), []);
+});

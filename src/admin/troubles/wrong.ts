@@ -216,6 +216,28 @@ function blockedKeys({ keys }: Directory): Trouble[] {
   }));
 }
 
+const expiryWarningMs = 7 * 86_400_000;
+/** The key of a shorter life ends as it was made to. */
+const lifeMinMs = 14 * 86_400_000;
+const expiringMax = 50;
+
+/** Keys that end within a week: their callers get 401 then. */
+function expiringKeys({ clock }: AdminParts, { keys }: Directory): Trouble[] {
+  const nowMs = clock.wallMs();
+  return keys
+    .flatMap(({ id, account, name, expiresMs, revokedMs, row }): Trouble[] => {
+      const leftMs = (expiresMs ?? 0) - nowMs;
+      if (expiresMs === null || revokedMs !== null || leftMs <= 0 || leftMs > expiryWarningMs) return [];
+      if (row !== null && expiresMs - row.createdMs < lifeMinMs) return [];
+      const text = `The key '${name}' of account '${account}' expires ${within(leftMs)}.`;
+      const more =
+        row === null ? 'expires of the key in culvert.yaml' : `culvert keys change ${account}/${name} --expires 90d`;
+      const trouble = { ...warning(text, 'keys', id), account, alert: `key ${account}/${name} expires` };
+      return [{ ...trouble, fix: `Give it more time, or its callers another key: ${more}` }];
+    })
+    .slice(0, expiringMax);
+}
+
 /** Models that budgets in USD count; of the configuration alone where the store does not answer in time. */
 async function budgeted({ snapshots }: AdminParts, records: Records): Promise<ReadonlySet<string>> {
   const known = records.current(null).catch(() => null);
@@ -226,7 +248,7 @@ async function budgeted({ snapshots }: AdminParts, records: Records): Promise<Re
 async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {
   try {
     const directory = await records.current(null);
-    const others = [...planTroubles(parts, directory), ...blockedKeys(directory)];
+    const others = [...planTroubles(parts, directory), ...blockedKeys(directory), ...expiringKeys(parts, directory)];
     return [...others, ...(await records.asking(() => limitTroubles(parts, directory)))];
   } catch (error) {
     // Accounts, counters or books that cannot be asked are reported as stores in trouble.
