@@ -32,10 +32,7 @@ export function checkContentVersion(known: string | undefined, current: { versio
 /** For a change that the store refuses too: another one was written between the look at the version and this. */
 export function refuseChanged(current: { version: string }, what: string): never {
   return refuseWith(
-    {
-      kind: 'conflict',
-      message: `Another operator changed the ${what} in the meantime. Your change was not saved.`,
-    },
+    { kind: 'conflict', message: `Another operator changed the ${what} in the meantime. Your change was not saved.` },
     { current },
   );
 }

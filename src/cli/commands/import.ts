@@ -34,19 +34,14 @@ export async function importFromLiteLlm(
 }
 
 /** Writes a culvert.yaml made of configs of Portkey's and of the lists of its virtual keys. */
-export function importFromPortkey(files: readonly string[], flags: ImportFlags): number {
-  return finish(importPortkey(sourcesOf(files)), 'portkey', files.map((file) => basename(file)).join(', '), flags);
-}
+export const importFromPortkey = (files: readonly string[], flags: ImportFlags): number =>
+  finish(importPortkey(sourcesOf(files)), 'portkey', namesOf(files), flags);
 
 /** Writes a culvert.yaml made of what OpenRouter and its clients tell. */
-export function importFromOpenRouter(files: readonly string[], flags: ImportFlags): number {
-  return finish(
-    importOpenRouter(sourcesOf(files)),
-    'openrouter',
-    files.map((file) => basename(file)).join(', '),
-    flags,
-  );
-}
+export const importFromOpenRouter = (files: readonly string[], flags: ImportFlags): number =>
+  finish(importOpenRouter(sourcesOf(files)), 'openrouter', namesOf(files), flags);
+
+const namesOf = (files: readonly string[]) => files.map((file) => basename(file)).join(', ');
 
 function sourcesOf(files: readonly string[]): ForeignSource[] {
   return files.map((file) => ({ name: basename(file), text: readText(file) }));

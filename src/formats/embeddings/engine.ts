@@ -6,10 +6,7 @@ export const engineTexts: EmbeddingFormat = {
   id: 'engine',
   encode(order) {
     const { inputs } = order;
-    return {
-      body: { texts: inputs.kind === 'texts' ? [...inputs.texts] : [] },
-      losses: lossesOf(order),
-    };
+    return { body: { texts: inputs.kind === 'texts' ? [...inputs.texts] : [] }, losses: lossesOf(order) };
   },
   decode: () => malformed('answered by an upstream'),
 };

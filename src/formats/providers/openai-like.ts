@@ -112,11 +112,7 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     local,
     paths: { chat: '/chat/completions', responses: '/responses', messages: '/messages', models: '/models', ...paths },
     headers,
-    quirks: {
-      ...openAiQuirks,
-      ...quirks,
-      ...(ofAll.length > 0 && { fits: [...ofAll, ...fits] }),
-    },
+    quirks: { ...openAiQuirks, ...quirks, ...(ofAll.length > 0 && { fits: [...ofAll, ...fits] }) },
     errors,
   };
 }

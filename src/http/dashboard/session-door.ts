@@ -89,7 +89,4 @@ function allowedFor({ accounts }: Operator, principal: Principal | Failure): Pri
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
 }
 
-const noSuchKey: Failure = {
-  kind: 'forbidden',
-  message: 'The API key no longer works: it was revoked or removed.',
-};
+const noSuchKey: Failure = { kind: 'forbidden', message: 'The API key no longer works: it was revoked or removed.' };

@@ -2,9 +2,7 @@ import { type FaultName, faultTable } from './fault-table.ts';
 import { BadFaultValue } from './fault-values.ts';
 
 /** Faults of a spec; an absent one is not named. Durations are ms, sizes bytes. */
-export type FaultSpec = {
-  readonly [Name in FaultName]?: ReturnType<(typeof faultTable)[Name]['read']>;
-} & {
+export type FaultSpec = { readonly [Name in FaultName]?: ReturnType<(typeof faultTable)[Name]['read']> } & {
   /** From `header.<name>=value`. */
   readonly headers?: Readonly<Record<string, string>>;
 };

@@ -75,11 +75,7 @@ interface PlanFlags extends AdminFlags {
 /** Writes the whole plan, at the version that was read: another change meanwhile is refused, not lost. */
 async function setPlan(name: string, flags: PlanFlags, parts: CliParts): Promise<number> {
   const { limits, models } = flags;
-  const changes = {
-    ...jsonIn(flags.settings, '{"tpm": 100000}'),
-    ...limits,
-    ...(models !== undefined && { models }),
-  };
+  const changes = { ...jsonIn(flags.settings, '{"tpm": 100000}'), ...limits, ...(models !== undefined && { models }) };
   if (Object.keys(changes).length === 0) throw new CommandFailed('Give --limits, --models or --settings.', 2);
   return withAdmin(flags, parts, async (admin) => {
     const path = `/plans/${encodeURIComponent(name)}`;

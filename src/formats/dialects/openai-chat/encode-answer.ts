@@ -45,10 +45,7 @@ const goesOn = ',"logprobs":null,"finish_reason":null}]';
 /** The rest of a chunk behind its choices, and behind the value of `delta`. */
 const ends = { chunk: '}\n\n', delta: `${goesOn}}\n\n` };
 /** OpenAI counts in the last chunk alone, and says so in the others. */
-const uncountedEnds = {
-  chunk: ',"usage":null}\n\n',
-  delta: `${goesOn},"usage":null}\n\n`,
-};
+const uncountedEnds = { chunk: ',"usage":null}\n\n', delta: `${goesOn},"usage":null}\n\n` };
 
 /** Vendors whose clients read a call in one piece, and those whose clients read usage in the chunk of the finish reason. */
 const readsWholeCalls: ReadonlySet<string> = new Set(['mistral', 'xai', 'cerebras']);

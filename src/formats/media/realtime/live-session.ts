@@ -33,10 +33,7 @@ export function liveSetupOf(message: JsonObject): LiveSetup | null {
       type: 'realtime',
       output_modalities: [modalities.includes('AUDIO') ? 'audio' : 'text'],
       audio: {
-        input: {
-          turn_detection: detection,
-          ...(input && { transcription: inputTranscriber }),
-        },
+        input: { turn_detection: detection, ...(input && { transcription: inputTranscriber }) },
         ...(typeof voiceName === 'string' && { output: { voice: voiceName } }),
       },
       ...(instructions !== '' && { instructions }),

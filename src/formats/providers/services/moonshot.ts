@@ -24,10 +24,7 @@ export const moonshot = openAiLike({
     models: [
       { pattern: /^kimi-k2\.[56]/, fitsInChat: [withoutThoughts(thinkingDisabled)] },
       // "invalid temperature: only 1 is allowed for this model": their sampling is fixed.
-      {
-        pattern: /^kimi-k(2\.[5-9]|[3-9])/,
-        omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'],
-      },
+      { pattern: /^kimi-k(2\.[5-9]|[3-9])/, omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] },
       // https://platform.kimi.ai/docs/api/chat
       { pattern: /^kimi-k3/, efforts: ['low', 'high', 'max'] },
     ],

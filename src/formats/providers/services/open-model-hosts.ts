@@ -51,12 +51,7 @@ const facts: readonly OpenAiLikeFacts[] = [
     quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   },
   // https://docs.baseten.co/reference/inference-api/chat-completions: Model APIs. A deployment has a separate address.
-  {
-    id: 'baseten',
-    title: 'Baseten',
-    baseUrl: 'https://inference.baseten.co/v1',
-    envKey: 'BASETEN_API_KEY',
-  },
+  { id: 'baseten', title: 'Baseten', baseUrl: 'https://inference.baseten.co/v1', envKey: 'BASETEN_API_KEY' },
   // https://docs.hyperbolic.ai/inference/chat-completion: OpenAI's format. Nothing else is documented to differ.
   {
     id: 'hyperbolic',
