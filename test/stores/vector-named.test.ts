@@ -153,6 +153,21 @@ for (const driver of vectorDrivers) {
     assert.deepEqual(after.get(3), round(idf(2, 2)));
   });
 
+  test(`${name}: idf makes the terms of examples and of context weigh as those of a query do`, async (t) => {
+    const store = await filled(await driver.open(t));
+    const asked = sparse({ 1: 1, 3: 1 });
+    const byQuery = await found(store, 'rare', asked);
+    const examples = { positive: [asked], negative: [] };
+    const summed: Target = { kind: 'recommend', ...examples, strategy: 'sum_scores' };
+    assert.deepEqual((await found(store, 'rare', summed)).slice(0, 3), byQuery);
+    // Unweighed, point 2 is nearer to the positive example and point 5 to the negative one.
+    const context = [{ positive: sparse({ 1: 1.5 }), negative: sparse({ 3: 1 }) }];
+    const [[first]] = (await found(store, 'rare', { kind: 'discover', target: asked, context })) as [[PointId, number]];
+    assert.notEqual(first, 5);
+    const worst = (await found(store, 'rare', { kind: 'context', context })).at(-1)!;
+    assert.equal(worst[0], 5);
+  });
+
   test(`${name}: vectors are written and deleted by name, the others stay`, async (t) => {
     const store = await filled(await driver.open(t));
     await store.write(tenant, 'docs', [

@@ -108,12 +108,12 @@ test('a call of many operations does not change all points again and again', asy
 
 test('holding many points against many examples is refused before it is begun', () => {
   const vector = { kind: 'dense', size: 1_024, distance: 'Cosine', embeddingModel: null } as const;
-  const used = { spec: vector, count: () => 1_000_000 } as unknown as Parameters<typeof scoreByExamples>[0];
+  const used = { spec: vector, count: () => 1_000_000 } as unknown as Parameters<typeof scoreByExamples>[1];
   const example = { vector: new Float32Array(1_024), slot: null };
   const examples = { positive: new Array(10).fill(example), negative: [] };
   const options = { k: 1, slots: null, leaveOut: new Set<number>() };
   assert.throws(
-    () => finish(scoreByExamples(used, examples, 'best_score', options)),
+    () => finish(scoreByExamples({} as never, used, examples, 'best_score', options)),
     refused(/strategy: points × examples × vector size is at most 10000000000/),
   );
 });

@@ -38,6 +38,8 @@ export interface CollectionMemory extends Pick<Columns, 'select' | 'selecting' |
     k: number,
     options: { slots: Uint32Array | null; exact: boolean },
   ): Steps<Ranked>;
+  /** The queries as that search compares them: terms of `idf` weigh by how rare they are. Throws as it does. */
+  weighed(name: string, queries: readonly VectorValue[]): Steps<readonly VectorValue[]>;
   /**
    * Makes that index. It includes writes between the steps. `usable` is called when a part of it answers most searches.
    * Throws errors of reading the rows, and ArenaFull.
@@ -120,23 +122,22 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
   }
 
   function indexOf(name: string): FieldIndex {
+    catchUp();
     const known = indexes.get(name);
-    if (known !== undefined) return known;
-    if (source.isLarge(name)) throw new PartMissing({ kind: 'index', vector: name });
-    const made = finish(source.openIndex(memory, name, () => {}));
-    indexes.set(name, made);
-    return made;
+    if (known === undefined && source.isLarge(name)) throw new PartMissing({ kind: 'index', vector: name });
+    const index = known ?? finish(source.openIndex(memory, name, () => {}));
+    indexes.set(name, index);
+    source.used(memory, 'index');
+    return index;
   }
 
   const memory: CollectionMemory = {
     *search(name, query, k, options) {
       catchUp();
       const found = options.exact || indexes.has(name) ? null : underWay.search(name, query, k, options.slots);
-      if (found !== null) return found;
-      const index = indexOf(name);
-      source.used(memory, 'index');
-      return yield* index.search(query, k, options);
+      return found ?? (yield* indexOf(name).search(query, k, options));
     },
+    weighed: (name, queries) => indexOf(name).weighed(queries),
     *make(name, usable = () => {}) {
       if (indexes.has(name)) return;
       const made = yield* underWay.make(memory, name, usable);

@@ -3,7 +3,7 @@ import type { VectorValue } from '../../point.ts';
 import { asCompared, likeness } from '../query/likeness.ts';
 import type { RowWatch } from '../row-watch.ts';
 import { ranked } from './exact-score.ts';
-import type { FieldIndex } from './field-index.ts';
+import { type FieldIndex, unweighed } from './field-index.ts';
 import { eachInSteps, partsInSteps } from './resumable-steps.ts';
 import { createTopK } from './top-k.ts';
 import type { RowPart } from './vector-index.ts';
@@ -32,6 +32,7 @@ export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
     heapBytes: 0,
     put() {},
     remove() {},
+    weighed: unweighed,
     *search(query, k, { slots }) {
       const comparableQuery = asCompared(spec, query);
       const top = createTopK(Math.min(k, slots?.length ?? rows.count()));

@@ -5,7 +5,7 @@ import type { MultiOptions } from './multi-index.ts';
 import { createPostings } from './postings.ts';
 import { eachInSteps, partsInSteps, type Steps, scannedPerStep } from './resumable-steps.ts';
 import { createSlotMap } from './slot-map.ts';
-import { sparseDot, weighed } from './sparse-score.ts';
+import { sparseDot, weighByTerms } from './sparse-score.ts';
 import { createTopK } from './top-k.ts';
 import type { Ranked } from './vector-index.ts';
 
@@ -46,6 +46,13 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     inverted = made;
   }
 
+  function* weighed(queries: readonly SparseVector[]): Steps<readonly SparseVector[]> {
+    if (inverted === null && !refused && rows.count() > scannedSparseMax) make();
+    if (modifier === 'none') return queries;
+    const { count, frequency } = inverted ?? (yield* countTerms(rows, queries));
+    return queries.map((query) => weighByTerms(query, count, frequency));
+  }
+
   return {
     get count() {
       return inverted?.count ?? rows.count();
@@ -67,13 +74,10 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     remove(slot, before) {
       inverted?.remove(slot, before as SparseVector | null);
     },
+    weighed: (queries) => weighed(queries as readonly SparseVector[]),
     *search(query, k, { slots }) {
-      const sparseQuery = query as SparseVector;
-      if (inverted === null && !refused && rows.count() > scannedSparseMax) make();
-      if (inverted === null) return yield* scan(options, sparseQuery, k, slots);
-      const held = inverted;
-      const weights = modifier === 'idf' ? weighed(sparseQuery, held.count, held.frequency) : sparseQuery;
-      return held.search(weights, k, slots);
+      const [nearest] = yield* weighed([query as SparseVector]);
+      return inverted === null ? yield* scan(rows, nearest!, k, slots) : inverted.search(nearest!, k, slots);
     },
     image: () => null,
     close() {
@@ -82,27 +86,30 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
   };
 }
 
+/** Counts in the rows how many vectors have each term of the queries. */
+function* countTerms(rows: SparseOptions['rows'], queries: readonly SparseVector[]) {
+  const rowRead = rows.watch.start();
+  const counts = new Map<number, number>();
+  for (const { indices } of queries) for (const index of indices) counts.set(index, 0);
+  const countRow = (_: number, value: VectorValue) => {
+    rowRead();
+    for (const index of (value as SparseVector).indices) {
+      const having = counts.get(index);
+      if (having !== undefined) counts.set(index, having + 1);
+    }
+  };
+  yield* partsInSteps(scannedPerStep, (part) => rows.each(countRow, part));
+  return { count: rows.count(), frequency: (index: number) => counts.get(index)! };
+}
+
 /** Compares the query with each row. */
 function* scan(
-  { rows, modifier }: Pick<SparseOptions, 'rows' | 'modifier'>,
-  query: SparseVector,
+  rows: SparseOptions['rows'],
+  nearest: SparseVector,
   k: number,
   slots: Uint32Array | null,
 ): Steps<Ranked> {
   const rowRead = rows.watch.start();
-  let nearest = query;
-  if (modifier === 'idf') {
-    const frequencies = new Map<number, number>(Array.from(query.indices, (index) => [index, 0]));
-    const count = (_: number, value: VectorValue) => {
-      rowRead();
-      for (const index of (value as SparseVector).indices) {
-        const frequency = frequencies.get(index);
-        if (frequency !== undefined) frequencies.set(index, frequency + 1);
-      }
-    };
-    yield* partsInSteps(scannedPerStep, (part) => rows.each(count, part));
-    nearest = weighed(query, rows.count(), (index) => frequencies.get(index)!);
-  }
   const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
   const offer = (slot: number, value: VectorValue) => {
     rowRead();

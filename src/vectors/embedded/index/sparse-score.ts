@@ -21,7 +21,7 @@ export function inverseFrequency(count: number, frequency: number): number {
 }
 
 /** The query, each value times its term's weight. */
-export function weighed(query: SparseVector, count: number, frequencyOf: (index: number) => number): SparseVector {
+export function weighByTerms(query: SparseVector, count: number, frequencyOf: (index: number) => number): SparseVector {
   const values = query.values.map((value, i) => value * inverseFrequency(count, frequencyOf(query.indices[i]!)));
   return { indices: query.indices, values };
 }

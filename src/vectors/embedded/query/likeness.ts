@@ -4,7 +4,7 @@ import { comparable, exactScore } from '../index/exact-score.ts';
 import { sparseDot } from '../index/sparse-score.ts';
 
 /** How alike two vectors of one name are, more is nearer, as Qdrant reckons inside: of Euclid the square of the distance. */
-export type Likeness = (a: VectorValue, b: VectorValue) => number;
+type Likeness = (a: VectorValue, b: VectorValue) => number;
 
 export function likeness(spec: VectorSpec): Likeness {
   switch (spec.kind) {

@@ -12,7 +12,7 @@ import type { PointTable } from '../point-table.ts';
 import type { VectorRows, VectorTables } from '../vector-rows.ts';
 import { averageOf } from './average-vector.ts';
 import { fuse } from './fuse-results.ts';
-import { asCompared, type Likeness, likeness } from './likeness.ts';
+import { asCompared, likeness } from './likeness.ts';
 import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
 import { resolveExamples, scoreByExamples } from './recommend-points.ts';
 import { type Lookups, resolveInput, vectorsUsed } from './resolve-input.ts';
@@ -117,17 +117,17 @@ function* rankByVectors(
       const named = [...examples.positive, ...examples.negative].map(({ slot }) => slot);
       const leaveOut = new Set(named.filter((slot) => slot !== null));
       if (target.strategy === 'average_vector') return yield* find(averageOf(examples), allowed.k, leaveOut);
-      return yield* scoreByExamples(used, examples, target.strategy, { ...allowed, leaveOut });
+      return yield* scoreByExamples(open, used, examples, target.strategy, { ...allowed, leaveOut });
     }
     case 'discover': {
       const { vector, slot } = resolveInput(points, open, used, target.target, 'target');
       const context = resolveContext(points, open, used, target.context);
       const leaveOut = new Set(slot === null ? context.named : [...context.named, slot]);
-      return yield* discover(used, vector, context, { ...allowed, leaveOut });
+      return yield* discover(open, used, vector, context, { ...allowed, leaveOut });
     }
     case 'context': {
       const context = resolveContext(points, open, used, target.context);
-      return yield* scoreByContext(used, context, { ...allowed, leaveOut: new Set(context.named) });
+      return yield* scoreByContext(open, used, context, { ...allowed, leaveOut: new Set(context.named) });
     }
   }
 }
@@ -230,7 +230,8 @@ function diversified(
 }
 
 interface ResolvedContext {
-  pairs: readonly { positive: VectorValue; negative: VectorValue }[];
+  /** Of each pair the positive and the negative one. */
+  vectors: readonly VectorValue[];
   /** Points of the collection that the pairs name. */
   named: readonly number[];
 }
@@ -246,46 +247,47 @@ function resolveContext(
   const resolve = (input: ContextPair['positive'], at: string) => {
     const { vector, slot } = resolveInput(points, open, used, input, at);
     if (slot !== null) named.push(slot);
-    return asCompared(used.spec, vector);
+    return vector;
   };
-  const pairs = context.map(({ positive, negative }, i) => ({
-    positive: resolve(positive, `context[${i}].positive`),
-    negative: resolve(negative, `context[${i}].negative`),
-  }));
-  return { pairs, named };
+  const vectors = context.flatMap(({ positive, negative }, i) => [
+    resolve(positive, `context[${i}].positive`),
+    resolve(negative, `context[${i}].negative`),
+  ]);
+  return { vectors, named };
 }
 
 /** Qdrant's discovery: how many pairs are won less those lost, then how near the target is. */
 function discover(
+  open: OpenCollection,
   used: VectorRows,
   target: VectorValue,
-  { pairs }: ResolvedContext,
+  { vectors }: ResolvedContext,
   candidates: Candidates,
 ): Steps<Ranked> {
-  const alike = likeness(used.spec);
-  const comparableTarget = asCompared(used.spec, target);
-  return scoreEach(used, 1 + pairs.length * 2, candidates, (vector) => {
+  return scoreEach(open, used, [...vectors, target], candidates, (likenesses) => {
     let rank = 0;
-    for (const { positive, negative } of pairs) rank += Math.sign(margin(alike, positive, negative, vector));
-    return rank + scaledSigmoid(alike(comparableTarget, vector));
+    for (let i = 0; i < vectors.length; i += 2) rank += Math.sign(margin(likenesses, i));
+    return rank + scaledSigmoid(likenesses.at(-1)!);
   });
 }
 
 const contextMargin = 1.1920929e-7;
 
 /** Qdrant's context search: 0 for a point in the better half of every pair. */
-function scoreByContext(used: VectorRows, { pairs }: ResolvedContext, candidates: Candidates): Steps<Ranked> {
-  const alike = likeness(used.spec);
-  return scoreEach(used, pairs.length * 2, candidates, (vector) => {
+function scoreByContext(
+  open: OpenCollection,
+  used: VectorRows,
+  { vectors }: ResolvedContext,
+  candidates: Candidates,
+): Steps<Ranked> {
+  return scoreEach(open, used, vectors, candidates, (likenesses) => {
     let sum = 0;
-    for (const { positive, negative } of pairs) {
-      sum += sigmoid(Math.min(margin(alike, positive, negative, vector) - contextMargin, 0));
-    }
+    for (let i = 0; i < vectors.length; i += 2) sum += sigmoid(Math.min(margin(likenesses, i) - contextMargin, 0));
     return sum;
   });
 }
 
-/** By how much the vector is more like the one than like the other, in f32 as Qdrant compares. */
-function margin(alike: Likeness, positive: VectorValue, negative: VectorValue, vector: VectorValue): number {
-  return Math.fround(alike(positive, vector)) - Math.fround(alike(negative, vector));
+/** By how much a vector is more like the positive example of the pair at `i` than like the negative one, in f32 as Qdrant compares. */
+function margin(likenesses: readonly number[], i: number): number {
+  return Math.fround(likenesses[i]!) - Math.fround(likenesses[i + 1]!);
 }

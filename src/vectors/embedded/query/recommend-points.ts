@@ -6,7 +6,6 @@ import type { OpenCollection } from '../open-collection.ts';
 import type { PointTable } from '../point-table.ts';
 import type { VectorRows } from '../vector-rows.ts';
 import type { Examples } from './average-vector.ts';
-import { asCompared, likeness } from './likeness.ts';
 import { type Lookups, resolveInput } from './resolve-input.ts';
 import { boundExamples, type Candidates, scaledSigmoid, scoreEach } from './score-each.ts';
 
@@ -33,20 +32,16 @@ export function resolveExamples(
 
 /** Qdrant's best_score and sum_scores over every point, or the candidates; more is better with every distance. */
 export function scoreByExamples(
+  open: OpenCollection,
   used: VectorRows,
-  examples: Examples,
+  { positive, negative }: Examples,
   strategy: Exclude<RecommendStrategy, 'average_vector'>,
   candidates: Candidates,
 ): Steps<Ranked> {
-  const alike = likeness(used.spec);
-  const positive = examples.positive.map(({ vector }) => asCompared(used.spec, vector));
-  const negative = examples.negative.map(({ vector }) => asCompared(used.spec, vector));
+  const examples = [...positive, ...negative].map(({ vector }) => vector);
   const scoreOf = strategy === 'best_score' ? bestScore : sumOfScores;
-  return scoreEach(used, positive.length + negative.length, candidates, (vector) =>
-    scoreOf(
-      positive.map((example) => alike(example, vector)),
-      negative.map((example) => alike(example, vector)),
-    ),
+  return scoreEach(open, used, examples, candidates, (likenesses) =>
+    scoreOf(likenesses.slice(0, positive.length), likenesses.slice(positive.length)),
   );
 }
 

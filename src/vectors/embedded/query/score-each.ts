@@ -4,7 +4,9 @@ import type { VectorValue } from '../../point.ts';
 import { eachInSteps, partsInSteps, type Steps } from '../index/resumable-steps.ts';
 import { createTopK } from '../index/top-k.ts';
 import type { Ranked } from '../index/vector-index.ts';
+import type { OpenCollection } from '../open-collection.ts';
 import type { VectorRows } from '../vector-rows.ts';
+import { asCompared, likeness } from './likeness.ts';
 
 /** Examples of one query: with all strategies but average_vector every point is held against each of them. */
 const examplesMax = 128;
@@ -34,29 +36,31 @@ export function boundExamples(count: number, param: string, at: string): void {
 }
 
 /**
- * Every vector of that name, or of the candidates', by the score of `scoreOf`; more is better. In steps, between which no
- * row may change.
+ * Every vector of that name, or of the candidates', by the score that `scoreOf` makes of its likeness to each example;
+ * more is better. In steps, between which no row may change.
  */
 export function* scoreEach(
+  { memory }: OpenCollection,
   used: VectorRows,
-  examples: number,
+  examples: readonly VectorValue[],
   { k, slots, leaveOut }: Candidates,
-  scoreOf: (vector: VectorValue) => number,
+  scoreOf: (likenesses: readonly number[]) => number,
 ): Steps<Ranked> {
-  const { spec } = used;
+  const { spec, name } = used;
   const held = slots?.length ?? used.count();
-  if (held * examples * comparedSize(spec) > examplesWorkMax) {
+  const work = Math.max(1, examples.length) * comparedSize(spec);
+  if (held * work > examplesWorkMax) {
     const message = `strategy: points × examples × vector size is at most ${examplesWorkMax}; use average_vector, a filter, or fewer examples`;
     throw new FailureError(invalid('strategy', message));
   }
+  const alike = likeness(spec);
+  const compared =
+    spec.kind === 'sparse' ? yield* memory.weighed(name, examples) : examples.map((one) => asCompared(spec, one));
   const top = createTopK(Math.min(k, held));
   const offer = (slot: number, vector: VectorValue) => {
-    if (!leaveOut.has(slot)) top.offer(Math.fround(scoreOf(vector)), slot);
+    if (!leaveOut.has(slot)) top.offer(Math.fround(scoreOf(compared.map((one) => alike(one, vector)))), slot);
   };
-  const perStep = Math.min(
-    stepRowsMax,
-    Math.max(1, Math.floor(stepWork / (Math.max(1, examples) * comparedSize(spec)))),
-  );
+  const perStep = Math.min(stepRowsMax, Math.max(1, Math.floor(stepWork / work)));
   if (slots === null) yield* partsInSteps(perStep, (part) => used.each(offer, part));
   else {
     yield* eachInSteps(slots, perStep, (slot) => {
