@@ -169,7 +169,14 @@ test("a filter holds for the caller's own points, over paths of the caller's pay
       ],
       should: [{ has_id: [id] }],
       must_not: [{ key: 'p.at', range: { lt: '2026-01-02T03:04:05.000006Z' } }],
-      min_should: { conditions: [{ is_null: { key: 'p.z' } }, { has_vector: '' }], min_count: 1 },
+      min_should: {
+        conditions: [
+          // Before 1.19.1, Qdrant's condition overlooked a null in an array.
+          { must: [], should: [{ is_null: { key: 'p.z' } }, { is_null: { key: 'p.z[]' } }] },
+          { has_vector: '' },
+        ],
+        min_count: 1,
+      },
     },
   });
   assert.match(id!, /-5[0-9a-f]{3}-/);

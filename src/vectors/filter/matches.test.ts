@@ -160,10 +160,10 @@ test('is_empty is missing, null and [], and nothing else', () => {
   assert.ok(!inner([{ b: null }, { b: 1 }]));
 });
 
-test('is_null is an explicit null', () => {
+test('is_null is an explicit null, by itself or in an array', () => {
   const isNull = (payload: JsonObject) => passes({ must: { is_null: { key: 'a' } } }, payload);
-  assert.ok(isNull({ a: null }));
-  for (const payload of [{}, { a: [null] }, { a: [] }, { a: 0 }]) assert.ok(!isNull(payload));
+  for (const payload of [{ a: null }, { a: [null] }, { a: [1, null] }]) assert.ok(isNull(payload));
+  for (const payload of [{}, { a: [[null]] }, { a: [] }, { a: 0 }]) assert.ok(!isNull(payload));
   assert.ok(passes({ must: { is_null: { key: 'a[].b' } } }, { a: [{ b: 1 }, { b: null }] }));
 });
 

@@ -79,15 +79,20 @@ test('every kind of condition of Qdrant 1.19 is read', () => {
     'filter',
   );
   const empty = { must: [], should: [], mustNot: [], minShould: null };
+  const isNull = [
+    { kind: 'is-null', key: { text: key, steps } },
+    { kind: 'is-null', key: { text: `${key}[]`, steps: [...steps, { kind: 'each' }] } },
+  ];
+  const holdsNull = { kind: 'filter', filter: { ...empty, should: isNull } };
   assert.deepEqual(others.must, [
     { kind: 'is-empty', key: { text: key, steps } },
-    { kind: 'is-null', key: { text: key, steps } },
+    holdsNull,
     { kind: 'has-id', ids: new Set([7, '550e8400-e29b-41d4-a716-446655440000']) },
     { kind: 'has-vector', name: '' },
     {
       kind: 'nested',
       key: { text: key, steps },
-      filter: { ...empty, should: [{ kind: 'is-null', key: { text: key, steps } }] },
+      filter: { ...empty, should: [holdsNull] },
     },
     { kind: 'filter', filter: empty },
   ]);

@@ -41,7 +41,7 @@ function readField(object: JsonObject, at: string, budget: FilterBudget): Condit
   read('geo_polygon', (json, inner) => readGeoPolygon(json, inner, budget));
   read('values_count', readValuesCount);
   const empty = readFlag(object.is_empty, { kind: 'is-empty', key }, `${at}.is_empty`);
-  const flags = [empty, nullFlag(object.is_null, key, `${at}.is_null`)];
+  const flags = [empty, readFlag(object.is_null, holdsNull(key), `${at}.is_null`)];
   const conditions = flags.filter((flag) => flag !== null);
   // A key that is not there has no values: 0.
   if (tests.some((test) => test.kind === 'values-count' && inRange(test, 0)))
@@ -52,14 +52,14 @@ function readField(object: JsonObject, at: string, budget: FilterBudget): Condit
   return second === undefined ? only : { kind: 'filter', filter: filterOf('should', conditions) };
 }
 
-/** Unlike the condition `is_null`, the flag also counts an array with a null in it. */
-function nullFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
+/** Null, or an array with a null in it. */
+function holdsNull(key: KeyPath): Condition {
   const elements: KeyPath = { text: `${key.text}[]`, steps: [...key.steps, { kind: 'each' }] };
   const either: Condition[] = [
     { kind: 'is-null', key },
     { kind: 'is-null', key: elements },
   ];
-  return readFlag(flag, { kind: 'filter', filter: filterOf('should', either) }, at);
+  return { kind: 'filter', filter: filterOf('should', either) };
 }
 
 function readFlag(flag: unknown, condition: Condition, at: string): Condition | null {
@@ -290,7 +290,7 @@ function readOnly(
     case 'is_empty':
     case 'is_null': {
       const key = readKeyPath(readObject(object[kind], inner, ['key']).key, `${inner}.key`);
-      return { kind: kind === 'is_empty' ? 'is-empty' : 'is-null', key };
+      return kind === 'is_empty' ? { kind: 'is-empty', key } : holdsNull(key);
     }
     case 'has_id':
       return readHasId(object.has_id, inner, budget);
