@@ -215,11 +215,12 @@ test('qdrant-js: settings of storage are shown as they were set', async () => {
   const client = clientOf('below /v1/vectors');
   const index = { datatype: 'float16', on_disk: true } as const;
   const storage = { payload: { memory: 'cold' }, id_tracker: { memory: 'pinned' } };
-  const body = { vectors: { size: 2 }, sparse_vectors: { words: { index } }, ...storage };
+  const body = { vectors: { size: 2, datatype: 'turbo16' }, sparse_vectors: { words: { index } }, ...storage };
   const made = await gateway.fetch('/v1/vectors/collections/stored', { method: 'PUT', json: body });
   assert.equal(made.status, 200, await made.clone().text());
   const { params } = (await client.getCollection('stored')).config;
   assert.deepEqual(params.sparse_vectors, { words: { index } });
+  assert.deepEqual(params.vectors, { size: 2, distance: 'Cosine', datatype: 'turbo16' });
   assert.deepEqual({ ...params, ...storage }, params);
   const patch = { params: { id_tracker: { memory: 'cold' } } };
   const changed = await gateway.fetch('/v1/vectors/collections/stored', { method: 'PATCH', json: patch });

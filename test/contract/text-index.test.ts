@@ -46,6 +46,7 @@ for (const others of [0, 600]) {
 
     await index({ phrase_matching: true });
     assert.deepEqual([await count({ phrase: 'for the' }), await count({ phrase: 'the for' })], [2, 0]);
+    assert.deepEqual([await count({ text: 'or th' }), await count({ substring: 'or th' })], [0, 2]);
 
     const schema = { lowercase: false, tokenizer: 'whitespace', min_token_len: 3 };
     await index(schema);

@@ -39,7 +39,7 @@ export type FieldTest =
   | { kind: 'any'; values: ReadonlySet<Scalar> }
   | { kind: 'except'; values: ReadonlySet<Scalar> }
   /** Case-sensitive substring, as Qdrant without a text index; `mode`: its meaning with one. */
-  | { kind: 'text'; text: string; mode?: 'phrase' }
+  | { kind: 'text'; text: string; mode?: 'phrase' | 'substring' }
   /** Strings that begin so, exactly. */
   | { kind: 'prefix'; prefix: string }
   /** Terms of a text, as a text index takes it apart: all of them, or one after another. */

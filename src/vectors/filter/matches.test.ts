@@ -111,6 +111,12 @@ test('match.text without an index is a case-sensitive substring; text_any wants 
   assert.ok(!holds({ match: { text_any: '  ' } }, 'a b'));
 });
 
+test('match.substring is any part of a string, exactly', () => {
+  assert.ok(holds({ match: { substring: '/a.' } }, ['x', 'https://a.example']));
+  assert.ok(!holds({ match: { substring: 'A.' } }, 'https://a.example'));
+  assert.ok(!holds({ match: { substring: '1' } }, 12));
+});
+
 test('match.prefix is the beginning of a string, exactly', () => {
   assert.ok(holds({ match: { prefix: 'https://' } }, ['x', 'https://a.example']));
   assert.ok(!holds({ match: { prefix: 'HTTPS' } }, 'https://a.example'));

@@ -146,11 +146,11 @@ const wrong: [unknown, string][] = [
   [{ must: [{ key: 5, match: { value: 1 } }] }, 'filter.must[0].key: expected a key path, got a number'],
   [
     { must: [{ key, match: {} }] },
-    'filter.must[0].match: expected one of value, any, except, prefix, text, text_any, phrase',
+    'filter.must[0].match: expected one of value, any, except, prefix, text, text_any, phrase, substring',
   ],
   [
     { must: [{ key, match: { value: 1, text: 'x' } }] },
-    'filter.must[0].match: expected one of value, any, except, prefix, text, text_any, phrase, got value and text',
+    'filter.must[0].match: expected one of value, any, except, prefix, text, text_any, phrase, substring, got value and text',
   ],
   [
     { must: [{ key, match: { value: 1.5 } }] },

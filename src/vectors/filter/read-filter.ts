@@ -22,7 +22,7 @@ const fieldKeys = 'key match range geo_bounding_box geo_radius geo_polygon value
 /** Longest text that is looked for in payloads. */
 const matchTextCharsMax = 4_096;
 
-const matchKeys = ['value', 'any', 'except', 'prefix', 'text', 'text_any', 'phrase'] as const;
+const matchKeys = ['value', 'any', 'except', 'prefix', 'text', 'text_any', 'phrase', 'substring'] as const;
 const rangeKeys = ['gt', 'gte', 'lt', 'lte'] as const;
 
 /** A condition with `key`. Several tests in it are OR-ed, as in Qdrant. Throws a FailureError (400). */
@@ -88,8 +88,9 @@ function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest |
       return { kind, prefix: readText(value, inner) };
     case 'text':
     case 'phrase':
+    case 'substring':
       takeTexts(1, inner, budget);
-      return { kind: 'text', text: readText(value, inner), ...(kind === 'phrase' && { mode: 'phrase' }) };
+      return { kind: 'text', text: readText(value, inner), ...(kind !== 'text' && { mode: kind }) };
     case 'text_any': {
       const words = readText(value, inner)
         .split(/\s+/u)

@@ -24,9 +24,9 @@ function conditionWith(condition: Condition, indexes: TextIndexes): Condition {
   return { ...condition, tests: condition.tests.map((test) => testWith(test, index)) };
 }
 
-/** A phrase that the index does not keep is matched as a substring. */
+/** A phrase that the index does not keep is matched as a substring, and `match.substring` always is. */
 function testWith(test: FieldTest, { options, phrases }: NonNullable<ReturnType<TextIndexes>>): FieldTest {
-  if (test.kind !== 'text' || (test.mode === 'phrase' && !phrases)) return test;
+  if (test.kind !== 'text' || test.mode === 'substring' || (test.mode === 'phrase' && !phrases)) return test;
   const together = test.mode === 'phrase' ? 'phrase' : 'anywhere';
   return { kind: 'terms', terms: queryTermsOf(test.text, options), together, options };
 }

@@ -9,7 +9,7 @@ import { refuseUnsupported } from './unsupported.ts';
 export const settingObjects = ['hnsw_config', 'wal_config', 'optimizers_config', 'quantization_config'] as const;
 
 /** Type of one component. Always stored as f32: scores are at least as exact. */
-const datatypes = ['float32', 'float16', 'turbo4'];
+const datatypes = ['float32', 'float16', 'turbo4', 'turbo8', 'turbo16'];
 
 /** Settings of a PUT or PATCH of a collection. Throws a FailureError (400, 501) that names the member. */
 export function readSettings(body: JsonObject): SettingsChange {
