@@ -189,6 +189,18 @@ suite('logging in', { skip }, () => {
     await page.getByText('The file is valid').waitFor();
   });
 
+  test('a page that is opened during an outage comes after it, and the last one stays until then', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=check');
+    const field = page.getByLabel('culvert.yaml');
+    await field.fill('models: {}');
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Plans', exact: true }).click();
+    await page.getByText('This page tries again every two seconds').waitFor();
+    assert.equal(await field.inputValue(), 'models: {}');
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: 'Plans', exact: true }).waitFor();
+  });
+
   test('logging out ends the session and its cookie', async (t) => {
     const page = await openPage(t, gateway, '/dashboard');
     await page.getByRole('button', { name: 'admin owner' }).click();

@@ -9,6 +9,7 @@ import {
   useRouter,
 } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { whenReachable } from './api/connection.ts';
 import { serverPath } from './api/server-path.ts';
 import { keyPages, operatorPages, type PageGroup } from './pages/pages.ts';
 import { Button } from './parts/button.tsx';
@@ -29,9 +30,10 @@ const account = createRoute({ getParentRoute: () => root, path: '/account', comp
 
 function pagesOf(parent: AnyRoute, groups: readonly PageGroup[]) {
   const pages = groups.flatMap((group) => group.pages);
-  return pages.map(({ path, load }) =>
-    createRoute({ getParentRoute: () => parent, path: path === '' ? '/' : path, component: lazyRouteComponent(load) }),
-  );
+  return pages.map(({ path, load }) => {
+    const component = lazyRouteComponent(() => whenReachable(load));
+    return createRoute({ getParentRoute: () => parent, path: path === '' ? '/' : path, component });
+  });
 }
 
 export const router = createRouter({

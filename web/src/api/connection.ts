@@ -29,6 +29,26 @@ export function unheard(): void {
   timer ??= setTimeout(ask, askEveryMs);
 }
 
+/**
+ * Code of a page, or of a part of one, that is loaded when it is needed: where that fails, once more when Culvert answers. A
+ * page that is missed during a restart comes after it, and the reader's page stays until then.
+ */
+export async function whenReachable<Code>(load: () => Promise<Code>): Promise<Code> {
+  try {
+    return await load();
+  } catch {
+    if (timer === null) await ask();
+    if (!reachable)
+      await new Promise<void>((done) => {
+        const stop = onReachable(() => {
+          stop();
+          done();
+        });
+      });
+    return load();
+  }
+}
+
 async function ask(): Promise<void> {
   timer = null;
   try {

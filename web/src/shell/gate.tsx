@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, Outlet } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { whenReachable } from '../api/connection.ts';
 import { noProviders, type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
@@ -8,10 +9,10 @@ import { toast } from '../parts/toast.tsx';
 import { hasToken, tokenInAddress } from './address-token.ts';
 import { Shell } from './shell.tsx';
 
-const login = () => import('./login.tsx');
+const login = () => whenReachable(() => import('./login.tsx'));
 const LoginPage = lazy(() => login().then(({ LoginPage }) => ({ default: LoginPage })));
 const LoginForm = lazy(() => login().then(({ LoginForm }) => ({ default: LoginForm })));
-const InvitationPage = lazy(() => import('./invitation.tsx'));
+const InvitationPage = lazy(() => whenReachable(() => import('./invitation.tsx')));
 
 /**
  * Pages for logged-in people. A session that ends keeps the page, and the typed text, behind a dialog that asks for the

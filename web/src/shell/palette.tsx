@@ -1,6 +1,7 @@
 import { CornerDownLeft, FileSearch, LogOut, Settings, UserRound } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { whenReachable } from '../api/connection.ts';
 import { whyNot } from '../api/rights.ts';
 import { type Session, useLogOut } from '../api/session.ts';
 import { operatorPages } from '../pages/pages.ts';
@@ -15,7 +16,7 @@ import { themes } from './themes.ts';
 import type { FoundEntry } from './use-entries.ts';
 
 /** Read at the first letter: the first page needs none of it. */
-const Entries = lazy(() => import('./entries.tsx'));
+const Entries = lazy(() => whenReachable(() => import('./entries.tsx')));
 
 interface Command {
   title: string;

@@ -3,6 +3,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { Pause, Pencil, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { AccountWindows } from '../../../../src/admin/entries/account-windows.ts';
+import { whenReachable } from '../../api/connection.ts';
 import { accounts, type DetailedAccount } from '../../api/entries.ts';
 import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
@@ -12,7 +13,7 @@ import { dataRuleInWords } from '../../parts/data-rule.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
-import { usd } from '../../parts/format.ts';
+import { plural, usd } from '../../parts/format.ts';
 import { unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
 import { EntryPage, Section } from '../../parts/page.tsx';
 import type { ReadState } from '../../parts/read.tsx';
@@ -26,7 +27,7 @@ import { Budgets } from './budgets.tsx';
 import { Credit } from './credit.tsx';
 import { EditAccount } from './edit-account.tsx';
 
-const Spend = lazy(() => import('../usage/spend-by-day.tsx'));
+const Spend = lazy(() => whenReachable(() => import('../usage/spend-by-day.tsx')));
 
 /** While the page is visible, a window is read so often. */
 const windowsEveryMs = 10_000;
@@ -103,8 +104,8 @@ function Facts({ account }: { account: DetailedAccount }) {
 function amountsOf({ usd: money, tokens, requests }: NonNullable<DetailedAccount['extra_budget']>): string[] {
   return [
     ...(money === undefined ? [] : [usd(money)]),
-    ...(tokens === undefined ? [] : [`${tokens} tokens`]),
-    ...(requests === undefined ? [] : [`${requests} requests`]),
+    ...(tokens === undefined ? [] : [plural(tokens, 'token')]),
+    ...(requests === undefined ? [] : [plural(requests, 'request')]),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
+import { whenReachable } from '../../api/connection.ts';
 import { useMayAllAccounts } from '../../api/rights.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
@@ -12,7 +13,7 @@ import { type Column, Table } from '../../parts/tables/table.tsx';
 import { failureText } from '../requests/outcome.tsx';
 import { type AttemptRow, useAttempts } from './use-attempts.ts';
 
-const AttemptCharts = lazy(() => import('./charts.tsx'));
+const AttemptCharts = lazy(() => whenReachable(() => import('./charts.tsx')));
 
 const groupWords = {
   provider: 'Provider',

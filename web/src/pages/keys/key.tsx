@@ -5,6 +5,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { KeyAddresses } from '../../../../src/admin/entries/key-addresses.ts';
 import type { KeyWindows } from '../../../../src/admin/entries/key-windows.ts';
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
+import { whenReachable } from '../../api/connection.ts';
 import { keys } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
@@ -31,7 +32,7 @@ import { RestoreKey, RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 import { Runs } from './runs.tsx';
 
-const Spend = lazy(() => import('../usage/spend-by-day.tsx'));
+const Spend = lazy(() => whenReachable(() => import('../usage/spend-by-day.tsx')));
 
 /** While the page is visible, limits are read so often. */
 const windowsEveryMs = 10_000;

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, Navigate } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
+import { whenReachable } from '../../api/connection.ts';
 import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { buttonClass } from '../../parts/button.tsx';
@@ -17,7 +18,7 @@ import { Saved } from './saved.tsx';
 import { Tops } from './tops.tsx';
 import { Wrongs } from './wrongs.tsx';
 
-const Charts = lazy(() => import('./charts.tsx'));
+const Charts = lazy(() => whenReachable(() => import('./charts.tsx')));
 
 /** Ranges of `GET /admin/v1/overview`. */
 const presetRanges = ['1h', '6h', '24h', '7d', '30d', '90d'];

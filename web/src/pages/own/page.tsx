@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { type Caller, useCaller } from '../../api/caller.ts';
+import { whenReachable } from '../../api/connection.ts';
 import { get } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { Count } from '../../parts/figures.tsx';
+import { Count, None } from '../../parts/figures.tsx';
 import { bytes, usd } from '../../parts/format.ts';
 import { Page, Section } from '../../parts/page.tsx';
 import { shownZone } from '../../parts/ranges/zone.ts';
@@ -16,7 +17,7 @@ import { type Column, Table } from '../../parts/tables/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { type MemberUsage, type UsedRow, windowsIn } from './own-usage.ts';
 
-const DayChart = lazy(() => import('./day-chart.tsx'));
+const DayChart = lazy(() => whenReachable(() => import('./day-chart.tsx')));
 
 /** While the page is visible, limits are read so often. */
 const everyMs = 10_000;
@@ -93,7 +94,10 @@ function Storage({ used_bytes, allowed_bytes }: MemberUsage['storage']) {
 }
 
 const columns: Column<UsedRow>[] = [
-  { head: 'Model', cell: ({ group }) => <span className="[overflow-wrap:anywhere]">{group}</span> },
+  {
+    head: 'Model',
+    cell: ({ group }) => <span className="[overflow-wrap:anywhere]">{group === '' ? <None /> : group}</span>,
+  },
   { head: 'Requests', align: 'right', cell: ({ requests }) => <Count value={requests} /> },
   { head: 'Input tokens', align: 'right', from: 'sm', cell: ({ input_tokens }) => <Count value={input_tokens} /> },
   { head: 'Output tokens', align: 'right', from: 'sm', cell: ({ output_tokens }) => <Count value={output_tokens} /> },

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import { whenReachable } from '../../api/connection.ts';
 import { type Pages, pageSize, usePages } from '../../api/pages.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
@@ -151,7 +152,7 @@ export default function RequestsPage() {
   );
 }
 
-const Volume = lazy(() => import('./volume.tsx'));
+const Volume = lazy(() => whenReachable(() => import('./volume.tsx')));
 
 /** Filters that sums of usage do not have. */
 const unsummed = ['text', 'status', 'class', 'mcp_server', 'cost_min'] as const;

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import { whenReachable } from '../../api/connection.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
@@ -23,7 +24,7 @@ import { type Measure, measures, type UsageRow } from './measures.ts';
 import { Recalculate } from './recalculate.tsx';
 import { useUsage } from './use-usage.ts';
 
-const ByDay = lazy(() => import('./by-day.tsx'));
+const ByDay = lazy(() => whenReachable(() => import('./by-day.tsx')));
 
 const groups = [
   ['day', 'Day'],

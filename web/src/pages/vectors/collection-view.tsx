@@ -3,6 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Boxes, Plus, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
+import { whenReachable } from '../../api/connection.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -28,7 +29,7 @@ import {
   vectors,
 } from './vectors-api.ts';
 
-const Projection = lazy(() => import('./projection.tsx'));
+const Projection = lazy(() => whenReachable(() => import('./projection.tsx')));
 
 /** Longer than an address may be, as vectors are of many numbers: it is looked for, and not kept there. */
 const addressCharsMax = 2_000;

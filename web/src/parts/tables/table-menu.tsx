@@ -1,5 +1,6 @@
 import { Columns3, Download, EllipsisVertical, Link2, Star } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import { whenReachable } from '../../api/connection.ts';
 import { IconButton } from '../button.tsx';
 import { saveText } from '../forms/save.ts';
 import { Menu, MenuItem, MenuLine } from '../menu.tsx';
@@ -8,8 +9,8 @@ import type { Column, Columns } from './table-columns.ts';
 import { slugOf } from './table-columns.ts';
 import { copyLink, viewAddress } from './views.ts';
 
-const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
-const ViewsDialog = lazy(() => import('./views-dialog.tsx'));
+const ColumnsDialog = lazy(() => whenReachable(() => import('./columns-dialog.tsx')));
+const ViewsDialog = lazy(() => whenReachable(() => import('./views-dialog.tsx')));
 
 /** Rows that an export reads from a list that has pages. */
 export const exportedMax = 10_000;
@@ -28,7 +29,7 @@ export function TableMenu<Row>({ label, columns, allRows }: TableMenuProps<Row>)
   const save = async () => {
     setBusy(true);
     try {
-      const [{ csvOf }, { rows, more }] = await Promise.all([import('./table-csv.ts'), allRows()]);
+      const [{ csvOf }, { rows, more }] = await Promise.all([whenReachable(() => import('./table-csv.ts')), allRows()]);
       saveText(csvOf(columns.shown as readonly Column<Row>[], rows), `${slugOf(label)}.csv`, 'text/csv');
       if (more)
         toast(`The file has the first ${exportedMax.toLocaleString('en-US')} rows. Filter the list to get others.`);
