@@ -91,6 +91,8 @@ test('a guard is made for each check, changed, used by a model and removed', { s
   await page.getByText('culvert guards set pii').waitFor();
   await page.getByRole('button', { name: 'Add guard' }).first().click();
   const dialog = page.getByRole('dialog');
+  // Its fields come after it: Enter would close it where the focus stayed at its button.
+  await dialog.locator('input[name=name]:focus').waitFor();
   await dialog.getByLabel('Name', { exact: true }).fill('pii');
   await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('email').check();
   await dialog.getByRole('group', { name: 'Kinds' }).getByLabel('card').check();

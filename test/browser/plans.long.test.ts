@@ -14,7 +14,12 @@ suite('plans', { skip: chromiumMissing }, () => {
   const ends: (() => Promise<void>)[] = [];
   const hooks = { after: (end: () => Promise<void>) => void ends.unshift(end) } as never;
   before(async () => {
-    gateway = await startGateway(hooks, { plans: { file: { rpm: 'off', tpm: 9_000, concurrency: 3 } } });
+    gateway = await startGateway(hooks, {
+      plans: {
+        file: { rpm: 'off', tpm: 9_000, concurrency: 3 },
+        least: { windows: { '5h': 1 }, rpm: 1, concurrency: 1 },
+      },
+    });
     page = await openPage(hooks, gateway, '/dashboard/plans');
   });
   after(async () => {
@@ -27,6 +32,12 @@ suite('plans', { skip: chromiumMissing }, () => {
 
   test('a plan that limits tokens and concurrent requests alone is not called unlimited', async () => {
     await page.getByRole('row', { name: /file.*9,000 tokens per minute, 3 concurrent requests/ }).waitFor();
+  });
+
+  test('one unit or request is not called several', async () => {
+    await page
+      .getByRole('row', { name: /1 unit in 5 hours, .*1 request per minute, 1 concurrent request\b/ })
+      .waitFor();
   });
 
   test('a saved plan asks nothing when its page is left, however it was typed', async () => {

@@ -33,6 +33,12 @@ suite('the settings', { skip }, () => {
     await page.locator('h2#providers').waitFor();
   });
 
+  test('show the configuration where a link names a tab that is not there', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/settings?tab=gone');
+    await page.getByRole('tab', { name: 'Configuration', selected: true }).waitFor();
+    await page.getByText('server.port').waitFor();
+  });
+
   test('find a setting by its value, and show hundreds of models when they are asked for', async (t) => {
     const page = await openPage(t, gateway, '/dashboard');
     await page.route('**/admin/v1/config', async (route) => {

@@ -151,6 +151,18 @@ test('a budget of less than a cent is named in figures that count, and a day of 
   );
 });
 
+test('more than a window allows is used: the next part that leaves it makes no room yet', async (t) => {
+  const target = { provider: 'up1', model: 'mock/ok', price: { input: 1, output: 1 } };
+  const gateway = await startGateway(t, {
+    ...overUpstreams(await upstreamOf(t)),
+    models: { chat: { targets: [target] } },
+    plans: { default: { rpm: 'off', windows: 'off', budget: { week: 0.00001 } } },
+  });
+  assert.equal(await chat(gateway), 200);
+  const [spent] = await look(gateway);
+  assert.match(spent!.text, /^dev has used \d{3,}% of .+; the oldest part of it stops counting in .+\)\.$/);
+});
+
 test('a disk fills, is full, and has room again; what is refused is what the doctor says', async (t) => {
   const disk = mountSmallDisk(t, 100);
   if (disk === null) return t.skip('no file system can be mounted here');

@@ -133,8 +133,9 @@ function fullIn({ who, page, id, account }: Owner, readings: LimitReadings, nowM
     const least = unit === 'usd' ? spentShare : fullShare;
     if (allowed === null || allowed <= 0 || used < allowed * least) return [];
     const share = Math.floor((used / allowed) * 100);
-    const part = isOfCalendar ? 'all of it' : 'the next part of it';
-    const again = freesAt === null ? '' : `; ${part} is available again ${within(Date.parse(freesAt) - nowMs)}`;
+    const next = used > allowed ? 'the oldest part of it stops counting' : 'the next part of it is available again';
+    const part = isOfCalendar ? 'all of it is available again' : next;
+    const again = freesAt === null ? '' : `; ${part} ${within(Date.parse(freesAt) - nowMs)}`;
     const text = `${who} has used ${share}% of ${what} (${amounts[unit](used, allowed)}${again}).`;
     const make = used >= allowed ? problem : warning;
     return [{ ...make(text, page, id), ...(unit === 'usd' && { alert: `budget ${who} ${window}` }), account }];

@@ -122,7 +122,7 @@ function chargeOf(row: Sums, { provider, title, account, directory, fromMs, toMs
     BillingPeriodStart: instant(monthAt(0)),
     ChargeCategory: 'Usage',
     ChargeClass: null,
-    ChargeDescription: `${row.requests} requests for ${model} at ${provider}`,
+    ChargeDescription: `${row.requests} ${row.requests === 1 ? 'request' : 'requests'} for ${model} at ${provider}`,
     ChargeFrequency: 'Usage-Based',
     ChargePeriodEnd: instant(toMs),
     ChargePeriodStart: instant(fromMs),

@@ -38,6 +38,19 @@ function openerNow(): Element {
   return (menu == null ? null : document.getElementById(menu)) ?? focused;
 }
 
+/** Focuses the first field of a form that came after its dialog, while the focus is still at the dialog's own button. */
+export function focusLateField(form: HTMLFormElement | null): void {
+  if (document.activeElement?.matches('[role=dialog] [data-close]') === true) focusFirstField(form);
+}
+
+/** Whether there is a field, and somebody types into it. */
+function focusFirstField(within: HTMLElement | null): boolean {
+  // Where nobody has a keyboard, the field would open one over half of the dialog.
+  const field = matchMedia('(pointer: coarse)').matches ? null : within?.querySelector<HTMLElement>(typedInto);
+  field?.focus();
+  return field != null;
+}
+
 const typedInto = ':is(input:not([type=file], [type=checkbox]), select, textarea):enabled';
 
 /**
@@ -64,11 +77,7 @@ export function Dialog({
     else onClose();
   };
   const goToField = (event: Event) => {
-    // Where nobody has a keyboard, the field would open one over half of the dialog.
-    const field = matchMedia('(pointer: coarse)').matches ? null : body.current?.querySelector<HTMLElement>(typedInto);
-    if (field == null) return;
-    event.preventDefault();
-    field.focus();
+    if (focusFirstField(body.current)) event.preventDefault();
   };
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && leave()}>
@@ -95,7 +104,7 @@ export function Dialog({
             </div>
             {onClose !== null && (
               <Radix.Close asChild>
-                <IconButton label="Close" className="-mt-1 -mr-2">
+                <IconButton label="Close" data-close className="-mt-1 -mr-2">
                   <X />
                 </IconButton>
               </Radix.Close>

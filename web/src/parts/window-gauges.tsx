@@ -1,5 +1,6 @@
 import { useNowMs } from './figures.tsx';
 import { ago, count, instant, moment, short, usd } from './format.ts';
+import { freed } from './freed.ts';
 import { Gauge } from './status.tsx';
 
 /** How full one limit is. */
@@ -149,22 +150,13 @@ function Pace({ view: { calendar, used, limit, measure }, endMs }: { view: Windo
 /** Further ahead a distance says less than the day. */
 const distanceMaxMs = 20 * 86_400_000;
 
-function Frees({ view: { frees, measure, limit }, at }: { view: WindowView; at: string }) {
+function Frees({ view, at }: { view: WindowView; at: string }) {
   const nowMs = useNowMs();
   const atMs = Date.parse(at);
-  const isOne = frees === null || frees === 0 || frees === 1 || measure === 'usd';
-  const what =
-    frees === null || frees === 0
-      ? 'The next one'
-      : measure === 'usd'
-        ? usd(frees)
-        : `${count(frees)} ${isOne ? measure.slice(0, -1) : measure}`;
-  // Without a limit everything is available.
-  const happens = limit === null ? `stop${isOne ? 's' : ''} counting` : `${isOne ? 'is' : 'are'} available again`;
   const near = atMs - nowMs < distanceMaxMs;
   return (
     <time dateTime={at} title={instant(atMs)}>
-      {what} {happens} {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
+      {freed(view)} {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
     </time>
   );
 }

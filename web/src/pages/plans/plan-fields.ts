@@ -186,13 +186,13 @@ function jsonOrText(text: string): unknown {
 export function summaryOf(definition: Definition): string {
   const typed = typedOf(definition);
   const parts = [
-    ...windowKeys.map((key) => typed.windows[key] !== '' && `${withCommas(typed.windows[key])} units in ${spans[key]}`),
+    ...windowKeys.map((key) => typed.windows[key] !== '' && `${quantity(typed.windows[key], 'unit')} in ${spans[key]}`),
     ...windowKeys.map((key) => typed.budget[key] !== '' && `${dollars(typed.budget[key])} in ${spans[key]}`),
     ...periods.map((name) => typed.calendar[name] !== '' && `${dollars(typed.calendar[name])} per ${name}`),
-    ...windowKeys.map((key) => typed.tokens[key] !== '' && `${withCommas(typed.tokens[key])} tokens in ${spans[key]}`),
-    typed.rpm !== '' && `${withCommas(typed.rpm)} requests per minute`,
-    typed.tpm !== '' && `${withCommas(typed.tpm)} tokens per minute`,
-    typed.concurrency !== '' && `${withCommas(typed.concurrency)} concurrent requests`,
+    ...windowKeys.map((key) => typed.tokens[key] !== '' && `${quantity(typed.tokens[key], 'token')} in ${spans[key]}`),
+    typed.rpm !== '' && `${quantity(typed.rpm, 'request')} per minute`,
+    typed.tpm !== '' && `${quantity(typed.tpm, 'token')} per minute`,
+    typed.concurrency !== '' && quantity(typed.concurrency, 'concurrent request'),
     typed.tierLimits !== '' && 'limits by tier',
   ].filter((part) => part !== false);
   return parts.length === 0 ? 'Unlimited' : parts.join(', ');
@@ -205,6 +205,11 @@ function dollars(text: string): string {
   const amount = Number(text);
   if (Number.isNaN(amount) || Number.isInteger(amount)) return `$${withCommas(text)}`;
   return `$${amount.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })}`;
+}
+
+/** `1 unit`, `2,000 units`. */
+function quantity(text: string, one: string): string {
+  return `${withCommas(text)} ${Number(text) === 1 ? one : `${one}s`}`;
 }
 
 function withCommas(text: string): string {

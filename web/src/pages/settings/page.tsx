@@ -29,12 +29,14 @@ const noFilters = Object.fromEntries(['text', 'which', ...auditFilters].map((nam
 
 /** The configuration, the health of the server, who administers it and who changed what. */
 export default function SettingsPage() {
-  const [{ tab = 'config' }, setFilters] = useFilters<string>();
+  const [{ tab }, setFilters] = useFilters<string>();
   const session = useSession();
   const tabs = settingsTabs(session).map(({ value, label }) => ({ value, label, content: contents[value] }));
+  // A link may name a tab of another version, or one that this person may not open.
+  const { value: opened } = tabs.find(({ value }) => value === tab) ?? tabs[0]!;
   return (
     <Page title="Settings">
-      <Tabs label="Settings" value={tab} onValue={(value) => setFilters({ ...noFilters, tab: value })} tabs={tabs} />
+      <Tabs label="Settings" value={opened} onValue={(value) => setFilters({ ...noFilters, tab: value })} tabs={tabs} />
     </Page>
   );
 }

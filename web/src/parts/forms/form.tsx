@@ -11,6 +11,7 @@ import {
 } from 'react';
 import { ApiError } from '../../api/request.ts';
 import { classes } from '../classes.ts';
+import { focusLateField } from '../dialog.tsx';
 import { ErrorNote } from '../error-note.tsx';
 import { FieldProblem } from './typed.ts';
 
@@ -56,6 +57,7 @@ export function Form({ error, onSubmit, children, className, footer }: FormProps
   useEffect(() => {
     if (error !== null && home !== null) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [error, home]);
+  useEffect(() => focusLateField(form.current), []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
