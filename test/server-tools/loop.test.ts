@@ -153,6 +153,20 @@ test('turns before a deadline of the caller that passes cost what callers who le
   assert.deepEqual([turn!.units, input_tokens! > 0, output_tokens], [0, true, 0]);
 });
 
+test("turns before the model's total time passes cost the same, and none where its first turn takes all of it", async (t) => {
+  const chatModel = { targets: ['chat/mock/ok'], timeouts: { total: '1500ms' } };
+  const world = await openToolsWorld(t, { models: { chat: chatModel } });
+  world.engine.says = () => 'silent';
+  const json = { model: 'chat', input: 'call web_search', tools };
+  assert.equal((await world.gateway.fetch('/v1/responses', { json })).status, 502);
+  world.upstream.script(chat, ['delay=5s']);
+  assert.equal((await world.gateway.fetch('/v1/responses', { json })).status, 502);
+  const turns = (await world.rows()).filter(({ endpoint }) => endpoint === 'responses');
+  const paid = turns.map(({ usage, units }) => [(usage as { input_tokens: number }).input_tokens > 0, units]);
+  assert.deepEqual(paid.toSorted().reverse(), [[true, 0], ...paid.slice(1).map(() => [false, 0])]);
+  assert.ok(paid.length > 1);
+});
+
 test('turns of a whole answer count for other requests at once, and no more where it costs nothing', async (t) => {
   const plans = { default: { windows: { '5h': 100 }, tokens: { '5h': 100_000 } } };
   const world = await openToolsWorld(t, { plans });

@@ -31,7 +31,9 @@ export class OpenTurns {
       this.count(job);
       resolve(null);
       const how = await this.#answered.promise;
-      if (how !== 'charged') job.progress.delivered = 'nothing';
+      // A turn of which nothing came is charged as a separate request.
+      if (how === 'charged' || job.progress.delivered === 'nothing') return;
+      job.progress.delivered = 'nothing';
       if (how === 'ran out') job.progress.ranOut = true;
     });
     planned.then(resolve, reject);

@@ -7,7 +7,7 @@ import type { RequestedServerTools } from '../../formats/neutral/server-tool.ts'
 import type { ServerTurn } from '../../formats/neutral/server-turn.ts';
 import { estimatedTokensOf } from '../../formats/neutral/turn-media.ts';
 import { sumOf, type Usage } from '../../formats/neutral/usage.ts';
-import { isFailure, statusOf } from '../../kernel/failure.ts';
+import { type Failure, isFailure, statusOf } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import { EncodedAnswer, type WrittenFor, withCostOfAll } from '../spine/answer.ts';
 import type { MakeTrial } from '../spine/attempts/contest.ts';
@@ -47,6 +47,8 @@ export interface ToolLoop {
   /** One attempt at a turn, whose events go to the job's sink; bytes where the target runs the tools itself. */
   trialOf(job: Job<Chunk>, turn: ServerTurn): MakeTrial<Chunk>;
 }
+
+const callersFaults: ReadonlySet<Failure['kind']> = new Set(['upstream-refused', 'invalid-request', 'guard-blocked']);
 
 /** How a turn ended: read, forwarded as bytes or left alone by the caller, or failed. */
 type TurnEnd = { kind: 'read' } | { kind: 'over' } | { kind: 'failed'; failed: Failed };
@@ -98,7 +100,7 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
     if (leaving.signal.aborted) return await answer.left();
     return await turns().catch((error: unknown) => answer.broke(error));
   } finally {
-    await open.settle(howPaid(job, services.clock.monotonicMs()));
+    await open.settle(howPaid(job, answer.turned, services.clock.monotonicMs()));
     // Nobody waits for servers to take their leave, least of all the settlement.
     runner.close().catch(() => undefined);
   }
@@ -175,10 +177,11 @@ export async function runToolLoop(loop: ToolLoop): Promise<void> {
   }
 }
 
-/** Cost of the turns of an answer that has ended. */
-function howPaid({ progress, isCallersDeadline, deadlineMs }: Job, nowMs: number): 'charged' | 'ran out' | 'free' {
+/** Cost of the turns of an answer that has ended. `turned`: one had ended well, and a tool may have used up the time. */
+function howPaid(job: Job, turned: boolean, nowMs: number): 'charged' | 'ran out' | 'free' {
+  const { progress, isCallersDeadline, deadlineMs } = job;
   if (progress.delivered !== 'nothing') return 'charged';
-  if (isCallersDeadline && nowMs >= deadlineMs) progress.ranOut = true;
+  if ((isCallersDeadline || turned) && nowMs >= deadlineMs) progress.ranOut = true;
   return progress.ranOut === true ? 'ran out' : 'free';
 }
 
@@ -213,7 +216,7 @@ class LoopAnswer {
   /** Calls of the caller's own functions so far. */
   callersCalls = 0;
   /** Whether a turn has ended well. */
-  #turned = false;
+  turned = false;
   readonly #job: Job;
   readonly #writer: EncodedAnswer;
   #headers: HeaderList = [];
@@ -291,7 +294,7 @@ class LoopAnswer {
 
   /** A turn is over; others may follow. */
   ended(reader: TurnReader): void {
-    this.#turned = true;
+    this.turned = true;
     this.callersCalls += reader.callersCalls;
     if (reader.usage !== null) this.#usage = sumOf(this.#usage, reader.usage);
   }
@@ -328,10 +331,9 @@ class LoopAnswer {
     progress.class = failure.kind;
     progress.status = client.committed ? 200 : statusOf(failure);
     const isLimit = failure.kind === 'quota-exceeded';
-    const isCallers = failure.kind === 'upstream-refused' || failure.kind === 'invalid-request';
-    // Turns before stay charged where a limit or the caller's own fault ends it: no budget would ever count them else,
-    // and a tool of the caller, which has read them by then, could end each answer so.
-    const isCharged = this.#turned && (isLimit || isCallers);
+    // Turns before stay charged where a limit, a guard or the caller's own fault ends it: no budget would ever count them
+    // else, and a tool of the caller, which has read them by then, could end each answer so.
+    const isCharged = this.turned && (isLimit || callersFaults.has(failure.kind));
     progress.delivered = this.isShown || isCharged ? 'partial' : 'nothing';
     if (this.#begun) await this.#writer.end(fault('truncated', 'a later turn failed'));
     const cost = (this.toolsMilli + (isCharged ? this.costMilli : 0)) / 1_000;
