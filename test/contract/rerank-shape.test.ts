@@ -205,3 +205,41 @@ test("llama.cpp's second path takes documents as the first does", async () => {
   const { results } = (await (await gateway.fetch('/v1/reranking', { json })).json()) as JsonObject;
   assert.deepEqual(results, [score(1, 0.9)]);
 });
+
+test('ranks of texts that a request does not have are no answer: the next target is asked', async (t) => {
+  let ranks: readonly object[] = [];
+  const url = await listening(
+    t,
+    createServer((request, reply) => {
+      request.resume().on('end', () => {
+        const results = request.url!.startsWith('/wrong') ? ranks : [score(1, 0.9), score(0, 0.1)];
+        reply.writeHead(200, { 'content-type': 'application/json' });
+        reply.end(JSON.stringify({ results, usage: { prompt_tokens: 0, total_tokens: 0 } }));
+      });
+    }),
+  );
+  const names = ['wrong', 'right'];
+  const gateway = await startGateway(t, {
+    providers: Object.fromEntries(
+      names.map((name) => [name, { type: 'jina', base_url: `${url}/${name}/v1`, api_key: 'k' }]),
+    ),
+    models: {
+      ranks: { type: 'rerank', targets: names.map((provider, at) => ({ provider, model: 'm', priority: at + 1 })) },
+    },
+  });
+  for (ranks of [
+    [score(2, 0.9), score(0, 0.1)],
+    [score(1, 0.9), score(1, 0.1)],
+  ]) {
+    const json = { model: 'ranks', query: 'a question', documents: ['a text', 'the text'] };
+    const answer = await gateway.fetch('/v1/rerank', { json });
+    const { results, usage } = (await answer.json()) as { results: JsonObject[]; usage: JsonObject };
+    assert.deepEqual([answer.status, results.map(({ index }) => index)], [200, [1, 0]]);
+    assert.equal(answer.headers.get('x-culvert-provider'), 'right');
+    // Texts are no 0 tokens, for the books and for the caller.
+    const id = answer.headers.get('x-culvert-request-id');
+    const row = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as { usage: JsonObject };
+    assert.deepEqual([row.usage.source, row.usage.input_tokens], ['counted', usage.prompt_tokens]);
+    assert.ok(Number(usage.prompt_tokens) > 0);
+  }
+});

@@ -26,7 +26,9 @@ export interface ForwardedEndpoint {
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): ForwardedRequest | Failure;
   /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */
   requestSchema(): JsonSchema;
-  readInPassing(options?: Pick<DecodeOptions, 'shownInputTokens'>): PassingReader;
+  readInPassing(
+    options?: Pick<DecodeOptions, 'shownInputTokens'> & Pick<ForwardedRequest, 'answerShape'>,
+  ): PassingReader;
   /** The answer in the shape that callers get, whichever service gave it. Absent: as it came. */
   shape?(answer: JsonValue, echo: JsonObject): JsonObject;
 }

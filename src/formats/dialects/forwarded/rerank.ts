@@ -24,6 +24,7 @@ export const rerank: ForwardedEndpoint = {
     if (isFailure(read)) return read;
     const { forward } = read;
     const answerShape = {
+      count: Array.isArray(body.documents) ? body.documents.length : null,
       topN: [body.top_n, body.top_k].find((most) => typeof most === 'number') ?? null,
       documents: body.return_documents === true && Array.isArray(body.documents) ? body.documents : null,
     };
@@ -52,7 +53,8 @@ export const rerank: ForwardedEndpoint = {
       },
       {},
     ),
-  readInPassing: () => readWholeInPassing(faultInRanking, usageOf),
+  readInPassing: ({ answerShape: { count = null } = {} } = {}) =>
+    readWholeInPassing((body) => faultInRanking(body) ?? faultInIndexes(body, count), usageOf),
   shape: rankingOf,
 };
 
@@ -153,9 +155,19 @@ function faultInRanking(body: unknown): Fault | null {
   return Array.isArray(body) && body.length > 0 ? null : faultInList(body, members, 0);
 }
 
+/** Ranks are for `count` texts, each once. Unreadable ones are nobody's to judge. */
+function faultInIndexes(body: unknown, count: JsonValue): Fault | null {
+  const ranks = (listIn(body) ?? []).map(rankIn).filter((rank) => rank !== null);
+  const known = new Set(ranks.map(({ index }) => index));
+  const isBeyond = typeof count === 'number' && ranks.some(({ index }) => index >= count);
+  return isBeyond || known.size < ranks.length ? fault('malformed', 'answered ranks of other texts') : null;
+}
+
 /** Jina, vLLM and Together tell tokens in `usage`, Cohere in `meta`, or searches alone; OpenRouter both. */
 function usageOf({ usage, meta }: JsonObject): Usage | null {
-  const tokens = neutralUsage(usage) ?? usageOfMeta(meta);
+  const counted = neutralUsage(usage) ?? usageOfMeta(meta);
+  // Texts are no 0 tokens: such a server counts nothing.
+  const tokens = counted?.inputTokens || counted?.outputTokens ? counted : null;
   const searchUnits = searchesOf(usage) ?? searchesOf(objectIn(meta).billed_units);
   if (searchUnits === null) return tokens;
   return { ...(tokens ?? { inputTokens: 0, outputTokens: 0 }), searchUnits };

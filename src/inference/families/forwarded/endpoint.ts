@@ -156,10 +156,10 @@ function bodyOf(
       if (comesStreamed !== stream) return new UnlikeAnswer(stream);
       return stream
         ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
-        : new PassedWhole(format, {
-            inputTokensEstimate,
-            shape: format.shape && ((given) => format.shape!(given, answerShape)),
-          });
+        : new PassedWhole(
+            { readInPassing: (options) => format.readInPassing({ ...options, answerShape }) },
+            { inputTokensEstimate, shape: format.shape && ((given) => format.shape!(given, answerShape)) },
+          );
     },
   };
 }
