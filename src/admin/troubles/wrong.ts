@@ -54,9 +54,9 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
         (seen) => clusterFindings(seen, parts.clock.wallMs()),
         () => [],
       ),
-      stored(accountTroubles(parts, records)),
-      stored(requestTroubles(parts)),
-      stored(variantTroubles(parts)),
+      stored(noneWhenDown(accountTroubles(parts, records))),
+      stored(noneWhenDown(requestTroubles(parts))),
+      stored(noneWhenDown(variantTroubles(parts))),
     ]);
     const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...storedEntryTroubles(parts)];
     const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests, ...ofVariants];
@@ -96,7 +96,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
     },
     /** Looks again, and lists what is well, too. */
     async findings(operator: Operator): Promise<Finding[]> {
-      const found: Found[] = [...(await lookNow()), ...(await promptCacheTroubles(parts))];
+      const found: Found[] = [...(await lookNow()), ...(await noneWhenDown(promptCacheTroubles(parts)))];
       return visible(found, operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding);
     },
   };
@@ -106,6 +106,16 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
 function orNone(troubles: Promise<Trouble[]>): Promise<Trouble[]> {
   const known = troubles.catch(() => []);
   return withinMs(storedMaxMs, known, []);
+}
+
+/** Accounts, counters or books that cannot be asked are reported as stores in trouble. */
+async function noneWhenDown<T>(troubles: Promise<T[]>): Promise<T[]> {
+  try {
+    return await troubles;
+  } catch (error) {
+    if (error instanceof FailureError) return [];
+    throw error;
+  }
 }
 
 function visible(found: readonly Found[], scope: AccountScope, operator: Operator): Found[] {
@@ -246,15 +256,9 @@ async function budgeted({ snapshots }: AdminParts, records: Records): Promise<Re
 }
 
 async function accountTroubles(parts: AdminParts, records: Records): Promise<Trouble[]> {
-  try {
-    const directory = await records.current(null);
-    const others = [...planTroubles(parts, directory), ...blockedKeys(directory), ...expiringKeys(parts, directory)];
-    return [...others, ...(await records.asking(() => limitTroubles(parts, directory)))];
-  } catch (error) {
-    // Accounts, counters or books that cannot be asked are reported as stores in trouble.
-    if (error instanceof FailureError) return [];
-    throw error;
-  }
+  const directory = await records.current(null);
+  const others = [...planTroubles(parts, directory), ...blockedKeys(directory), ...expiringKeys(parts, directory)];
+  return [...others, ...(await records.asking(() => limitTroubles(parts, directory)))];
 }
 
 /** Requests that failed for no reason of their callers, such as broken streams. Those who left are none. */
@@ -262,46 +266,36 @@ async function requestTroubles({ ledger, clock, snapshots }: AdminParts): Promis
   const nowMs = clock.wallMs();
   const fromMs = nowMs - errorSpanMs;
   const most = snapshots.current.config.telemetry.alerts.error_rate;
-  try {
-    const span = { fromMs, toMs: nowMs + 60_000, grain: 'minute', stepMs: errorSpanMs * 2 } as const;
-    const points = await ledger.traffic({ ...span, kind: 'all', names: [''] });
-    const requests = points.reduce((sum, point) => sum + point.requests, 0);
-    const errors = points.reduce((sum, point) => sum + point.errors, 0);
-    if (requests < errorRequestsMin || errors < requests * most) return [];
-    const where = { class: 'failed' };
-    const query = { accounts: null, where, sinceMs: fromMs, untilMs: null, after: null, cursor: null };
-    const { events } = await ledger.list({ ...query, limit: errorRowsMax });
-    const failed = events.filter(isOurs).length;
-    if (failed < requests * most) return [];
-    const many = failed === errorRowsMax ? `${failed} and more` : String(failed);
-    const text = `${many} of ${requests} requests of the last five minutes failed.`;
-    return [{ ...warning(text, 'requests', ''), check: 'requests', id: null, alert: 'error rate' }];
-  } catch (error) {
-    if (error instanceof FailureError) return [];
-    throw error;
-  }
+  const span = { fromMs, toMs: nowMs + 60_000, grain: 'minute', stepMs: errorSpanMs * 2 } as const;
+  const points = await ledger.traffic({ ...span, kind: 'all', names: [''] });
+  const requests = points.reduce((sum, point) => sum + point.requests, 0);
+  const errors = points.reduce((sum, point) => sum + point.errors, 0);
+  if (requests < errorRequestsMin || errors < requests * most) return [];
+  const where = { class: 'failed' };
+  const query = { accounts: null, where, sinceMs: fromMs, untilMs: null, after: null, cursor: null };
+  const { events } = await ledger.list({ ...query, limit: errorRowsMax });
+  const failed = events.filter(isOurs).length;
+  if (failed < requests * most) return [];
+  const many = failed === errorRowsMax ? `${failed} and more` : String(failed);
+  const text = `${many} of ${requests} requests of the last five minutes failed.`;
+  return [{ ...warning(text, 'requests', ''), check: 'requests', id: null, alert: 'error rate' }];
 }
 
 /** Variants that were taken out: their callers have another one meanwhile. */
 async function variantTroubles({ ledger, snapshots }: AdminParts): Promise<Trouble[]> {
   if (!snapshots.current.varies) return [];
-  try {
-    const found = snapshots.current.models.all().map(async ({ id, variants }) => {
-      if (variants?.shape === undefined) return [];
-      const states = await ledger.experiments.states({ alias: id, shape: variants.shape });
-      return states.flatMap(({ variant, out }): Trouble[] => {
-        if (out === null) return [];
-        const text = `The variant ${variant} of the model ${id} is out since ${new Date(out.atMs).toISOString()}: ${out.reason}.`;
-        const name = `variant ${id}/${variant}`;
-        const fix = `Change the variant, or let it take part again: culvert models restore ${id} ${variant}`;
-        return [{ ...warning(text, 'models', id), check: name, alert: name, fix }];
-      });
+  const found = snapshots.current.models.all().map(async ({ id, variants }) => {
+    if (variants?.shape === undefined) return [];
+    const states = await ledger.experiments.states({ alias: id, shape: variants.shape });
+    return states.flatMap(({ variant, out }): Trouble[] => {
+      if (out === null) return [];
+      const text = `The variant ${variant} of the model ${id} is out since ${new Date(out.atMs).toISOString()}: ${out.reason}.`;
+      const name = `variant ${id}/${variant}`;
+      const fix = `Change the variant, or let it take part again: culvert models restore ${id} ${variant}`;
+      return [{ ...warning(text, 'models', id), check: name, alert: name, fix }];
     });
-    return (await Promise.all(found)).flat();
-  } catch (error) {
-    if (error instanceof FailureError) return [];
-    throw error;
-  }
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** A failure of a tool of an MCP server is between its caller and that server. Nobody waits for a shadow. */
@@ -322,26 +316,20 @@ type Uncached = Finding & { state: 'warning'; page: 'models'; account: null };
 async function promptCacheTroubles({ ledger, clock, snapshots }: AdminParts): Promise<Uncached[]> {
   const sinceMs = clock.wallMs() - spanMs;
   const query = { accounts: null, where: { class: 'ok' }, sinceMs, untilMs: null, after: null, cursor: null };
-  try {
-    const { events } = await ledger.list({ ...query, limit: rowsMax });
-    const { config, models, providers } = snapshots.current;
-    const targets = new Map([...models.targets()].map((target) => [target.id, target]));
-    const isLong = ({ target: id, usageSource, inputTokens }: UsageEvent): boolean => {
-      const target = targets.get(id ?? '');
-      if (target === undefined || usageSource !== 'upstream' || inputTokens < inputTokensMin) return false;
-      const caching = providers.get(target.provider)?.connection.provider.promptCaching?.(target.model) ?? null;
-      return caching !== null;
-    };
-    return [...Map.groupBy(events.filter(isLong), ({ alias }) => alias)].flatMap(([alias, requests]) => {
-      const model = aliasFor(config.models, alias)?.model;
-      const modelCachesPrompts = model !== undefined && cachesPrompts(model);
-      return findingOf(alias, requests, modelCachesPrompts);
-    });
-  } catch (error) {
-    // Without the database nothing is known of requests.
-    if (error instanceof FailureError) return [];
-    throw error;
-  }
+  const { events } = await ledger.list({ ...query, limit: rowsMax });
+  const { config, models, providers } = snapshots.current;
+  const targets = new Map([...models.targets()].map((target) => [target.id, target]));
+  const isLong = ({ target: id, usageSource, inputTokens }: UsageEvent): boolean => {
+    const target = targets.get(id ?? '');
+    if (target === undefined || usageSource !== 'upstream' || inputTokens < inputTokensMin) return false;
+    const caching = providers.get(target.provider)?.connection.provider.promptCaching?.(target.model) ?? null;
+    return caching !== null;
+  };
+  return [...Map.groupBy(events.filter(isLong), ({ alias }) => alias)].flatMap(([alias, requests]) => {
+    const model = aliasFor(config.models, alias)?.model;
+    const modelCachesPrompts = model !== undefined && cachesPrompts(model);
+    return findingOf(alias, requests, modelCachesPrompts);
+  });
 }
 
 function findingOf(alias: string, requests: readonly UsageEvent[], modelCachesPrompts: boolean): Uncached[] {
