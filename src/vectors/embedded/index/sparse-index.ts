@@ -76,8 +76,8 @@ export function createSparseIndex(options: SparseOptions): FieldIndex {
     },
     weighed: (queries) => weighed(queries as readonly SparseVector[]),
     *search(query, k, { slots }) {
-      const [nearest] = yield* weighed([query as SparseVector]);
-      return inverted === null ? yield* scan(rows, nearest!, k, slots) : inverted.search(nearest!, k, slots);
+      const [nearest = query as SparseVector] = yield* weighed([query as SparseVector]);
+      return inverted === null ? yield* scan(rows, nearest, k, slots) : inverted.search(nearest, k, slots);
     },
     image: () => null,
     close() {

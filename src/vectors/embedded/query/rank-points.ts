@@ -123,11 +123,11 @@ function* rankByVectors(
       const { vector, slot } = resolveInput(points, open, used, target.target, 'target');
       const context = resolveContext(points, open, used, target.context);
       const leaveOut = new Set(slot === null ? context.named : [...context.named, slot]);
-      return yield* discover(open, used, vector, context, { ...allowed, leaveOut });
+      return yield* scoreEach(open, used, [...context.vectors, vector], { ...allowed, leaveOut }, discoveryScore);
     }
     case 'context': {
-      const context = resolveContext(points, open, used, target.context);
-      return yield* scoreByContext(open, used, context, { ...allowed, leaveOut: new Set(context.named) });
+      const { vectors, named } = resolveContext(points, open, used, target.context);
+      return yield* scoreEach(open, used, vectors, { ...allowed, leaveOut: new Set(named) }, contextScore);
     }
   }
 }
@@ -230,7 +230,7 @@ function diversified(
 }
 
 interface ResolvedContext {
-  /** Of each pair the positive and the negative one. */
+  /** The positive and the negative example of each pair in turn. */
   vectors: readonly VectorValue[];
   /** Points of the collection that the pairs name. */
   named: readonly number[];
@@ -256,38 +256,23 @@ function resolveContext(
   return { vectors, named };
 }
 
-/** Qdrant's discovery: how many pairs are won less those lost, then how near the target is. */
-function discover(
-  open: OpenCollection,
-  used: VectorRows,
-  target: VectorValue,
-  { vectors }: ResolvedContext,
-  candidates: Candidates,
-): Steps<Ranked> {
-  return scoreEach(open, used, [...vectors, target], candidates, (likenesses) => {
-    let rank = 0;
-    for (let i = 0; i < vectors.length; i += 2) rank += Math.sign(margin(likenesses, i));
-    return rank + scaledSigmoid(likenesses.at(-1)!);
-  });
+/** Qdrant's discovery: how many pairs are won less those lost, then how near the target is, which comes last. */
+function discoveryScore(likenesses: readonly number[]): number {
+  let rank = 0;
+  for (let i = 0; i + 2 < likenesses.length; i += 2) rank += Math.sign(margin(likenesses, i));
+  return rank + scaledSigmoid(likenesses.at(-1) ?? 0);
 }
 
 const contextMargin = 1.1920929e-7;
 
 /** Qdrant's context search: 0 for a point in the better half of every pair. */
-function scoreByContext(
-  open: OpenCollection,
-  used: VectorRows,
-  { vectors }: ResolvedContext,
-  candidates: Candidates,
-): Steps<Ranked> {
-  return scoreEach(open, used, vectors, candidates, (likenesses) => {
-    let sum = 0;
-    for (let i = 0; i < vectors.length; i += 2) sum += sigmoid(Math.min(margin(likenesses, i) - contextMargin, 0));
-    return sum;
-  });
+function contextScore(likenesses: readonly number[]): number {
+  let sum = 0;
+  for (let i = 0; i < likenesses.length; i += 2) sum += sigmoid(Math.min(margin(likenesses, i) - contextMargin, 0));
+  return sum;
 }
 
-/** By how much a vector is more like the positive example of the pair at `i` than like the negative one, in f32 as Qdrant compares. */
+/** By how much a vector is nearer to the positive example of the pair at `i` than to the negative one, in f32 as in Qdrant. */
 function margin(likenesses: readonly number[], i: number): number {
   return Math.fround(likenesses[i]!) - Math.fround(likenesses[i + 1]!);
 }
