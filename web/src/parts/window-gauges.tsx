@@ -1,26 +1,7 @@
 import { useNowMs } from './figures.tsx';
-import { ago, count, instant, moment, short, usd } from './format.ts';
-import { freed } from './freed.ts';
+import { ago, count, instant, moment, plural, short, usd } from './format.ts';
 import { Gauge } from './status.tsx';
-
-/** How full one limit is. */
-export interface WindowView {
-  window: 'minute' | '5h' | 'week' | 'month';
-  /** Its period of the calendar; null: a rolling window. */
-  calendar: { period: 'day' | 'week' | 'month'; time_zone: string } | null;
-  measure: 'requests' | 'units' | 'tokens' | 'usd';
-  /** Only requests of this tier; null: all. */
-  tier: string | null;
-  used: number;
-  /** Null: unlimited. */
-  limit: number | null;
-  /** From so much on requests are warned, and pass; null: never. */
-  soft: number | null;
-  /** ISO; null: nothing is counted. */
-  freesAt: string | null;
-  /** How much then; null: not known. */
-  frees: number | null;
-}
+import { freed, type WindowView } from './window-view.ts';
 
 const spans = { minute: 'per minute', '5h': 'in 5 hours', week: 'in 7 days', month: 'in 30 days' };
 const measures = { requests: 'Requests', units: 'Units', tokens: 'Tokens', usd: 'Budget' };
@@ -156,7 +137,20 @@ function Frees({ view, at }: { view: WindowView; at: string }) {
   const near = atMs - nowMs < distanceMaxMs;
   return (
     <time dateTime={at} title={instant(atMs)}>
-      {freed(view)} {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
+      {freedText(view)} {near ? `${ago(atMs, nowMs)}, at ${moment(atMs, nowMs)}` : `at ${moment(atMs, nowMs)}`}
     </time>
   );
+}
+
+/** `3 units are available again`, `1 unit stops counting`. */
+function freedText(view: WindowView): string {
+  // A period ends as a whole.
+  if (view.calendar !== null) return 'All of it is available again';
+  const { measure } = view;
+  const { part, is } = freed(view);
+  const isOne = part === null || part === 1 || measure === 'usd';
+  const happens =
+    is === 'available again' ? `${isOne ? 'is' : 'are'} available again` : `stop${isOne ? 's' : ''} counting`;
+  if (part === null) return `The ${is === 'available again' ? 'next' : 'oldest'} part ${happens}`;
+  return `${measure === 'usd' ? usd(part) : plural(part, measure.slice(0, -1))} ${happens}`;
 }

@@ -1,4 +1,4 @@
-import type { WindowView } from '../../parts/window-gauges.tsx';
+import type { WindowView } from '../../parts/window-view.ts';
 
 interface Reading {
   used: number;
