@@ -56,11 +56,8 @@ function fill(usage: JsonObject, counted: GatewayCounts, reported: Usage | null)
   const lacksOutput = !reported?.outputTokens;
   let changed = false;
   for (const name in usage) {
-    const lacks =
-      (lacksInput && inputName.test(name)) ||
-      (lacksOutput && outputName.test(name)) ||
-      ((lacksInput || lacksOutput) && totalName.test(name));
-    const count = lacks ? gatewayCount(name, counted) : 0;
+    const isThere = inputName.test(name) ? !lacksInput : outputName.test(name) && !lacksOutput;
+    const count = isThere ? 0 : gatewayCount(name, counted);
     if (count === 0 || usage[name] === count) continue;
     usage[name] = count;
     changed = true;

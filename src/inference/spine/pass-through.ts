@@ -173,7 +173,7 @@ export class PassedStream extends PassedAnswer implements AnswerReader {
 
   /** The event with the counts of this process, if its counts are impossible; null: unchanged. */
   #corrected({ data }: SseEvent): string | null {
-    if (!data.includes('"usage')) return null;
+    if (!usageObject.test(data)) return null;
     const { usage } = this;
     if (usage !== null && usage.inputTokens > 0 && usage.outputTokens > 0 && !mayHaveImpossibleCounts(data))
       return null;
@@ -238,6 +238,8 @@ export class PassedStream extends PassedAnswer implements AnswerReader {
     return out;
   }
 }
+
+const usageObject = /"usage(?:Metadata)?"\s*:\s*\{/;
 
 /** A member with its comma, however it is spaced. Spaces in its place are as good to a reader of JSON. */
 const noUsage = /,\s*"usage"\s*:\s*null|"usage"\s*:\s*null\s*,/;

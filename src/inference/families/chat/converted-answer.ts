@@ -26,6 +26,8 @@ interface ConvertedFacts {
   callersToolNames?: CallersToolNames | undefined;
 }
 
+type UsageEvent = Extract<NeutralEvent, { type: 'usage' }>;
+
 /** An answer of another dialect, asked as a stream or whole, as neutral events. */
 export class ConvertedAnswer implements AnswerReader {
   contentEvents = 0;
@@ -38,7 +40,7 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #facts: ConvertedFacts;
   #contentChars = 0;
   /** The latest one; undefined: none has come. */
-  #usageEvent: Extract<NeutralEvent, { type: 'usage' }> | undefined;
+  #usageEvent: UsageEvent | undefined;
   /** It is not content: a citation, or a reason why there is none. */
   #hasMarks = false;
   /** Id of the spoken answer. */
@@ -77,11 +79,12 @@ export class ConvertedAnswer implements AnswerReader {
     this.#facts.onGiven?.([{ id, nameable: 'always' }]);
   }
 
-  /** The provider's usage where it is whole. */
-  #counted(): Usage {
+  /** The provider's usage, with counts of this process where it lacks some. */
+  #counted(): UsageEvent {
     const { inputTokensEstimate: inputTokens } = this.#facts;
     const { usage, outputTokensSeen: outputTokens } = this;
-    return usage === null ? { inputTokens, outputTokens } : withCounts(usage, inputTokens, outputTokens);
+    const counted = usage === null ? { inputTokens, outputTokens } : withCounts(usage, inputTokens, outputTokens);
+    return { ...this.#usageEvent, type: 'usage', usage: counted };
   }
 
   /** The events that the client may see; null: none. */
@@ -103,8 +106,7 @@ export class ConvertedAnswer implements AnswerReader {
           break;
         }
         this.done = true;
-        const usage = this.#counted();
-        if (usage !== this.usage) shown = withOne(shown, { ...this.#usageEvent, type: 'usage', usage });
+        if (!this.usage?.inputTokens || !this.usage.outputTokens) shown = withOne(shown, this.#counted());
       } else if (event.type === 'start') {
         this.answeredAs = event.model;
         if (event.id !== null) onGiven?.([{ id: event.id, nameable: 'if-kept' }]);

@@ -320,8 +320,8 @@ export function usageOf(
     const isCut = upstreamDialect?.usageFirst === true && outcome !== null && finishReason === null;
     const isMore = isCut && outputTokensSeen > usage.outputTokens;
     if (isMore || usage.inputTokens === 0 || usage.outputTokens === 0) {
-      const told = isMore ? { ...usage, outputTokens: outputTokensSeen } : usage;
-      const filled = withCounts(told, inputTokensEstimate, outputTokensSeen);
+      const counted = isMore ? { ...usage, outputTokens: outputTokensSeen } : usage;
+      const filled = withCounts(counted, inputTokensEstimate, outputTokensSeen);
       if (filled !== usage) return { usage: filled, usageSource: served ? 'counted' : 'abandoned' };
     }
     return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
