@@ -30,8 +30,8 @@ export function unheard(): void {
 }
 
 /**
- * Code of a page, or of a part of one, that is loaded when it is needed: where that fails, once more when Culvert answers. A
- * page that is missed during a restart comes after it, and the reader's page stays until then.
+ * Loads the code of a page, or of a part of one. Where that fails, it loads it once more when Culvert answers: a page that is
+ * opened during a restart comes after it, and the reader's page stays until then.
  */
 export async function whenReachable<Code>(load: () => Promise<Code>): Promise<Code> {
   try {

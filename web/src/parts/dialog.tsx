@@ -43,7 +43,7 @@ export function focusLateField(form: HTMLFormElement | null): void {
   if (document.activeElement?.matches('[role=dialog] [data-close]') === true) focusFirstField(form);
 }
 
-/** Whether there is a field, and somebody types into it. */
+/** Returns whether there is a field to focus. */
 function focusFirstField(within: HTMLElement | null): boolean {
   // Where nobody has a keyboard, the field would open one over half of the dialog.
   const field = matchMedia('(pointer: coarse)').matches ? null : within?.querySelector<HTMLElement>(typedInto);

@@ -21,8 +21,8 @@ export interface WindowView {
 const least = 1e-9;
 
 /**
- * What happens when the next part of a rolling window leaves it, and to how much; null: not known. Where more than the limit
- * is used, less than leaves is available again, or none of it.
+ * The next part of a rolling window that leaves it, null where it is not known, and whether that makes room. Where more than
+ * the limit is used, less of it is available again, or nothing.
  */
 export function freed({ used, frees, limit }: Pick<WindowView, 'used' | 'frees' | 'limit'>): {
   part: number | null;
