@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { callerIds, type UpstreamId, upstreamIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
@@ -91,23 +91,10 @@ const reported: Readonly<Record<string, Counts>> = {
 for (const format of upstreamIds) {
   test(`usage that a provider leaves out is counted for callers and the books: ${format}`, async (t) => {
     let now: Counts = [undefined, undefined];
-    const server = createServer((request, reply) => {
-      let body = '';
-      request.setEncoding('utf8').on('data', (piece: string) => {
-        body += piece;
-      });
-      request.on('end', () => {
-        if (request.method !== 'POST') return reply.writeHead(404).end();
-        const usage = Object.fromEntries(names[format].map((name, at) => [name, now[at]]));
-        const { whole, events } = answers[format](now.every((count) => count === undefined) ? null : usage);
-        const streams = request.url!.includes('streamGenerateContent') || /"stream":\s*true/.test(body);
-        const type = streams ? 'text/event-stream' : 'application/json';
-        reply
-          .writeHead(200, { 'content-type': type })
-          .end(streams ? events.map(frame).join('') : JSON.stringify(whole));
-      });
+    const url = await startAnswering(t, () => {
+      const usage = Object.fromEntries(names[format].map((name, at) => [name, now[at]]));
+      return answers[format](now.every((count) => count === undefined) ? null : usage);
     });
-    const url = await listening(t, server);
     const { provider, model } = upstreamFormats[format];
     const gateway = await startGateway(t, {
       providers: { one: provider(url) },
@@ -138,6 +125,81 @@ for (const format of upstreamIds) {
       }
     }
   });
+}
+
+test('counts of message_start are those of the first words', async (t) => {
+  const format = 'anthropic-messages';
+  let first: object = {};
+  let last: object = {};
+  const url = await startAnswering(t, () => {
+    const { whole, events } = answers[format](null);
+    const [, ...others] = events as { type: string }[];
+    const start = { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage: first } };
+    return {
+      whole,
+      events: [start, ...others.map((one) => (one.type === 'message_delta' ? { ...one, ...last } : one))],
+    };
+  });
+  const { provider, model } = upstreamFormats[format];
+  const gateway = await startGateway(t, {
+    providers: { one: provider(url) },
+    models: { chat: { targets: [{ provider: 'one', model }] } },
+  });
+  const begun = { input_tokens: 25, output_tokens: 1 };
+  const cached = { input_tokens: 0, output_tokens: 1, cache_read_input_tokens: 25 };
+  const none = { input_tokens: 0, output_tokens: 0, service_tier: 'standard' };
+  // Before the last event, after it; undefined: as counted here.
+  const cases: readonly (readonly [object, object, input: number | undefined, output: number])[] = [
+    [begun, {}, 25, 4],
+    [begun, { usage: null }, 25, 4],
+    [begun, { usage: { output_tokens: null } }, 25, 4],
+    [begun, { usage: { output_tokens: 9 } }, 25, 9],
+    [cached, {}, 25, 4],
+    [none, { usage: { output_tokens: 9 } }, undefined, 9],
+    [none, { usage: { input_tokens: 25, output_tokens: 9 } }, 25, 9],
+    [none, {}, undefined, 4],
+  ];
+  for (const id of callerIds) {
+    for (const [before, after, input, output] of cases) {
+      [first, last] = [before, after];
+      const caller = callerFormats[id];
+      const json = caller.body('chat', { say: 'Hello, how are you today?', maxTokens: 64, usage: true }, 'stream');
+      const answer = await gateway.fetch(caller.path('chat', 'stream'), { json });
+      const text = await answer.text();
+      const { usage } = await explained(gateway, answer);
+      const which = `${id} ${JSON.stringify([before, after])}: ${text}`;
+      assert.equal(usage.output_tokens, output, which);
+      assert.ok(
+        input === undefined ? usage.input_tokens > 25 && usage.input_tokens < 100 : usage.input_tokens === input,
+        which,
+      );
+      const [inputName, outputName] = names[id];
+      const shown = (name: string) => Number(text.slice(text.lastIndexOf(`"${name}":`)).match(/\d+/)?.[0]);
+      assert.equal(shown(outputName), output, which);
+      if (before !== cached) assert.equal(shown(inputName), usage.input_tokens, which);
+    }
+  }
+});
+
+/** A server of any format that gives the answer of `answer`. */
+function startAnswering(
+  t: TestContext,
+  answer: () => { whole: object; events: readonly (object | string)[] },
+): Promise<string> {
+  const server = createServer((request, reply) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (piece: string) => {
+      body += piece;
+    });
+    request.on('end', () => {
+      if (request.method !== 'POST') return reply.writeHead(404).end();
+      const { whole, events } = answer();
+      const streams = request.url!.includes('streamGenerateContent') || /"stream":\s*true/.test(body);
+      const type = streams ? 'text/event-stream' : 'application/json';
+      reply.writeHead(200, { 'content-type': type }).end(streams ? events.map(frame).join('') : JSON.stringify(whole));
+    });
+  });
+  return listening(t, server);
 }
 
 function frame(event: object | string): string {

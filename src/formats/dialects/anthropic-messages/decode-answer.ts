@@ -1,4 +1,12 @@
-import { isObject, type JsonObject, type JsonValue, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  listIn,
+  objectIn,
+  parsedData,
+  stringOr,
+} from '../../../kernel/json.ts';
 import {
   type Beside,
   EventDecoder,
@@ -112,7 +120,7 @@ class AnswerDecoder extends EventDecoder {
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop({ ...data, ...data.delta });
         if (this.callers !== undefined) this.#noteMembers(data.usage);
-        if (this.#counts.take(data.usage))
+        if (this.#early === null ? this.#counts.takeLast(data.usage) : this.#counts.take(data.usage))
           this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
         else if (this.#counts.impossible) {
           this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
@@ -333,6 +341,7 @@ export class UsageCounts {
   #cacheWrite = 0;
   #cacheWrite1h = 0;
   #searches = 0;
+  #hasLast = false;
   #thinking: number | null = null;
   #service: readonly (JsonValue | undefined)[] = [];
   /** Counts of runs that the other counts leave out. */
@@ -366,6 +375,14 @@ export class UsageCounts {
     if (tier !== 'standard' || speed !== undefined || place !== undefined) this.#service = [tier, speed, place];
     if (Array.isArray(usage.iterations)) this.#beside = countsBeside(usage.iterations);
     return !this.impossible && (input !== null || output !== null);
+  }
+
+  /** The same for message_delta. Where it has no output, that of message_start counts the first words: it is none. */
+  takeLast(usage: JsonValue | undefined): boolean {
+    this.#hasLast ||= reportedCount(objectIn(usage).output_tokens) !== null;
+    const isFirst = !this.#hasLast && this.output > 0;
+    if (isFirst) this.output = 0;
+    return this.take(usage) || (isFirst && !this.impossible);
   }
 
   /** Anthropic counts cached input apart from input_tokens, the neutral form inside inputTokens: added here. */

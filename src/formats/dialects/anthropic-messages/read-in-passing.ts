@@ -1,8 +1,8 @@
-import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import { contentCharsOf } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
-import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
+import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { decodeWhole, UsageCounts } from './decode-answer.ts';
@@ -20,21 +20,14 @@ const smallBlockChars = 4_096;
 export function readInPassing(): PassingReader {
   const counts = new UsageCounts();
   const given: GivenId[] = [];
-  const seen = {
-    usage: null as Usage | null,
-    terminal: false,
-    outputTokensSeen: 0,
-    given,
-    answeredAs: null as string | null,
-    finishReason: null as string | null,
-  };
+  const seen: PassingFacts = { usage: null, terminal: false, outputTokensSeen: 0, given };
   let contentSeen = false;
   let stopped = false;
   let failed = false;
   let textChars = 0;
 
-  function takeUsage(usage: JsonObject[string]): void {
-    if (counts.take(usage)) seen.usage = counts.usage();
+  function takeUsage(usage: JsonObject[string], isLast: boolean): void {
+    if (isLast ? counts.takeLast(usage) : counts.take(usage)) seen.usage = counts.usage();
     else if (counts.impossible) seen.usage = null;
   }
 
@@ -68,13 +61,16 @@ export function readInPassing(): PassingReader {
           : nothing;
       case 'message_start':
         if (!isObject(event.message)) return nothing;
-        takeUsage(event.message.usage);
+        takeUsage(event.message.usage, false);
         takeStop(event.message);
+        // Servers that count the input at the end, or never, say 0 here.
+        if (!stopped && seen.usage?.inputTokens === 0) seen.usage = null;
         seen.answeredAs = stringOr(event.message.model, null);
         given.push(...answerGiven(event.message));
-        return isObject(event.message.usage) ? nothing : withUsage(event, event.message, impossible);
+        if (seen.usage !== null || counts.impossible) return nothing;
+        return withUsage(event, event.message, { ...objectIn(event.message.usage), ...impossible });
       case 'message_delta':
-        takeUsage(event.usage);
+        takeUsage(event.usage, !stopped);
         if (isObject(event.delta)) {
           takeStop(event.delta);
           given.push(...containerGiven(event.delta));
@@ -119,7 +115,7 @@ export function readInPassing(): PassingReader {
       if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
       if (readError(body) !== null) return faultOfError(body);
       if (!Array.isArray(body.content)) return fault('malformed', 'the answer has no content');
-      takeUsage(body.usage);
+      takeUsage(body.usage, false);
       body.usage ??= { ...impossible };
       given.push(...answerGiven(body), ...filesGiven(body.content));
       takeStop(body);
