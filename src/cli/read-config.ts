@@ -3,7 +3,7 @@ import type { ConfigResult } from '../config/check.ts';
 import { environmentVariables } from '../config/environment.ts';
 import { configText, findConfigFile, loadConfig } from '../config/load.ts';
 import { type ConfigProblem, formatProblem } from '../config/problem.ts';
-import type { Config } from '../config/schema.ts';
+import { type Config, configSchema } from '../config/schema.ts';
 import { providersInEnvironment } from '../formats/providers/catalog.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { objectIn } from '../kernel/json.ts';
@@ -47,11 +47,19 @@ export function readPlace(flag: string | undefined): ServerPlace {
   if (result.ok) return result.config;
   const written = readForeignYaml(configText(file) ?? '');
   const { admin, storage } = objectIn(written.ok ? written.file.value : null);
+  // Without a file that can be read, or with its `storage` misspelt, the defaults would be the stores of another server.
+  if (result.errors.some(({ path }) => !leavesPlace(path, storage !== undefined))) return refuse(result.errors);
   const text = JSON.stringify({ admin: admin ?? {}, storage: storage ?? {} });
   const place = loadConfig({ file, env: process.env, text });
   if (!written.ok || !place.ok) return refuse(result.errors);
   note(`warning: ${shownSource(file)} has errors; ${culvert} check lists them.`);
   return place.config;
+}
+
+/** Whether an error at `path` is in another section than those of a ServerPlace, and in none that may be one misspelt. */
+function leavesPlace(path: string, hasStorage: boolean): boolean {
+  const [section = ''] = /^\w*/.exec(path) ?? [];
+  return !['', 'admin', 'storage'].includes(section) && (hasStorage || Object.hasOwn(configSchema.shape, section));
 }
 
 /** Origin of a configuration, for people: its file, or what replaces one. */

@@ -560,7 +560,7 @@ test('a key is named a week before it ends, unless it was made for a shorter tim
   await admin.ok('POST', '/keys', { account: 'acme', name: 'ci', expires: '90d' });
   await admin.ok('POST', '/keys', { account: 'acme', name: 'short', expires: '2d' });
   const expiring = async () =>
-    (await admin.ok('GET', '/doctor')).findings.filter(({ message }: Answer) => /expires in/.test(message));
+    (await admin.ok('GET', '/doctor')).findings.filter(({ message }: Answer) => /expire[sd]/.test(message));
   assert.deepEqual(await expiring(), []);
   admin.clock.advance(84 * 24 * hourMs);
   const [finding, ...others] = await expiring();
@@ -569,6 +569,31 @@ test('a key is named a week before it ends, unless it was made for a shorter tim
   assert.match(finding.fix, /culvert keys change acme\/ci --expires 90d/);
   const { wrong } = await admin.ok('GET', '/overview');
   assert.deepEqual([wrong[0].page, wrong[0].id], ['keys', finding.id]);
+  // At its end it is not well, as an alert that ends then would say.
+  admin.clock.advance(7 * 24 * hourMs);
+  const [ended] = await expiring();
+  assert.equal(ended.message, "The key 'ci' of account 'acme' has expired.");
   await admin.ok('PATCH', `/keys/${finding.id}`, { expires: '90d' });
   assert.deepEqual(await expiring(), []);
+});
+
+test('of many keys that expire, those are named that end first of those that the operator may see', async (t) => {
+  const admin = await openAdmin(t, config);
+  for (const id of ['acme', 'zeta']) await admin.ok('POST', '/accounts', { id, plan: 'pro' });
+  const make = (account: string, name: string, expires: string) =>
+    admin.ok('POST', '/keys', { account, name, expires });
+  for (let i = 0; i < 50; i += 1) await make('acme', `k${i}`, '20d');
+  await make('zeta', 'first', '19d');
+  await make('zeta', 'last', '21d');
+  admin.clock.advance(15 * 24 * hourMs);
+  const expiring = async (accounts: string[] | null) => {
+    const { json } = await admin.call('GET', '/doctor', undefined, { name: 'lena', role: 'admin', accounts });
+    return json.findings.map(({ message }: Answer) => message).filter((message: string) => /expires/.test(message));
+  };
+  const all = await expiring(null);
+  assert.deepEqual([all.length, all[0]], [50, "The key 'first' of account 'zeta' expires in 4 days."]);
+  assert.deepEqual(
+    (await expiring(['zeta'])).map((message: string) => message.slice(0, 15)),
+    ["The key 'first'", "The key 'last' "],
+  );
 });

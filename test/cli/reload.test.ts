@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { stringify } from 'yaml';
@@ -65,6 +65,14 @@ test('a changed file and SIGHUP reload: a new alias is there, the running stream
   ]) {
     const { code, stderr } = await runCommand(command, { cwd });
     assert.deepEqual([code, /^warning: culvert\.yaml has errors/.test(stderr)], [0, true], stderr);
+  }
+  // The defaults would be this folder's stores, whatever file was meant.
+  writeFileSync(join(cwd, 'misspelt.yaml'), stringify({ storge: { data_dir: './other' } }));
+  writeFileSync(join(cwd, 'part.yaml'), stringify({ storage: { data_dir: './other' } }));
+  writeFileSync(join(cwd, 'including.yaml'), stringify({ include: ['part.yaml'] }));
+  for (const name of ['missing', 'misspelt', 'including']) {
+    const { code, stderr } = await runCommand(['backup', `${name}.gz`, '--config', `${name}.yaml`], { cwd });
+    assert.deepEqual([code, existsSync(join(cwd, `${name}.gz`))], [1, false], stderr);
   }
   const elsewhere = temporaryFolder(t);
   writeFileSync(join(elsewhere, 'culvert.yaml'), configOf('three').replace('targets', 'tragets'));

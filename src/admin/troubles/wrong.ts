@@ -88,7 +88,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
     },
     /** Problems that an operator is to be called for, looked up anew. */
     async alerts(): Promise<SeenAlert[]> {
-      return (await look(orNone)).flatMap((found): SeenAlert[] => {
+      return withFewExpiring(await look(orNone)).flatMap((found): SeenAlert[] => {
         const { state, fix } = found;
         const name = alertOf(found);
         return state === 'ok' || name === null ? [] : [{ name, severity: state, text: sentenceOf(found), fix }];
@@ -119,11 +119,12 @@ async function noneWhenDown<T>(troubles: Promise<T[]>): Promise<T[]> {
 }
 
 function visible(found: readonly Found[], scope: AccountScope, operator: Operator): Found[] {
-  return found.filter(
+  const seen = found.filter(
     ({ account, page = 'settings' }) =>
       (scope === null || account === null || scope.includes(account)) &&
       notAllowed(operator, page === 'mcp-servers' ? 'providers' : page, 'read') === null,
   );
+  return withFewExpiring(seen);
 }
 
 /**
@@ -226,26 +227,35 @@ function blockedKeys({ keys }: Directory): Trouble[] {
   }));
 }
 
+/** How long before its end, and after it, a key is named. */
 const expiryWarningMs = 7 * 86_400_000;
 /** The key of a shorter life ends as it was made to. */
 const lifeMinMs = 14 * 86_400_000;
 const expiringMax = 50;
+const expiryAlert = /^key .* expires$/s;
 
-/** Keys that end within a week: their callers get 401 then. */
+/** Keys that end within a week, or did within the last one: their callers get 401 then. Those that end first come first. */
 function expiringKeys({ clock }: AdminParts, { keys }: Directory): Trouble[] {
   const nowMs = clock.wallMs();
-  return keys
-    .flatMap(({ id, account, name, expiresMs, revokedMs, row }): Trouble[] => {
-      const leftMs = (expiresMs ?? 0) - nowMs;
-      if (expiresMs === null || revokedMs !== null || leftMs <= 0 || leftMs > expiryWarningMs) return [];
-      if (row !== null && expiresMs - row.createdMs < lifeMinMs) return [];
-      const text = `The key '${name}' of account '${account}' expires ${within(leftMs)}.`;
-      const more =
-        row === null ? 'expires of the key in culvert.yaml' : `culvert keys change ${account}/${name} --expires 90d`;
-      const trouble = { ...warning(text, 'keys', id), account, alert: `key ${account}/${name} expires` };
-      return [{ ...trouble, fix: `Give it more time, or its callers another key: ${more}` }];
-    })
-    .slice(0, expiringMax);
+  const expiring = keys.flatMap(({ id, account, name, expiresMs, revokedMs, row }) => {
+    const leftMs = (expiresMs ?? 0) - nowMs;
+    if (expiresMs === null || revokedMs !== null || Math.abs(leftMs) > expiryWarningMs) return [];
+    if (row !== null && expiresMs - row.createdMs < lifeMinMs) return [];
+    // An alert that ended at the key's end would say that all is well.
+    const ends = leftMs > 0 ? `expires ${within(leftMs)}` : 'has expired';
+    const text = `The key '${name}' of account '${account}' ${ends}.`;
+    const more =
+      row === null ? 'expires of the key in culvert.yaml' : `culvert keys change ${account}/${name} --expires 90d`;
+    const fix = `Give it more time, or its callers another key and revoke this one: ${more}`;
+    return [{ leftMs, ...warning(text, 'keys', id), account, alert: `key ${account}/${name} expires`, fix }];
+  });
+  return expiring.sort((a, b) => a.leftMs - b.leftMs).map(({ leftMs: _, ...trouble }) => trouble);
+}
+
+/** All troubles, and of the keys that expire the first ones. */
+function withFewExpiring(found: readonly Found[]): Found[] {
+  let expiring = 0;
+  return found.filter(({ alert = '' }) => !expiryAlert.test(alert) || ++expiring <= expiringMax);
 }
 
 /** Models that budgets in USD count; of the configuration alone where the store does not answer in time. */
