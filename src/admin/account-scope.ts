@@ -22,7 +22,10 @@ const conditions: ReadonlySet<string> = new Set(['when', 'because']);
 /** The texts in a condition, each with the name that `==` or `!=` compares it with. */
 const comparedTexts =
   /(?:\b(\w+)\s*[=!]=\s*)?("{3}.*?(?:"{3}|$)|'{3}.*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
-const namesCallers = /\b(?:account|key|key_name)\b/;
+/** A part that is cut may go on with one of them. */
+const namesCallers = /\b(?:account|key|key_name)\b|…$/;
+/** Any other name may stand for one of a caller, as in `[account].exists(a, a == "acme")`. */
+const namesOthers = /^(?:endpoint|model|tag|user|plan|language)$/;
 
 /** A part of a configuration without the accounts, keys, their collections and entries of lists that are of others alone. */
 export function partWithin<Part>(part: Part, scope: AccountScope): Part {
@@ -50,8 +53,9 @@ function memberWithin(part: unknown, name: string, scope: readonly string[]): un
 /** A condition that asks who calls, without the texts that may be names of others. */
 function conditionWithin(condition: string, isIn: (id: string) => boolean): string {
   if (!namesCallers.test(condition)) return condition;
-  return condition.replace(comparedTexts, (whole: string, compared: string | undefined, text: string) => {
-    const isOfOther = compared !== undefined && !namesCallers.test(compared);
-    return isOfOther || isIn(text.replaceAll(/^["']+|["']+$/g, '')) ? whole : whole.replace(text, '"(hidden)"');
-  });
+  return condition.replace(comparedTexts, (whole: string, compared: string | undefined, text: string) =>
+    namesOthers.test(compared ?? '') || isIn(text.replaceAll(/^["']+|["']+$/g, ''))
+      ? whole
+      : whole.replace(text, () => '"(hidden)"'),
+  );
 }

@@ -94,7 +94,7 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
     },
     routes: {
       theirs: {
-        when: `account == "bravo" || key in ['bravo/x', "alpha/x"] || account.startsWith("bra") && tag == "of-tag"`,
+        when: `account == "bravo" || key in ['bravo/x', "alpha/x"] || account.startsWith("bra") && tag == "of-tag" || [account].exists(a, a == "bravo")`,
         refuse: { message: 'no' },
       },
     },
@@ -146,7 +146,8 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
     });
     await admin.ledger.open(row);
     const event = usageEvent(row, { settledMs: row.atMs, user: `${account}-user`, clientRequestId: 'same-id' });
-    const rules = { applied: [], passed: [{ rule: 'theirs', because: 'account == "bravo"' }] };
+    const passed = ['account == "bravo"', '["bravo", "alpha"].exists(one, one …'];
+    const rules = { applied: [], passed: passed.map((because) => ({ rule: 'theirs', because })) };
     admin.ledger.close({ ...event, route: { ...event.route, rules } });
     requests[account] = row.requestId;
   }
@@ -206,7 +207,7 @@ test('S45 an operator of one account sees nothing of another through any operati
   const [rule] = (await admin.call('GET', '/routes', undefined, mine)).json.data;
   assert.equal(
     rule.when,
-    `account == "(hidden)" || key in ["(hidden)", "alpha/x"] || account.startsWith("(hidden)") && tag == "of-tag"`,
+    `account == "(hidden)" || key in ["(hidden)", "alpha/x"] || account.startsWith("(hidden)") && tag == "of-tag" || [account].exists(a, a == "(hidden)")`,
   );
   const body = { model: 'secretive', messages: [{ role: 'user', content: 'Hello' }] };
   const explained = await admin.call('POST', '/explain', { body, key: keys.alpha }, mine);
