@@ -54,8 +54,8 @@ export function* scoreEach(
     throw new FailureError(invalid('strategy', message));
   }
   const alike = likeness(spec);
-  const compared =
-    spec.kind === 'sparse' ? yield* memory.weighed(name, examples) : examples.map((one) => asCompared(spec, one));
+  const isWeighed = spec.kind === 'sparse' && spec.modifier === 'idf';
+  const compared = isWeighed ? yield* memory.weighed(name, examples) : examples.map((one) => asCompared(spec, one));
   const top = createTopK(Math.min(k, held));
   const offer = (slot: number, vector: VectorValue) => {
     if (!leaveOut.has(slot)) top.offer(Math.fround(scoreOf(compared.map((one) => alike(one, vector)))), slot);
