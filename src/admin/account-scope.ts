@@ -24,7 +24,7 @@ const comparedTexts =
   /(?:\b(\w+)\s*[=!]=\s*)?("{3}.*?(?:"{3}|$)|'{3}.*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
 /** A part that is cut may go on with one of them. */
 const namesCallers = /\b(?:account|key|key_name)\b|…$/;
-/** Any other name may stand for one of a caller, as in `[account].exists(a, a == "acme")`. */
+/** Any other name may be one of a caller, as in `[account].exists(a, a == "acme")`. */
 const namesOthers = /^(?:endpoint|model|tag|user|plan|language)$/;
 
 /** A part of a configuration without the accounts, keys, their collections and entries of lists that are of others alone. */

@@ -1,12 +1,4 @@
-import {
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  listIn,
-  objectIn,
-  parsedData,
-  stringOr,
-} from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, listIn, parsedData, stringOr } from '../../../kernel/json.ts';
 import {
   type Beside,
   EventDecoder,
@@ -120,7 +112,7 @@ class AnswerDecoder extends EventDecoder {
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop({ ...data, ...data.delta });
         if (this.callers !== undefined) this.#noteMembers(data.usage);
-        if (this.#early === null ? this.#counts.takeLast(data.usage) : this.#counts.take(data.usage))
+        if (this.#counts.take(data.usage, this.#early === null))
           this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
         else if (this.#counts.impossible) {
           this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
@@ -350,13 +342,17 @@ export class UsageCounts {
   /**
    * Takes over the counts of `usage`. message_delta's counts are cumulative, and its input counts may differ from
    * message_start's: later ones replace earlier ones, absent ones leave them. True if there were any and all are valid.
-   * Servers of this format that do not repeat the input say 0 there, which no request has.
+   * Servers of this format that do not repeat the input say 0 there, which no request has. `isLast`: of message_delta.
+   * Where that one has no output, the output of message_start counts the first words alone, and is dropped.
    */
-  take(usage: JsonValue | undefined): boolean {
-    if (!isObject(usage)) return false;
+  take(usage: JsonValue | undefined, isLast = false): boolean {
+    const output = isObject(usage) ? reportedCount(usage.output_tokens) : null;
+    this.#hasLast ||= isLast && output !== null;
+    const isFirst = isLast && !this.#hasLast && this.output > 0;
+    if (isFirst) this.output = 0;
+    if (!isObject(usage)) return isFirst && !this.impossible;
     this.impossible ||= reportsInvalidCount(usage, mainCounts);
     const input = reportedCount(usage.input_tokens);
-    const output = reportedCount(usage.output_tokens);
     const read = reportedCount(usage.cache_read_input_tokens);
     const written = reportedCount(usage.cache_creation_input_tokens);
     if ((input ?? 0) + (read ?? 0) + (written ?? 0) > 0) {
@@ -374,15 +370,7 @@ export class UsageCounts {
     const { service_tier: tier = 'standard', speed, inference_geo: place } = usage;
     if (tier !== 'standard' || speed !== undefined || place !== undefined) this.#service = [tier, speed, place];
     if (Array.isArray(usage.iterations)) this.#beside = countsBeside(usage.iterations);
-    return !this.impossible && (input !== null || output !== null);
-  }
-
-  /** The same for message_delta. Where it has no output, that of message_start counts the first words: it is none. */
-  takeLast(usage: JsonValue | undefined): boolean {
-    this.#hasLast ||= reportedCount(objectIn(usage).output_tokens) !== null;
-    const isFirst = !this.#hasLast && this.output > 0;
-    if (isFirst) this.output = 0;
-    return this.take(usage) || (isFirst && !this.impossible);
+    return !this.impossible && (isFirst || input !== null || output !== null);
   }
 
   /** Anthropic counts cached input apart from input_tokens, the neutral form inside inputTokens: added here. */

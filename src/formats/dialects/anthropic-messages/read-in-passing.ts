@@ -27,7 +27,7 @@ export function readInPassing(): PassingReader {
   let textChars = 0;
 
   function takeUsage(usage: JsonObject[string], isLast: boolean): void {
-    if (isLast ? counts.takeLast(usage) : counts.take(usage)) seen.usage = counts.usage();
+    if (counts.take(usage, isLast)) seen.usage = counts.usage();
     else if (counts.impossible) seen.usage = null;
   }
 
