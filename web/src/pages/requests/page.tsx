@@ -33,7 +33,7 @@ const columns: readonly Column<RequestRow>[] = [
     head: 'Model',
     value: ({ model }) => model,
     cell: ({ model, target, status, class: failure, account, endpoint }) => (
-      <div className="min-w-0 max-w-[28cqw] @min-[21rem]:max-w-[42cqw] @xl:max-w-32 @4xl:max-w-56">
+      <div className="min-w-0 max-w-[min(42cqw,100cqw_-_16rem)] @xl:max-w-32 @4xl:max-w-56">
         <div className="truncate font-medium">{model}</div>
         {model === '' && <div className="truncate text-muted @xl:hidden">{outcomeText(failure, endpoint)}</div>}
         <div className="flex items-center gap-1.5 truncate text-muted text-xs @xl:hidden">
