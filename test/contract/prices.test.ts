@@ -232,6 +232,7 @@ test('tiers of Google, of Bedrock and of Mistral are charged, and pictures where
 });
 
 test('the cost that a provider reports counts, unless the target has a price', async () => {
+  // Two tokens of output are counted here, since the answer has words.
   const usage = { prompt_tokens: 1_000, completion_tokens: 0, total_tokens: 1_000 };
   const cost = { total_cost: 0.0123, request_cost: 0.005 };
   for (const [model, told, usd] of [
@@ -240,7 +241,7 @@ test('the cost that a provider reports counts, unless the target has a price', a
     ['by-openrouter', { cost: 0.05, is_byok: true, cost_details: { upstream_inference_cost: 1 } }, 1.05],
     ['by-openrouter', { cost: 0.5, is_byok: false, cost_details: { upstream_inference_cost: 0.5 } }, 0.5],
     ['listed', { cost: 0.0123 }, 0.0123],
-    ['listed', { cost: 'much' }, 0.0025],
+    ['listed', { cost: 'much' }, 0.002_52],
     ['price-of-openrouter', { cost: 0.0123 }, 1],
     ['by-perplexity', { cost }, 0.0123],
     ['by-deepinfra', { estimated_cost: 0.0123 }, 0.0123],
@@ -249,7 +250,7 @@ test('the cost that a provider reports counts, unless the target has a price', a
     // Our word for it is no word of theirs.
     ['own', { reported_usd: 99_999 }, null],
     ['by-openrouter', { reported_usd: 0, cost: 0.0123 }, 0.0123],
-    ['listed', { reported_usd: 0 }, 0.0025],
+    ['listed', { reported_usd: 0 }, 0.002_52],
   ] as const)
     assert.deepEqual(await costOf(model, { ...usage, ...told }), [usd, usd], `${model} ${JSON.stringify(told)}`);
   for (const path of ['/v1/chat/completions', '/v1/messages']) {
@@ -355,7 +356,7 @@ test('a price that is set at run time holds from the next request on, and none b
   };
   const target = (price?: object) => ({ provider: 'openai', model: 'gpt-4o', stream: false, ...(price && { price }) });
   await admin('POST', '/models', { id: 'changing', targets: [target()] });
-  assert.deepEqual(await costOf('changing', usage), [0.0025, 0.0025]);
+  assert.deepEqual(await costOf('changing', usage), [0.002_52, 0.002_52]);
   const before = await spent();
   await admin('PATCH', '/models/changing', { targets: [target({ input: 50 })] });
   assert.equal(await spent(), before);
