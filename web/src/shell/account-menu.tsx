@@ -1,10 +1,10 @@
 import { ChevronsUpDown } from 'lucide-react';
-import { type ComponentProps, type KeyboardEvent, lazy, Suspense, useState } from 'react';
-import { whenReachable } from '../api/connection.ts';
+import { type ComponentProps, type KeyboardEvent, Suspense, useState } from 'react';
 import type { Session } from '../api/session.ts';
+import { lazyPart } from '../parts/lazy-part.ts';
 
 /** Read when it is first opened: menus are a tenth of what the first page would have to load. */
-const OpenedMenu = lazy(() => whenReachable(() => import('./opened-account-menu.tsx')));
+const OpenedMenu = lazyPart(() => import('./opened-account-menu.tsx'));
 
 export interface AccountMenuProps {
   session: Session;

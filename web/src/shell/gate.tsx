@@ -5,6 +5,7 @@ import { whenReachable } from '../api/connection.ts';
 import { noProviders, type Session, SessionProvider, sessionQuery } from '../api/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorNote } from '../parts/error-note.tsx';
+import { lazyPart } from '../parts/lazy-part.ts';
 import { toast } from '../parts/toast.tsx';
 import { hasToken, tokenInAddress } from './address-token.ts';
 import { Shell } from './shell.tsx';
@@ -12,7 +13,7 @@ import { Shell } from './shell.tsx';
 const login = () => whenReachable(() => import('./login.tsx'));
 const LoginPage = lazy(() => login().then(({ LoginPage }) => ({ default: LoginPage })));
 const LoginForm = lazy(() => login().then(({ LoginForm }) => ({ default: LoginForm })));
-const InvitationPage = lazy(() => whenReachable(() => import('./invitation.tsx')));
+const InvitationPage = lazyPart(() => import('./invitation.tsx'));
 
 /**
  * Pages for logged-in people. A session that ends keeps the page, and the typed text, behind a dialog that asks for the

@@ -1,7 +1,6 @@
 import { CornerDownLeft, FileSearch, LogOut, Settings, UserRound } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { whenReachable } from '../api/connection.ts';
+import { type ReactNode, Suspense, useState } from 'react';
 import { whyNot } from '../api/rights.ts';
 import { type Session, useLogOut } from '../api/session.ts';
 import { operatorPages } from '../pages/pages.ts';
@@ -9,6 +8,7 @@ import { settingsTabs } from '../pages/settings/tabs.ts';
 import { useFocusBack } from '../parts/dialog.tsx';
 import { Finder } from '../parts/finder.tsx';
 import { prefixOf } from '../parts/key-prefix.ts';
+import { lazyPart } from '../parts/lazy-part.ts';
 import { setTheme } from '../parts/theme.ts';
 import type { Place } from './navigation.ts';
 import { Kbd } from './shortcuts.tsx';
@@ -16,7 +16,7 @@ import { themes } from './themes.ts';
 import type { FoundEntry } from './use-entries.ts';
 
 /** Read at the first letter: the first page needs none of it. */
-const Entries = lazy(() => whenReachable(() => import('./entries.tsx')));
+const Entries = lazyPart(() => import('./entries.tsx'));
 
 interface Command {
   title: string;

@@ -1,9 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Pause, Pencil, Play } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import type { AccountWindows } from '../../../../src/admin/entries/account-windows.ts';
-import { whenReachable } from '../../api/connection.ts';
 import { accounts, type DetailedAccount } from '../../api/entries.ts';
 import { call, get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
@@ -15,6 +14,7 @@ import { ErrorNote } from '../../parts/error-note.tsx';
 import { Moment } from '../../parts/figures.tsx';
 import { plural, usd } from '../../parts/format.ts';
 import { unlessChanged } from '../../parts/forms/changed-meanwhile.tsx';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { EntryPage, Section } from '../../parts/page.tsx';
 import type { ReadState } from '../../parts/read.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
@@ -27,7 +27,7 @@ import { Budgets } from './budgets.tsx';
 import { Credit } from './credit.tsx';
 import { EditAccount } from './edit-account.tsx';
 
-const Spend = lazy(() => whenReachable(() => import('../usage/spend-by-day.tsx')));
+const Spend = lazyPart(() => import('../usage/spend-by-day.tsx'));
 
 /** While the page is visible, a window is read so often. */
 const windowsEveryMs = 10_000;

@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
-import { whenReachable } from '../../api/connection.ts';
+import { Suspense } from 'react';
 import { useMayAllAccounts } from '../../api/rights.ts';
 import { Segments } from '../../parts/controls.tsx';
 import { Count, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { count, percent } from '../../parts/format.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
 import { type Ranged, useRange } from '../../parts/ranges/use-range.ts';
 import { Pending } from '../../parts/skeleton.tsx';
@@ -13,7 +13,7 @@ import { type Column, Table } from '../../parts/tables/table.tsx';
 import { failureText } from '../requests/outcome.tsx';
 import { type AttemptRow, useAttempts } from './use-attempts.ts';
 
-const AttemptCharts = lazy(() => whenReachable(() => import('./charts.tsx')));
+const AttemptCharts = lazyPart(() => import('./charts.tsx'));
 
 const groupWords = {
   provider: 'Provider',

@@ -1,11 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Pencil, RotateCw, Trash2 } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
 import type { KeyAddresses } from '../../../../src/admin/entries/key-addresses.ts';
 import type { KeyWindows } from '../../../../src/admin/entries/key-windows.ts';
 import type { KeyReply } from '../../../../src/admin/entries/keys.ts';
-import { whenReachable } from '../../api/connection.ts';
 import { keys } from '../../api/entries.ts';
 import { usePages } from '../../api/pages.ts';
 import { get } from '../../api/request.ts';
@@ -17,6 +16,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { ErrorNote, Note } from '../../parts/error-note.tsx';
 import { Ago, Count, Moment } from '../../parts/figures.tsx';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { EntryPage, Fact, Facts, Section } from '../../parts/page.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Status } from '../../parts/status.tsx';
@@ -33,7 +33,7 @@ import { RestoreKey, RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 import { Runs } from './runs.tsx';
 
-const Spend = lazy(() => whenReachable(() => import('../usage/spend-by-day.tsx')));
+const Spend = lazyPart(() => import('../usage/spend-by-day.tsx'));
 
 /** While the page is visible, limits are read so often. */
 const windowsEveryMs = 10_000;

@@ -1,13 +1,13 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, Navigate } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
-import { whenReachable } from '../../api/connection.ts';
 import { get } from '../../api/request.ts';
 import { useMay } from '../../api/rights.ts';
 import { buttonClass } from '../../parts/button.tsx';
 import { ErrorNote } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
 import { useRange } from '../../parts/ranges/use-range.ts';
@@ -18,7 +18,7 @@ import { Saved } from './saved.tsx';
 import { Tops } from './tops.tsx';
 import { Wrongs } from './wrongs.tsx';
 
-const Charts = lazy(() => whenReachable(() => import('./charts.tsx')));
+const Charts = lazyPart(() => import('./charts.tsx'));
 
 /** Ranges of `GET /admin/v1/overview`. */
 const presetRanges = ['1h', '6h', '24h', '7d', '30d', '90d'];

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { type Caller, useCaller } from '../../api/caller.ts';
-import { whenReachable } from '../../api/connection.ts';
 import { get } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, None } from '../../parts/figures.tsx';
 import { bytes, usd } from '../../parts/format.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page, Section } from '../../parts/page.tsx';
 import { shownZone } from '../../parts/ranges/zone.ts';
 import { Read } from '../../parts/read.tsx';
@@ -17,7 +17,7 @@ import { type Column, Table } from '../../parts/tables/table.tsx';
 import { WindowGauges } from '../../parts/window-gauges.tsx';
 import { type MemberUsage, type UsedRow, windowsIn } from './own-usage.ts';
 
-const DayChart = lazy(() => whenReachable(() => import('./day-chart.tsx')));
+const DayChart = lazyPart(() => import('./day-chart.tsx'));
 
 /** While the page is visible, limits are read so often. */
 const everyMs = 10_000;

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { Pause, Play } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
-import { whenReachable } from '../../api/connection.ts';
+import { Suspense, useState } from 'react';
 import { type Pages, pageSize, usePages } from '../../api/pages.ts';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { Count, Moment, None, Span } from '../../parts/figures.tsx';
 import { useFilters } from '../../parts/filters.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page } from '../../parts/page.tsx';
 import { anyTime } from '../../parts/ranges/range.ts';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
@@ -152,7 +152,7 @@ export default function RequestsPage() {
   );
 }
 
-const Volume = lazy(() => whenReachable(() => import('./volume.tsx')));
+const Volume = lazyPart(() => import('./volume.tsx'));
 
 /** Filters that sums of usage do not have. */
 const unsummed = ['text', 'status', 'class', 'mcp_server', 'cost_min'] as const;

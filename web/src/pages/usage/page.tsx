@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
-import { whenReachable } from '../../api/connection.ts';
+import { Suspense, useState } from 'react';
 import { useMay } from '../../api/rights.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { Select } from '../../parts/controls.tsx';
@@ -13,6 +12,7 @@ import { useFilters } from '../../parts/filters.ts';
 import { percent, plural } from '../../parts/format.ts';
 import { saveAnswer } from '../../parts/forms/save.ts';
 import { AccountFilter, FilterInput, KeyFilter } from '../../parts/forms/suggest-input.tsx';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { Page } from '../../parts/page.tsx';
 import { RangePicker } from '../../parts/ranges/range-picker.tsx';
 import { useRange } from '../../parts/ranges/use-range.ts';
@@ -24,7 +24,7 @@ import { type Measure, measures, type UsageRow } from './measures.ts';
 import { Recalculate } from './recalculate.tsx';
 import { useUsage } from './use-usage.ts';
 
-const ByDay = lazy(() => whenReachable(() => import('./by-day.tsx')));
+const ByDay = lazyPart(() => import('./by-day.tsx'));
 
 const groups = [
   ['day', 'Day'],

@@ -1,9 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Boxes, Plus, Trash2 } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import type { Caller } from '../../api/caller.ts';
-import { whenReachable } from '../../api/connection.ts';
 import { Button, buttonClass } from '../../parts/button.tsx';
 import { SearchInput, Select } from '../../parts/controls.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -11,6 +10,7 @@ import { Empty } from '../../parts/empty.tsx';
 import { isMissing } from '../../parts/error-note.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { plural } from '../../parts/format.ts';
+import { lazyPart } from '../../parts/lazy-part.ts';
 import { Read } from '../../parts/read.tsx';
 import { Skeleton } from '../../parts/skeleton.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
@@ -29,7 +29,7 @@ import {
   vectors,
 } from './vectors-api.ts';
 
-const Projection = lazy(() => whenReachable(() => import('./projection.tsx')));
+const Projection = lazyPart(() => import('./projection.tsx'));
 
 /** Longer than an address may be, as vectors are of many numbers: it is looked for, and not kept there. */
 const addressCharsMax = 2_000;

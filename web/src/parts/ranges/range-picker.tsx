@@ -1,12 +1,12 @@
 import { CalendarDays, ChevronDown } from 'lucide-react';
-import { lazy, Suspense, useRef, useState } from 'react';
-import { whenReachable } from '../../api/connection.ts';
+import { Suspense, useRef, useState } from 'react';
 import { Button } from '../button.tsx';
 import { clock, day } from '../format.ts';
+import { lazyPart } from '../lazy-part.ts';
 import { anyTime, calendar, lasting, spanOf } from './range.ts';
 import type { Ranged } from './use-range.ts';
 
-const Panel = lazy(() => whenReachable(() => import('./range-panel.tsx')));
+const Panel = lazyPart(() => import('./range-panel.tsx'));
 
 export function rangeLabel(range: string): string {
   if (range === anyTime) return 'Any time';

@@ -1,16 +1,17 @@
 import { Columns3, Download, EllipsisVertical, Link2, Star } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { Suspense, useState } from 'react';
 import { whenReachable } from '../../api/connection.ts';
 import { IconButton } from '../button.tsx';
 import { saveText } from '../forms/save.ts';
+import { lazyPart } from '../lazy-part.ts';
 import { Menu, MenuItem, MenuLine } from '../menu.tsx';
 import { toast } from '../toast.tsx';
 import type { Column, Columns } from './table-columns.ts';
 import { slugOf } from './table-columns.ts';
 import { copyLink, viewAddress } from './views.ts';
 
-const ColumnsDialog = lazy(() => whenReachable(() => import('./columns-dialog.tsx')));
-const ViewsDialog = lazy(() => whenReachable(() => import('./views-dialog.tsx')));
+const ColumnsDialog = lazyPart(() => import('./columns-dialog.tsx'));
+const ViewsDialog = lazyPart(() => import('./views-dialog.tsx'));
 
 /** Rows that an export reads from a list that has pages. */
 export const exportedMax = 10_000;
