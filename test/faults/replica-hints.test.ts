@@ -19,15 +19,18 @@ test('a replica that learns that a provider is down tells the others, which do n
   const down = `http://127.0.0.1:${await closedPort()}`;
   const config = { ...overUpstreams(down, up.url), storage: storageOver(postgres.newDatabase(), redis) };
   const one = await startGateway(t, config);
-  const other = await startGateway(t, config);
-  const isKnown = async () => (await lanesOf(other.url)).some(({ state }) => state !== 'ready');
-
-  // A hint is lost where the other one does not listen yet: the next one comes when the provider was tried again.
-  await until('the other replica knows', async () => {
-    await (await one.fetch(chatPath, { json: hello })).text();
-    return isKnown();
-  });
-  const answer = await other.fetch(chatPath, { json: hello });
+  let answer: Response;
+  // The first cooldown lasts a second, which may be over before the other replica is asked; each next one lasts longer.
+  for (let round = 1; ; round++) {
+    const other = await startGateway(t, config);
+    // A hint is lost where the other one does not listen yet: the next one comes when the provider was tried again.
+    await until('the other replica knows', async () => {
+      await (await one.fetch(chatPath, { json: hello })).text();
+      return (await lanesOf(other.url)).some(({ state }) => state !== 'ready');
+    });
+    answer = await other.fetch(chatPath, { json: hello });
+    if (answer.headers.get('x-culvert-attempts') === '1' || round === 4) break;
+  }
   const { headers } = answer;
   assert.equal(answer.status, 200);
   assert.deepEqual([headers.get('x-culvert-provider'), headers.get('x-culvert-attempts')], ['up2', '1']);
