@@ -127,6 +127,63 @@ for (const format of upstreamIds) {
   });
 }
 
+const totals: Readonly<Partial<Record<UpstreamId, string>>> = {
+  'openai-chat': 'total_tokens',
+  'openai-responses': 'total_tokens',
+  gemini: 'totalTokenCount',
+};
+const tokens = words.length / 4;
+/** Counts beside a total of 60, and what they come to. */
+const besideTotal: Readonly<Record<string, readonly [reported: Counts, expected: readonly [number, number]]>> = {
+  'a total alone': [
+    [undefined, undefined],
+    [60 - tokens, tokens],
+  ],
+  'nulls and a total': [
+    [null, null],
+    [60 - tokens, tokens],
+  ],
+  'output and a total': [
+    [undefined, 5],
+    [55, 5],
+  ],
+  'input and a total': [
+    [50, undefined],
+    [50, 10],
+  ],
+};
+
+for (const [format, total] of Object.entries(totals) as [UpstreamId, string][]) {
+  test(`a total is what its parts come to, whichever of them a provider leaves out: ${format}`, async (t) => {
+    let now: object = {};
+    const url = await startAnswering(t, () => answers[format](now));
+    const { provider, model } = upstreamFormats[format];
+    const gateway = await startGateway(t, {
+      providers: { one: provider(url) },
+      models: { chat: { targets: [{ provider: 'one', model, price: { input: 1, output: 1 } }] } },
+    });
+    for (const [what, [counts, expected]] of Object.entries(besideTotal)) {
+      now = { ...Object.fromEntries(names[format].map((name, at) => [name, counts[at]])), [total]: 60 };
+      for (const id of callerIds) {
+        for (const delivery of ['whole', 'stream'] as const) {
+          const caller = callerFormats[id];
+          const json = caller.body('chat', { say: 'Hello, how are you today?', maxTokens: 64, usage: true }, delivery);
+          const answer = await gateway.fetch(caller.path('chat', delivery), { json });
+          const text = await answer.text();
+          const which = `${what}, ${id}, ${delivery}: ${text}`;
+          const { input_tokens: input, output_tokens: output } = (await explained(gateway, answer)).usage;
+          assert.deepEqual([input, output], expected, which);
+          for (const [at, count] of expected.entries()) {
+            if (id === format && counts[at] === undefined) continue;
+            const last = text.lastIndexOf(`"${names[id][at]}":`);
+            assert.match(text.slice(last), new RegExp(`^"${names[id][at]}":${count}\\b`), which);
+          }
+        }
+      }
+    }
+  });
+}
+
 test('counts of message_start are those of the first words', async (t) => {
   const format = 'anthropic-messages';
   let first: object = {};

@@ -5,6 +5,8 @@ export interface Usage {
   /** All input tokens, cached and cache-writing ones included. */
   inputTokens: number;
   outputTokens: number;
+  /** Sum of both, where a provider gives nothing else: then `inputTokens` holds all of it until output is counted. */
+  totalTokens?: number;
   /** Part of `inputTokens` read from the provider's cache. */
   cachedInputTokens?: number;
   /** Part of `inputTokens` written to the provider's cache. */
@@ -86,11 +88,24 @@ export function addWritten(usage: Usage, written: JsonObject): void {
   addCount(usage, 'outputTokens', written.output_tokens);
 }
 
+/** Input and output of a provider that gives one of them, or their sum alone. */
+export function partsOfTotal(input: number | null, output: number | null, total: number | null): Usage {
+  const inputTokens = input ?? Math.max(0, (total ?? 0) - (output ?? 0));
+  const outputTokens = output ?? Math.max(0, (total ?? 0) - inputTokens);
+  const usage: Usage = { inputTokens, outputTokens };
+  return input === null && output === null && total ? { ...usage, totalTokens: total } : usage;
+}
+
 /**
  * The usage with counts of this process where a provider gave none or 0: no request has an input of no tokens, and an
  * output of which some passed has as many. Searches are all that some rerankers report.
  */
 export function withCounts(usage: Usage, inputTokensEstimate: number, outputTokensSeen: number): Usage {
+  if (usage.totalTokens !== undefined) {
+    const { totalTokens: total, ...parts } = usage;
+    const outputTokens = Math.min(outputTokensSeen, total);
+    return { ...parts, inputTokens: total - outputTokens, outputTokens };
+  }
   const outputTokens = usage.outputTokens || outputTokensSeen;
   const lacksInput = usage.inputTokens === 0 && (outputTokens > 0 || usage.searchUnits !== undefined);
   if (!lacksInput && outputTokens === usage.outputTokens) return usage;

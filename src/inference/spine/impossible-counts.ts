@@ -52,7 +52,7 @@ function correctUsageOf(holder: JsonValue | undefined, counted: GatewayCounts): 
 
 /** Puts counts of this process where `reported` has none. */
 function fill(usage: JsonObject, counted: GatewayCounts, reported: Usage | null): boolean {
-  const lacksInput = !reported?.inputTokens;
+  const lacksInput = !reported?.inputTokens || reported.totalTokens !== undefined;
   const lacksOutput = !reported?.outputTokens;
   let changed = false;
   for (const name in usage) {

@@ -180,7 +180,7 @@ test('rerank: usage in each place where servers tell it', () => {
     return reader.seen.usage;
   };
   const tokens = (inputTokens: number, more = {}) => ({ inputTokens, outputTokens: 0, ...more });
-  assert.deepEqual(usageOf({ usage: { total_tokens: 7 } }), tokens(7), 'Jina, vLLM');
+  assert.deepEqual(usageOf({ usage: { total_tokens: 7 } }), tokens(7, { totalTokens: 7 }), 'Jina, vLLM');
   assert.deepEqual(
     usageOf({ usage: { prompt_tokens: 6, completion_tokens: 0, total_tokens: 6 } }),
     tokens(6),
@@ -188,7 +188,7 @@ test('rerank: usage in each place where servers tell it', () => {
   );
   assert.deepEqual(
     usageOf({ usage: { search_units: 1, total_tokens: 9 } }),
-    tokens(9, { searchUnits: 1 }),
+    tokens(9, { searchUnits: 1, totalTokens: 9 }),
     'OpenRouter',
   );
   assert.deepEqual(

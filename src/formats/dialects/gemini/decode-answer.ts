@@ -3,7 +3,7 @@ import type { Citation } from '../../neutral/citation.ts';
 import { type Beside, EventDecoder, type FinishReason, lostMember, type NeutralEvent } from '../../neutral/event.ts';
 import { fault, withheldBecause } from '../../neutral/outcome.ts';
 import { producedMedia } from '../../neutral/produced-media.ts';
-import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { noteService, partsOfTotal, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
@@ -344,19 +344,23 @@ const mainCounts = ['promptTokenCount', 'candidatesTokenCount', 'totalTokenCount
 export function usageOf(metadata: JsonValue | undefined): Usage | null {
   if (!isObject(metadata) || hasInvalidCount(metadata)) return null;
   const prompt = reportedCount(metadata.promptTokenCount);
-  if (prompt === null && reportedCount(metadata.totalTokenCount) === null) return null;
+  const total = reportedCount(metadata.totalTokenCount);
+  if (prompt === null && total === null) return null;
+  const answered = reportedCount(metadata.candidatesTokenCount);
   const thoughts = reportedCount(metadata.thoughtsTokenCount);
-  const usage: Usage = {
-    // Cached input is part of the prompt's count here; what server-side tools fed in is not.
-    inputTokens: (prompt ?? 0) + (reportedCount(metadata.toolUsePromptTokenCount) ?? 0),
-    // Thoughts are counted apart from the candidates' tokens here, inside output everywhere else: add.
-    outputTokens: (reportedCount(metadata.candidatesTokenCount) ?? 0) + (thoughts ?? 0),
-  };
+  // Thoughts are counted apart from the candidates' tokens here, inside output everywhere else: add.
+  const outputTokens = (answered ?? 0) + (thoughts ?? 0);
+  // Cached input is part of the prompt's count here; what server-side tools fed in is not.
+  const byTools = reportedCount(metadata.toolUsePromptTokenCount) ?? 0;
+  const usage: Usage =
+    prompt === null
+      ? partsOfTotal(null, answered === null ? null : outputTokens, total)
+      : { inputTokens: prompt + byTools, outputTokens };
   // Models of the first 2.5 previews counted thoughts only in the total.
-  const beside = (reportedCount(metadata.totalTokenCount) ?? 0) - usage.inputTokens - usage.outputTokens;
-  if (prompt !== null && beside > 0) usage.outputTokens += beside;
+  const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
+  if (beside > 0) usage.outputTokens += beside;
   const cached = reportedCount(metadata.cachedContentTokenCount);
-  if (cached !== null) usage.cachedInputTokens = cached;
+  if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
   if (thoughts !== null) usage.reasoningTokens = thoughts;
   for (const [name, details, modality] of countsByModality) {
     const count = countOf(metadata[details], modality);

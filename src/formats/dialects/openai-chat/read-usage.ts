@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { noteService, partsOfTotal, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
 
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 /** No request costs more. */
@@ -31,8 +31,10 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const audioInput = reportedCount(input.audio_tokens);
   const imageInput = reportedCount(input.image_tokens);
 
-  const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
-  const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
+  const hasBoth = prompt !== null && completion !== null;
+  const usage: Usage = hasBoth
+    ? { inputTokens: prompt, outputTokens: completion }
+    : partsOfTotal(prompt, completion, total);
   const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
   const searched = reportedCount(value.citation_tokens);
   if (searched !== null) {

@@ -3,12 +3,13 @@ import {
   addCount,
   addWritten,
   noteService,
+  partsOfTotal,
   reportedCount,
   reportsInvalidCount,
   type Usage,
 } from '../../neutral/usage.ts';
 
-const mainCounts = ['input_tokens', 'output_tokens'];
+const mainCounts = ['input_tokens', 'output_tokens', 'total_tokens'];
 
 /** The usage of a response in neutral terms; null when it holds no counts. */
 export function neutralUsage(response: JsonObject): Usage | null {
@@ -16,10 +17,12 @@ export function neutralUsage(response: JsonObject): Usage | null {
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
   const input = reportedCount(value.input_tokens);
   const output = reportedCount(value.output_tokens);
-  if (input === null && output === null) return null;
-  const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
+  const total = reportedCount(value.total_tokens);
+  if (input === null && output === null && total === null) return null;
+  const hasBoth = input !== null && output !== null;
+  const usage: Usage = hasBoth ? { inputTokens: input, outputTokens: output } : partsOfTotal(input, output, total);
   // Counts in addition to the two are thoughts: xAI's chat, Google's layers.
-  const beside = (reportedCount(value.total_tokens) ?? 0) - usage.inputTokens - usage.outputTokens;
+  const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
   if (beside > 0) usage.outputTokens += beside;
   const details = objectIn(value.input_tokens_details);
   const cached = reportedCount(details.cached_tokens);

@@ -316,13 +316,17 @@ export function usageOf(
 ): Pick<AttemptSeen, 'usage' | 'usageSource' | 'reported'> {
   const { inputTokensEstimate, bytes, upstreamDialect } = prepared;
   if (reader?.usage != null) {
-    const { usage, finishReason = null, outputTokensSeen = 0 } = reader;
+    const { finishReason = null, outputTokensSeen = 0 } = reader;
+    let { usage } = reader;
     const isCut = upstreamDialect?.usageFirst === true && outcome !== null && finishReason === null;
     const isMore = isCut && outputTokensSeen > usage.outputTokens;
     if (isMore || usage.inputTokens === 0 || usage.outputTokens === 0) {
       const counted = isMore ? { ...usage, outputTokens: outputTokensSeen } : usage;
       const filled = withCounts(counted, inputTokensEstimate, outputTokensSeen);
-      if (filled !== usage) return { usage: filled, usageSource: served ? 'counted' : 'abandoned' };
+      const { inputTokens, outputTokens } = usage;
+      if (filled.inputTokens !== inputTokens || filled.outputTokens !== outputTokens)
+        return { usage: filled, usageSource: served ? 'counted' : 'abandoned' };
+      usage = filled;
     }
     return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', reported: true };
   }
