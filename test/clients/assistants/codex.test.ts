@@ -54,9 +54,10 @@ for (const [model, calls] of [
     const codex = assistant(t, 'codex');
     const settings = settingsIn('codex.md', 'toml', gateway).replace(/^model = .*$/m, `model = "${model}"`);
     const { command, args } = mcpServer;
+    // Codex begins a turn without the tools of a server that starts slowly, unless the server is required.
     codex.write(
       '.codex/config.toml',
-      `${settings}\n[mcp_servers.test]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`,
+      `${settings}\n[mcp_servers.test]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\nrequired = true\nstartup_timeout_sec = 60\n`,
     );
     upstream.script('/v1/messages', [...calls.map((name) => `call=${name}`), '']);
     const free = '--dangerously-bypass-approvals-and-sandbox';
