@@ -324,9 +324,10 @@ export class Reception {
   }
 
   private endTrace(trace: Trace, exchange: Exchange, route: Route): void {
-    const { requestId, request, response, client, principal } = exchange;
+    const { requestId, clientRequestId, request, response, client, principal } = exchange;
     const end = {
       requestId,
+      clientRequestId,
       method: request.method ?? '',
       route: route.path,
       status: client.disconnected && !response.headersSent ? 499 : response.statusCode,

@@ -120,6 +120,8 @@ export interface TracedRecord {
 
 export interface TraceEnd {
   requestId: string;
+  /** The id that the caller gave the request, or that of the request it belongs to; null: neither. */
+  clientRequestId: string | null;
   /** HTTP status; null: the call did not come by HTTP. */
   method: string | null;
   /** The route, such as `/v1/chat/completions`, or the name of the work. */

@@ -39,7 +39,7 @@ async function telemetryOver(t: TestContext, first: Answer) {
   let nth = 0;
   const one = () => {
     const trace = telemetry.traces.begin({ atMs: Date.now(), startedMs: nth, headers: {} })!;
-    const about = { account: 'dev', keyId: 'key', about: null };
+    const about = { clientRequestId: null, account: 'dev', keyId: 'key', about: null };
     trace.end({ requestId: `req_${nth++}`, method: 'POST', route: '/v1/chat/completions', status: 200, ...about }, nth);
   };
   return { one, said, asked: () => asked, heal: () => (answer = well) };

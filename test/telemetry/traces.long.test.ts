@@ -48,7 +48,7 @@ test('a chat that falls back is one trace: the request, what was booked, and a s
   first!.script(path, ['status=500']);
   const gateway = await startGateway(t, { ...overUpstreams(first!.url, second!.url), ...otlp(receiver) });
   const beforeMs = Date.now();
-  const headers = { 'x-culvert-session': 'talk-1', 'x-culvert-tag': 'tests' };
+  const headers = { 'x-culvert-session': 'talk-1', 'x-culvert-tag': 'tests', 'x-request-id': 'ticket-7' };
   const answer = await gateway.fetch(path, { json: { ...chat, stream: true, user: 'ann' }, headers });
   assert.match(await answer.text(), /\[DONE\]/);
   const spans = await receiver.when(5);
@@ -69,6 +69,7 @@ test('a chat that falls back is one trace: the request, what was booked, and a s
     'culvert.class': 'ok',
     'culvert.units': 1,
     'culvert.request.id': answer.headers.get('x-culvert-request-id'),
+    'culvert.client_request.id': 'ticket-7',
     'user.id': 'ann',
     'culvert.tag': 'tests',
     'session.id': 'talk-1',

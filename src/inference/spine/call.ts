@@ -116,7 +116,8 @@ export async function call<
       const { account, keyId } = principal;
       const { route, about = null } = traced;
       const status = statusIn(client.outcome);
-      trace.end({ requestId, method: null, route, status, account, keyId, about }, clock.monotonicMs());
+      const ids = { requestId, clientRequestId: inside.clientRequestId, account, keyId };
+      trace.end({ ...ids, method: null, route, status, about }, clock.monotonicMs());
     }
   }
 }

@@ -39,6 +39,7 @@ export const names = {
   spanKind: 'openinference.span.kind',
 
   requestId: 'culvert.request.id',
+  clientRequestId: 'culvert.client_request.id',
   account: 'culvert.account',
   keyId: 'culvert.key',
   endpoint: 'culvert.endpoint',

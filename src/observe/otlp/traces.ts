@@ -205,8 +205,8 @@ class RequestTrace implements Trace {
   end(end: TraceEnd, endedMs: number): void {
     if (!this.#sampled) return;
     const record = this.#record;
-    const part = this.#tracer.ofRequest({ end, record, refused: this.refused });
-    const { session } = this;
+    const { session, refused } = this;
+    const part = this.#tracer.ofRequest({ end, record, refused });
     const rare: Buffer[] = [];
     if (record?.user != null) rare.push(attribute(names.userId, record.user));
     if (record?.tag != null) rare.push(attribute(names.tag, record.tag));
@@ -214,6 +214,7 @@ class RequestTrace implements Trace {
     if (this.prompt !== null) rare.push(attribute(names.prompt, this.prompt));
     if (session !== null) rare.push(attribute(names.sessionId, session));
     if (end.about !== null) rare.push(attribute(names.url, end.about));
+    if (end.clientRequestId !== null) rare.push(attribute(names.clientRequestId, end.clientRequestId));
     const beside = rare.length === 0 ? null : Buffer.concat(rare);
     const place = this.#place;
     place.spanIdAt = this.#at + spanIdAt;

@@ -15,8 +15,9 @@ export function tracedPost(post: Post, traces: Traces | null, clock: Clock): Pos
       status = await post(url, headers, body, timeoutMs);
       return status;
     } finally {
-      const what = { method: null, route: 'webhook', status, account: '', keyId: '', about: new URL(url).origin };
-      trace.end({ requestId: newRequestId(atMs), ...what }, clock.monotonicMs());
+      const ids = { requestId: newRequestId(atMs), clientRequestId: null, account: '', keyId: '' };
+      const about = new URL(url).origin;
+      trace.end({ ...ids, method: null, route: 'webhook', status, about }, clock.monotonicMs());
     }
   };
 }

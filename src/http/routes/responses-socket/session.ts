@@ -259,8 +259,9 @@ class Session implements EndListener, LongWork {
     } finally {
       admitted.release();
       const { account, keyId } = principal;
-      const facts = { requestId, method: null, route: 'response over a WebSocket', account, keyId, about: null };
-      trace?.end({ ...facts, status: turn.status }, services.clock.monotonicMs());
+      const { clientRequestId } = call;
+      const end = { requestId, clientRequestId, account, keyId, method: null, status: turn.status, about: null };
+      trace?.end({ ...end, route: 'response over a WebSocket' }, services.clock.monotonicMs());
     }
   }
 
