@@ -32,7 +32,7 @@ export interface CliParts {
    */
   stored(config: Config): Promise<Stored>;
   /** The present answers of the stores, for `doctor`. Never rejects for a store that cannot be reached. */
-  storeFacts(config: Config): Promise<StoreFacts>;
+  storeFacts(config: Storage): Promise<StoreFacts>;
   /** Databases of the data folder whose contents differ from what was written. Reads all, and changes nothing. */
   damages(config: Config): Promise<readonly Damage[]>;
   /** How far each database's schema is. Nothing is made or changed; a database that does not exist yet has all pending. */
@@ -48,7 +48,7 @@ export interface CliParts {
    * Makes empty databases and writes these rows into them; rejects when one holds rows already. The rows may come from
    * another driver. With SQLite the files are complete and closed once it resolves.
    */
-  writeBackup(config: Config, rows: AsyncIterable<BackupRow>): Promise<void>;
+  writeBackup(config: Storage, rows: AsyncIterable<BackupRow>): Promise<void>;
 }
 
 export interface MockOptions {

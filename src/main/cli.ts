@@ -253,7 +253,7 @@ async function stored(config: Config): Promise<Stored> {
   return existsSync(file) ? readSqliteAccounts(file) : nothingStored;
 }
 
-async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
+async function databaseFacts(config: Pick<Config, 'storage'>): Promise<StoreFacts['database']> {
   const kind = isEmbedded(config) ? 'sqlite' : 'postgres';
   const unknown = { kind, version: null, empty: null, clockAheadMs: null } as const;
   try {
@@ -268,14 +268,14 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
   }
 }
 
-async function whyNot(config: Config, error: unknown): Promise<string> {
+async function whyNot(config: Pick<Config, 'storage'>, error: unknown): Promise<string> {
   if (isEmbedded(config)) return whyUnusable(error) ?? String(error);
   const postgres = await import('../stores/postgres/open.ts');
   const { placeOf } = await import('../stores/several-hosts.ts');
   return postgres.whyUnusable(error, placeOf(config.storage.database)) ?? String(error);
 }
 
-async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {
+async function stateFacts({ storage }: Pick<Config, 'storage'>): Promise<StoreFacts['state']> {
   if (storage.state === 'memory') {
     return { kind: 'memory', trouble: null, version: null, maxmemoryPolicy: null, clockAheadMs: null };
   }

@@ -53,6 +53,16 @@ test('a backup goes into a data folder that is not there yet, and leaves no lock
   assert.ok(!readdirSync(dataDir).some((name) => name.startsWith('restore-')));
 });
 
+test('an error in another section of the configuration keeps no backup from being restored', async (t) => {
+  const { folder, dataDir, written, run } = await prepared(t, 'sqlite');
+  const withError = { storage: { data_dir: dataDir }, models: { chat: { tragets: ['mock/ok'] } } };
+  writeFileSync(join(folder, 'culvert.yaml'), JSON.stringify(withError));
+  assert.equal(await run(), 0);
+  assert.deepEqual(written, rows);
+  writeFileSync(join(folder, 'culvert.yaml'), JSON.stringify({ storage: { data_dri: dataDir } }));
+  await assert.rejects(run({ yes: true }), /data_dri/);
+});
+
 test('nothing is restored under a running server, nor over databases without being told so', async (t) => {
   const { dataDir, written, run } = await prepared(t, 'sqlite');
   assert.equal(await run(), 0);

@@ -1,4 +1,3 @@
-import { urlOf } from '../../http/connections/listening.ts';
 import { culvert, pasted } from '../../kernel/command-form.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
 import { readLaterDatabases } from '../../stores/sqlite/backup.ts';
@@ -11,7 +10,7 @@ import type { LocalFlags } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
-import { readConfig } from '../read-config.ts';
+import { readPlace, type ServerPlace } from '../read-config.ts';
 import { databaseNames, dataIn, localNames, pageNames, replaceData } from '../replace-data.ts';
 
 export interface RestoreFlags extends LocalFlags {
@@ -25,14 +24,14 @@ type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;
  * under another name. Whatever fails, the earlier contents are still there afterwards.
  */
 export async function restore(file: string, flags: RestoreFlags, parts: RestoreParts): Promise<number> {
-  const config = readConfig(flags.config);
+  const config = readPlace(flags.config);
   const progress = createProgress(flags, 'blocks');
   const { head, ...size } = await verifyBackupFile(file, (items) =>
     progress.count(items, 'rows and pieces of files read'),
   );
   const folder = openDataFolder(config.storage.data_dir);
   // Held to the end: no server starts on half of it.
-  const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
+  const lock = lockDataFolder(folder, `process ${process.pid}`);
   if (lock.kind === 'held') throw new CommandFailed(lock.message);
   const isEmbedded = config.storage.database === 'sqlite';
   // PostgreSQL has such databases as tables; what a backup of rows alone does not hold, it does not replace either.
@@ -104,7 +103,7 @@ async function* rowsOf(
   if (!isEmbedded) yield* readLaterDatabases(side);
 }
 
-async function refuseUnlessEmpty(config: Parameters<CliParts['storeFacts']>[0], parts: RestoreParts): Promise<void> {
+async function refuseUnlessEmpty(config: ServerPlace, parts: RestoreParts): Promise<void> {
   const { database } = await parts.storeFacts(config);
   if (database.trouble !== null) throw new CommandFailed(`The database cannot be used: ${database.trouble}`);
   if (database.empty === true) return;
