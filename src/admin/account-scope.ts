@@ -19,9 +19,9 @@ export function isWithin(accounts: AccountScope, scope: AccountScope): boolean {
 const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'content', 'except']);
 /** Members that are conditions in CEL, whole or cut. */
 const conditions: ReadonlySet<string> = new Set(['when', 'because']);
-/** The texts in a condition, each with the name that `==` or `!=` compares it with. */
+/** Comments in a condition, and its texts, each with the name that `==` or `!=` compares it with. */
 const comparedTexts =
-  /(?:\b(\w+)\s*[=!]=\s*)?("{3}.*?(?:"{3}|$)|'{3}.*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
+  /\/\/[^\n]*|(?:\b(\w+)\s*[=!]=\s*)?("{3}.*?(?:"{3}|$)|'{3}.*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
 /** A part that is cut may go on with one of them. */
 const namesCallers = /\b(?:account|key|key_name)\b|…$/;
 /** Any other name may be one of a caller, as in `[account].exists(a, a == "acme")`. */
@@ -50,12 +50,12 @@ function memberWithin(part: unknown, name: string, scope: readonly string[]): un
   return Object.fromEntries(members.map(([member, value]) => [member, memberWithin(value, member, scope)]));
 }
 
-/** A condition that asks who calls, without the texts that may be names of others. */
+/** A condition without its comments and, if it asks who calls, without the texts that may be names of others. */
 function conditionWithin(condition: string, isIn: (id: string) => boolean): string {
-  if (!namesCallers.test(condition)) return condition;
-  return condition.replace(comparedTexts, (whole: string, compared: string | undefined, text: string) =>
-    namesOthers.test(compared ?? '') || isIn(text.replaceAll(/^["']+|["']+$/g, ''))
-      ? whole
-      : whole.replace(text, () => '"(hidden)"'),
-  );
+  const asksWhoCalls = namesCallers.test(condition);
+  return condition.replace(comparedTexts, (whole: string, compared: string | undefined, text: string | undefined) => {
+    if (text === undefined) return '// (hidden)';
+    const isShown = !asksWhoCalls || namesOthers.test(compared ?? '') || isIn(text.replaceAll(/^["']+|["']+$/g, ''));
+    return isShown ? whole : whole.replace(text, () => '"(hidden)"');
+  });
 }

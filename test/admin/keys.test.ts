@@ -597,3 +597,26 @@ test('of many keys that expire, those are named that end first of those that the
     ["The key 'first'", "The key 'last' "],
   );
 });
+
+test('blocked keys of the file are named to those who may see their account, 50 of them', async (t) => {
+  const keys = ['acme', 'zeta'].flatMap((account) =>
+    Array.from({ length: account === 'acme' ? 51 : 1 }, (_, i) => ({
+      key: `sk-cv-declared-${account}-${i}`,
+      account,
+      name: `k${i}`,
+    })),
+  );
+  const admin = await openAdmin(t, {
+    plans: { pro: {} },
+    accounts: { acme: { plan: 'pro' }, zeta: { plan: 'pro' } },
+    keys,
+  });
+  for (const { id } of (await admin.ok('GET', '/keys?limit=100')).data)
+    await admin.ok('POST', `/keys/${encodeURIComponent(id)}/revoke`);
+  const blocked = async (accounts: string[] | null) => {
+    const { json } = await admin.call('GET', '/doctor', undefined, { name: 'lena', role: 'admin', accounts });
+    return json.findings.flatMap(({ message }: Answer) => (/is blocked/.test(message) ? [message.slice(0, 29)] : []));
+  };
+  assert.equal((await blocked(null)).length, 50);
+  assert.deepEqual(await blocked(['zeta']), ["The key 'k0' of account 'zeta"]);
+});

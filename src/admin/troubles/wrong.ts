@@ -88,7 +88,7 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
     },
     /** Problems that an operator is to be called for, looked up anew. */
     async alerts(): Promise<SeenAlert[]> {
-      return withFewExpiring(await look(orNone)).flatMap((found): SeenAlert[] => {
+      return withFewKeys(await look(orNone)).flatMap((found): SeenAlert[] => {
         const { state, fix } = found;
         const name = alertOf(found);
         return state === 'ok' || name === null ? [] : [{ name, severity: state, text: sentenceOf(found), fix }];
@@ -124,7 +124,7 @@ function visible(found: readonly Found[], scope: AccountScope, operator: Operato
       (scope === null || account === null || scope.includes(account)) &&
       notAllowed(operator, page === 'mcp-servers' ? 'providers' : page, 'read') === null,
   );
-  return withFewExpiring(seen);
+  return withFewKeys(seen);
 }
 
 /**
@@ -217,21 +217,20 @@ function storedEntryTroubles({ setup }: AdminParts): Trouble[] {
 /** Keys of the configuration that an operator blocked: their secrets are still in the file. */
 function blockedKeys({ keys }: Directory): Trouble[] {
   const blocked = keys.filter(({ from, revokedMs }) => from === 'configuration' && revokedMs !== null);
-  return blocked.map(({ id, account, name }) => ({
-    ...warning(
-      `The key '${name}' of account '${account}' is blocked, and its secret is in the configuration.`,
-      'keys',
-      id,
-    ),
-    fix: 'Write a new secret there, or lift the block: culvert keys restore.',
-  }));
+  return blocked.map(({ id, account, name }) => {
+    const text = `The key '${name}' of account '${account}' is blocked, and its secret is in the configuration.`;
+    return { ...warning(text, 'keys', id), account, fix: blockedFix };
+  });
 }
+
+const blockedFix = 'Write a new secret there, or lift the block: culvert keys restore.';
 
 /** How long before its end, and after it, a key is named. */
 const expiryWarningMs = 7 * 86_400_000;
 /** The key of a shorter life ends as it was made to. */
 const lifeMinMs = 14 * 86_400_000;
-const expiringMax = 50;
+/** Keys of each kind that are named. */
+const keysMax = 50;
 const expiryAlert = /^key .* expires$/s;
 
 /** Keys that end within a week, or did within the last one: their callers get 401 then. Those that end first come first. */
@@ -252,10 +251,13 @@ function expiringKeys({ clock }: AdminParts, { keys }: Directory): Trouble[] {
   return expiring.sort((a, b) => a.leftMs - b.leftMs).map(({ leftMs: _, ...trouble }) => trouble);
 }
 
-/** All troubles, and of the keys that expire the first ones. */
-function withFewExpiring(found: readonly Found[]): Found[] {
-  let expiring = 0;
-  return found.filter(({ alert = '' }) => !expiryAlert.test(alert) || ++expiring <= expiringMax);
+/** All troubles, and the first ones of the keys that expire and of those that are blocked. */
+function withFewKeys(found: readonly Found[]): Found[] {
+  let [expiring, blocked] = [0, 0];
+  return found.filter(({ alert = '', fix }) => {
+    if (expiryAlert.test(alert)) return ++expiring <= keysMax;
+    return fix !== blockedFix || ++blocked <= keysMax;
+  });
 }
 
 /** Models that budgets in USD count; of the configuration alone where the store does not answer in time. */
