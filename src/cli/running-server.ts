@@ -19,7 +19,9 @@ export function serverUrl(flags: ServerFlags, config: () => ServerPlace): string
   const folder = dataFolderAt(config().storage.data_dir);
   // Does not make a folder only to find that nobody uses it.
   if (!existsSync(folder.lockFile)) return null;
-  return lockOwner(folder)?.url ?? null;
+  const url = lockOwner(folder)?.url ?? null;
+  if (url === null || URL.canParse(url)) return url;
+  throw new CommandFailed(`Another command (${url}) is using ${folder.path}. Try again when it has ended.`);
 }
 
 function namedUrl({ url }: ServerFlags): string | undefined {

@@ -64,13 +64,20 @@ test('an error in another section of the configuration keeps no backup from bein
 });
 
 test('nothing is restored under a running server, nor over databases without being told so', async (t) => {
-  const { dataDir, written, run } = await prepared(t, 'sqlite');
+  const { folder, dataDir, written, run } = await prepared(t, 'sqlite');
   assert.equal(await run(), 0);
   await assert.rejects(run(), /holds databases already/);
   const lock = lockDataFolder(dataFolderAt(dataDir), 'http://127.0.0.1:4141');
   assert.ok(lock.kind === 'locked');
   await assert.rejects(run({ yes: true }), /is using /);
   lock.release();
+  // As `restore` itself and `vectors import` hold it.
+  const command = lockDataFolder(dataFolderAt(dataDir), `process ${process.pid}`);
+  assert.ok(command.kind === 'locked');
+  const listed = await runCommand(['keys', 'list'], { cwd: folder });
+  assert.deepEqual([listed.code, listed.stdout], [1, '']);
+  assert.match(listed.stderr, /^Another command \(process \d+\) is using .*Try again when it has ended/);
+  command.release();
   assert.equal(written.length, 1);
   assert.equal(await run({ yes: true }), 0);
   assert.equal(written.length, 2);

@@ -98,9 +98,11 @@ async function serverFindings(
   // Without its folder nothing else can be looked at.
   if (standing.state === 'problem') return findings;
   const owner = existsSync(folder.lockFile) ? lockOwner(folder) : null;
+  // A command may hold the folder, such as a restore.
+  const url = owner !== null && URL.canParse(owner.url) ? owner.url : null;
   progress.at('asking the server');
-  findings.push(await serverFinding(owner?.url ?? null));
-  findings.push(await portFinding(config.server.host, config.server.port, owner?.url ?? null));
+  findings.push(await serverFinding(url));
+  findings.push(await portFinding(config.server.host, config.server.port, url));
   findings.push(...secretFindings(config, folder), ...(await loginFindings(config)));
   progress.at('reading every page of the databases');
   findings.push(...(await storesFindings(config, owner === null ? 'none' : 'runs', parts)));
@@ -109,7 +111,7 @@ async function serverFindings(
     parts.snapshotOf(config),
     probeLocalServers({ probeGet }),
   ]);
-  const reported = await findingsNow(owner?.url ?? null, config);
+  const reported = await findingsNow(url, config);
   // What a shared database holds is not in the snapshot: its server knows.
   const knowsMore = config.storage.database !== 'sqlite' && reported.length > 0;
   if (!knowsMore) findings.push(...providerFindings(snapshot, problems), ...capabilityFindings(snapshot));
