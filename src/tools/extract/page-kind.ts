@@ -21,6 +21,7 @@ export function pageKindOf(contentType: string, body: Uint8Array): PageKind | nu
   if (!isUtf16 && head.includes(0)) return null;
   if (declared === 'text/plain') return 'text';
   if (/^<(?:!doctype\s+html|html|head|body|!--)/i.test(text)) return 'html';
+  if (declared === '' && firstTag.test(text)) return 'html';
   if (text.startsWith('<?xml')) return xhtml.test(text) ? 'html' : 'xml';
   if (/^[{[]/.test(text)) return 'json';
   // Code and data have many types: `application/yaml`, and `video/mp2t` for TypeScript.
@@ -30,6 +31,8 @@ export function pageKindOf(contentType: string, body: Uint8Array): PageKind | nu
 }
 
 const sniffedBytes = 4_096;
+/** Elements by which browsers know a page without a type, and `meta`. Sources of Vue begin with `script` or `style`. */
+const firstTag = /^<(?:iframe|h1|div|font|table|a|title|b|br|p|meta)[\s>]/i;
 /** The first element, behind a declaration, a style sheet and a document type. */
 const xhtml = /^(?:<[?!][^>]{0,300}>\s*){0,3}<html[\s>]/i;
 const feed = /^(?:<[?!][^>]{0,300}>\s*){0,3}<(?:rss|feed|rdf:RDF)[\s>]/;
