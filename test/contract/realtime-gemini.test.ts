@@ -351,7 +351,7 @@ test('an interruption: the caller is told to stop playing, and the response ends
 
 test('what Gemini cannot do is an error event that names the field', async () => {
   const { caller } = await open({ type: 'realtime' });
-  const refused = async (event: RealtimeEvent, words: RegExp, param: string) => {
+  const refused = async (event: RealtimeEvent, words: RegExp, param: string | null) => {
     const from = caller.events.length;
     caller.send({ ...event, event_id: 'mine' });
     const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
@@ -373,6 +373,8 @@ test('what Gemini cannot do is an error event that names the field', async () =>
   caller.realtime.socket.send('{');
   const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
   assert.match(String(error.message), /JSON/);
+  await refused({ type: 'session.update' }, /'session' is missing/, 'session');
+  await refused({ type: 'response.cancel' }, /no active response/, null);
   await refused({ type: 'conversation.item.delete', item_id: 'x' }, /does not take events/, 'type');
   caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
   await refused(update({ instructions: 'Later.' }), /only before the session has heard anything/, 'session');

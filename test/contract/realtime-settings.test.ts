@@ -70,6 +70,14 @@ test('tools that a session cannot have are refused by their place', async (t) =>
   assert.equal(ofResponse.param, 'response.tools[0].name');
 });
 
+test('an update without settings is refused, and so are settings that lie beside `session`', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] });
+  for (const members of [{}, { instructions: 'Be brief.' }, { session: 'Be brief.' }]) {
+    const { code, param } = await caller.refused('session.update', members);
+    assert.deepEqual([code, param], ['invalid_value', 'session']);
+  }
+});
+
 test('a cancellation without a response gets an error, and the session goes on', async (t) => {
   const caller = await open(t, { output_modalities: ['text'] });
   const refused = await caller.refused('response.cancel', {});

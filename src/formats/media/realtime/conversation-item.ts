@@ -18,15 +18,20 @@ export interface ItemPlace {
 
 /** Reads an item of the realtime API for a chat model; null: it has no use for items of this type. */
 export function readItem(item: JsonObject, place: ItemPlace): ReadItem | WrongValue | null {
+  const { call_id, name } = item;
+  // Providers refuse every later request of a conversation in which a call has no name or no id.
+  const isCall = item.type === 'function_call';
+  if (isCall && !isNamed(name)) return wrong(`${place.at}.name`, 'Send the name of the function.');
+  if ((isCall || item.type === 'function_call_output') && !isNamed(call_id))
+    return wrong(`${place.at}.call_id`, 'Send the id of the call.');
   switch (item.type) {
     case 'function_call_output': {
-      const [call_id, output] = [jsonText(item.call_id), jsonText(item.output ?? '')];
+      const output = jsonText(item.output ?? '');
       const message = { role: 'tool', tool_call_id: call_id, content: output };
       return { item: { type: item.type, call_id, output }, message };
     }
     case 'function_call': {
-      const called = { name: jsonText(item.name), arguments: jsonText(item.arguments ?? '') };
-      const call_id = jsonText(item.call_id);
+      const called = { name, arguments: jsonText(item.arguments ?? '') };
       const calls = [{ id: call_id, type: 'function', function: called }];
       const message = { role: 'assistant', content: '', tool_calls: calls };
       return { item: { type: item.type, call_id, ...called }, message };
@@ -113,6 +118,8 @@ function textIn({ text, transcript }: JsonObject): string | null {
   const words = text ?? transcript;
   return typeof words === 'string' ? words : null;
 }
+
+const isNamed = (value: JsonValue | undefined) => typeof value === 'string' && value !== '';
 
 /** Null: it is neither a picture in base64 nor an address. */
 function imageUrlOf(value: JsonValue | undefined): string | null {

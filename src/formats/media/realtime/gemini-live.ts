@@ -118,7 +118,8 @@ export class GeminiLive {
       case 'response.create':
         return this.#respond(event);
       case 'response.cancel':
-        if (this.#response !== null) this.#cancelled ??= 'client_cancelled';
+        if (this.#response === null) return this.#events.noResponse(event);
+        this.#cancelled ??= 'client_cancelled';
         return;
       case 'output_audio_buffer.clear':
         return;
@@ -141,8 +142,7 @@ export class GeminiLive {
   }
 
   #update(event: RealtimeEvent): void {
-    const session = objectIn(event.session);
-    const merged = updated(this.#settings, session, ['pcm']);
+    const merged = updated(this.#settings, event.session, ['pcm']);
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
     const lost = lostOf(merged);
     const next: SessionSettings = Object.assign({ ...merged, speed: null }, ...lost.map(([, instead]) => instead));

@@ -64,6 +64,11 @@ export class EventWriter {
     this.error(`This model does not take ${what} of type '${type.slice(0, 100)}'.`, param, event.event_id);
   }
 
+  /** Refuses a `response.cancel` while no response runs. */
+  noResponse({ event_id }: RealtimeEvent): void {
+    this.error('Cancellation failed: no active response found.', null, event_id, 'response_cancel_not_active');
+  }
+
   /** The caller's event `eventId` was wrong. `code`: OpenAI's word for it. */
   error(message: string, param: string | null, eventId: JsonValue | undefined, code = 'invalid_request'): void {
     const error = { type: 'invalid_request_error', code, message, param, event_id: eventId ?? null };

@@ -62,13 +62,13 @@ export const firstSettings: SessionSettings = {
  */
 export function updated(
   before: SessionSettings,
-  session: JsonObject,
+  session: JsonValue | undefined,
   takes: readonly SoundFormat[],
   at: 'session' | 'response' = 'session',
 ): SessionSettings | WrongValue {
+  if (!isObject(session)) return { param: at, message: `'${at}' is missing. Send an object of settings.` };
   const audio = objectIn(session.audio);
-  const input = objectIn(audio.input);
-  const output = objectIn(audio.output);
+  const [input, output] = [objectIn(audio.input), objectIn(audio.output)];
   const named = [
     ['input', `${at}.audio.input.format`, input.format],
     ['output', `${at}.audio.output.format`, output.format],

@@ -146,7 +146,7 @@ export class CascadeEnd implements SessionEnd {
         return ordered === null ? undefined : this.#after(() => this.#respond(ordered));
       }
       case 'response.cancel':
-        if (this.#answering === null) this.#events.error(noResponse, null, event.event_id, codeOfNoResponse);
+        if (this.#answering === null) this.#events.noResponse(event);
         return this.#stop('client_cancelled');
       case 'output_audio_buffer.clear':
         return;
@@ -156,7 +156,7 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #update(event: RealtimeEvent): void {
-    const next = updated(this.#settings, objectIn(event.session), soundsTaken);
+    const next = updated(this.#settings, event.session, soundsTaken);
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id, 'invalid_value');
     if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns))
       this.#detector = detectorFor(next, soundMaxMs);
@@ -382,7 +382,5 @@ const noSound =
 
 const notBase64 = "Invalid 'audio'. Expected base64-encoded audio bytes but got an invalid value.";
 const tooLong = `The audio is longer than ${soundMaxMs / 1_000} s.`;
-const noResponse = 'Cancellation failed: no active response found.';
-const codeOfNoResponse = 'response_cancel_not_active';
 
 const endsSession: ReadonlySet<Failure['kind']> = new Set(['quota-exceeded', 'unauthenticated', 'forbidden']);
