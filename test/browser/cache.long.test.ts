@@ -66,7 +66,8 @@ test('what caches keep and save is seen, and cleared by model, by key and at onc
 
   await page.getByRole('button', { name: 'Clear the cache of smart' }).click();
   const dialog = page.getByRole('dialog');
-  assert.equal(await dialog.getByLabel('Model').inputValue(), 'smart');
+  assert.equal(await dialog.getByLabel('Model', { exact: true }).inputValue(), 'smart');
+  await page.keyboard.press('Enter');
   await dialog.getByRole('button', { name: 'Clear these answers' }).click();
   await page.getByText('1 answer removed.').waitFor();
   assert.equal(await kept(), 1);
@@ -77,6 +78,12 @@ test('what caches keep and save is seen, and cleared by model, by key and at onc
   await page.getByText('No answer matches.').waitFor();
   await until('the new answer is kept', async () => (await kept()) === 2);
   await page.getByRole('button', { name: 'Clear', exact: true }).first().click();
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Clear all answers' }).click();
+  await dialog.getByText('Name a model, a key or a tag, or check this box.').waitFor();
+  await assertLooksRight(page, 'cache-clear');
+  assert.equal(await kept(), 2, 'nothing goes by a key or a click too many');
+  await dialog.getByLabel('All answers').getByRole('checkbox').check();
   await dialog.getByRole('button', { name: 'Clear all answers' }).click();
   await page.getByText('2 answers removed.').waitFor();
   assert.equal(await kept(), 0);

@@ -16,19 +16,25 @@ interface ActionFormProps {
   children: ReactNode;
 }
 
-/** A form that does one thing. */
+/** A form that does one thing. One that is dangerous is sent by its button alone: Enter may be pressed once too often. */
 export function ActionForm(props: ActionFormProps) {
   const { by, action, look = 'main', disabled = false, conflict = false, onCancel, children } = props;
   const conflicts = conflict !== false;
+  const send = () => by.mutate();
   return (
     <Form
       error={conflicts ? null : by.error}
-      onSubmit={() => by.mutate()}
+      onSubmit={look === 'danger' ? () => {} : send}
       footer={
         <>
           {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
           {action !== null && (
-            <Button type="submit" look={look} busy={by.isPending} disabled={disabled || conflicts}>
+            <Button
+              {...(look === 'danger' ? { onClick: send } : { type: 'submit' })}
+              look={look}
+              busy={by.isPending}
+              disabled={disabled || conflicts}
+            >
               {action}
             </Button>
           )}
