@@ -151,7 +151,7 @@ test('what a model writes is text or markdown, and never runs', { skip }, async 
   await answer.locator('strong', { hasText: 'bold' }).waitFor();
   await answer.getByText('<script>').waitFor();
   assert.equal(await page.locator('#page img, #page script, #page a[href^="javascript"]').count(), 0);
-  assert.equal(await page.title(), 'Playground · Culvert');
+  assert.equal(await page.title(), 'Chat · Playground · Culvert');
 });
 
 test('a picture goes along, and is shown', { skip }, async (t) => {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { chromiumMissing } from '../chromium.ts';
-import { openPage, settled, shoot } from './open-page.ts';
+import { followTo, openPage, settled, shoot } from './open-page.ts';
 import { startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -25,6 +25,31 @@ suite('around every page', { skip }, () => {
     const bytes = [...files].reduce((sum, name) => sum + statSync(`${built}${name}.gz`).size, 0);
     assert.ok(files.size > 3, 'scripts and styles are among them');
     assert.ok(bytes <= firstLoadMaxBytes, `${bytes} bytes of ${[...files].join(', ')}`);
+  });
+
+  test('the title of the window begins with what is open in the page', async (t) => {
+    const answer = await gateway.admin('/requests?limit=1');
+    const { data } = (await answer.json()) as { data: { id: string }[] };
+    const id = data[0]!.id;
+    const page = await openPage(t, gateway, '/dashboard/settings');
+    for (const [path, title] of [
+      ['settings', 'Configuration · Settings'],
+      ['settings?tab=audit', 'Audit log · Settings'],
+      ['jobs', 'Batches · Batches and files'],
+      ['jobs?view=files', 'Files · Batches and files'],
+      ['jobs?view=toString', 'Batches · Batches and files'],
+      ['tools?tool=map', 'Map · Web tools'],
+      ['vectors?collection=handbook&tab=map', 'Map · handbook'],
+      ['playground?mode=images', 'Images · Playground'],
+      ['reference?operation=GET+/admin/v1/keys', 'GET /admin/v1/keys · API reference'],
+      [`requests/${id}`, `${id} · Request`],
+      ['requests', 'Requests'],
+    ] as const) {
+      await followTo(page, `/dashboard/${path}`);
+      await page.waitForFunction(`document.title === ${JSON.stringify(`${title} · Culvert`)}`, undefined, {
+        timeout: 5_000,
+      });
+    }
   });
 
   test('everything is a few keys away', async (t) => {

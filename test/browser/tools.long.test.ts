@@ -62,7 +62,7 @@ test('what a page says is text, and an address that is wrong is said at its fiel
   await page.getByRole('button', { name: 'Scrape', exact: true }).click();
   await page.getByText(attack).first().waitFor();
   assert.equal(await page.locator('#page img, #page a[href^=javascript]').count(), 0);
-  assert.match(await page.title(), /^Web tools/);
+  assert.match(await page.title(), /^\w+ · Web tools/);
   await assertFits(page);
   await assertAccessible(page);
   await shoot(page, 'tools-scrape-phone-dark');
@@ -101,7 +101,7 @@ test('titles and texts of hits, links and pages of a crawl are text', { skip }, 
   const script = 'javascript:document.title=1';
   const harmless = async (where: string) => {
     assert.equal(await page.locator('#page img, [role=dialog] img, a[href^=javascript]').count(), 0, where);
-    assert.match(await page.title(), /^Web tools/, where);
+    assert.match(await page.title(), /^\w+ · Web tools/, where);
   };
   const hit = { url: script, title: attack, description: attack, markdown: `${attack} [Run](${script})` };
   const found = { success: true, data: { web: [hit] }, provider: attack, cached: false, warning: attack };

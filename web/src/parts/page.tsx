@@ -8,6 +8,8 @@ import { Read, type ReadState } from './read.tsx';
 
 interface PageProps {
   title: string;
+  /** Name of what is open in the page, such as a tab: begins the window's title. */
+  opened?: string;
   /** Before the title, such as a way back. */
   before?: ReactNode;
   /** Next to the title: the page's actions. */
@@ -18,10 +20,10 @@ interface PageProps {
 }
 
 /** Frame of every page; sets the window's title. */
-export function Page({ title, before, actions, bar, children }: PageProps) {
+export function Page({ title, opened, before, actions, bar, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} · Culvert`;
-  }, [title]);
+    document.title = [...(opened === undefined ? [] : [opened]), title, 'Culvert'].join(' · ');
+  }, [title, opened]);
   return (
     <div className="mx-auto flex w-full max-w-[1440px] flex-col gap-4 px-4 pt-4 pb-10 md:px-6 md:pt-5">
       <header className="flex flex-col gap-3">
@@ -56,6 +58,7 @@ export function Back({
 
 interface EntryPageProps<Entry> {
   title: string;
+  opened?: string;
   /** The list that it is of. */
   list: { to: string; label: string };
   query: ReadState<Entry>;
@@ -66,7 +69,8 @@ interface EntryPageProps<Entry> {
 }
 
 /** Page of one entry of a list, once it is read. */
-export function EntryPage<Entry>({ title, list, query, changes, actions, children }: EntryPageProps<Entry>) {
+export function EntryPage<Entry>(props: EntryPageProps<Entry>) {
+  const { title, opened, list, query, changes, actions, children } = props;
   const mayAudit = useMay('audit', 'read');
   const all = query.data !== undefined && (
     <>
@@ -83,7 +87,7 @@ export function EntryPage<Entry>({ title, list, query, changes, actions, childre
     </>
   );
   return (
-    <Page title={title} before={<Back {...list} />} actions={all}>
+    <Page title={title} opened={opened} before={<Back {...list} />} actions={all}>
       <Read query={query}>{children}</Read>
     </Page>
   );

@@ -7,26 +7,31 @@ import { BatchesView } from './batches-view.tsx';
 import { FilesView } from './files-view.tsx';
 import { VideosView } from './videos-view.tsx';
 
-const views = ['batches', 'files', 'videos'];
+const views = {
+  batches: { label: 'Batches', View: BatchesView },
+  files: { label: 'Files', View: FilesView },
+  videos: { label: 'Videos', View: VideosView },
+};
 
 /** Batches, files and videos of a key, called as that key. */
 export default function JobsPage() {
   const [{ view = 'batches' }, setFilters] = useFilters<'view' | 'key'>();
   const callers = useCaller();
+  const value = Object.hasOwn(views, view) ? (view as keyof typeof views) : 'batches';
   return (
-    <Page title="Batches and files" actions={<SpeaksAs {...callers} />}>
+    <Page title="Batches and files" opened={views[value].label} actions={<SpeaksAs {...callers} />}>
       <AsCaller {...callers}>
         {(caller) => (
           <Tabs
             key={caller.key.id}
             label="Kind"
-            value={views.includes(view) ? view : 'batches'}
+            value={value}
             onValue={(value) => setFilters({ view: value === 'batches' ? '' : value })}
-            tabs={[
-              { value: 'batches', label: 'Batches', content: () => <BatchesView caller={caller} /> },
-              { value: 'files', label: 'Files', content: () => <FilesView caller={caller} /> },
-              { value: 'videos', label: 'Videos', content: () => <VideosView caller={caller} /> },
-            ]}
+            tabs={Object.entries(views).map(([value, { label, View }]) => ({
+              value,
+              label,
+              content: () => <View caller={caller} />,
+            }))}
           />
         )}
       </AsCaller>

@@ -16,9 +16,11 @@ export default function ConnectPage() {
   const chats = data?.filter(({ model_type }) => model_type === 'chat') ?? [];
   const model = chosenModel ?? chats[0]?.id ?? 'your-model';
   const clients = clientsFor(serverUrl, model);
+  const opened = clients.find(({ id }) => id === client) ?? clients[0]!;
   return (
     <Page
       title="Connect"
+      opened={opened.title}
       actions={
         <Choose
           label="Model"
@@ -36,7 +38,7 @@ export default function ConnectPage() {
       </p>
       <Tabs
         label="Client"
-        value={clients.some(({ id }) => id === client) ? client : 'curl'}
+        value={opened.id}
         onValue={(value) => setFilters({ client: value })}
         tabs={clients.map(({ id, title, steps }) => ({
           value: id,

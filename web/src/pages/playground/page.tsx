@@ -32,9 +32,10 @@ export default function PlaygroundPage() {
   const callers = useCaller();
   const { caller } = callers;
   const { data: models, error, refetch } = useQuery(modelsQuery(caller));
+  const opened = modes.find(({ value }) => value === mode) ?? modes[0]!;
   const failed = callers.error ?? error;
   return (
-    <Page title="Playground" actions={<SpeaksAs {...callers} />}>
+    <Page title="Playground" opened={opened.label} actions={<SpeaksAs {...callers} />}>
       {failed !== null && (
         <ErrorNote error={failed} retry={callers.error === null ? () => void refetch() : undefined} />
       )}
@@ -42,7 +43,7 @@ export default function PlaygroundPage() {
       {caller != null && models !== undefined && (
         <Tabs
           label="Mode"
-          value={modes.some(({ value }) => value === mode) ? mode : 'chat'}
+          value={opened.value}
           onValue={(value) => setFilters({ mode: value === 'chat' ? '' : value, model: '' })}
           tabs={modes.map(({ value, label, kind, View }) => ({
             value,

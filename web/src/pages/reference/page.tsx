@@ -25,7 +25,7 @@ export default function ReferencePage() {
   const found = text === '' ? operations : operations.filter((operation) => isFound(operation, text));
   const operation = operations.find(({ id }) => id === chosen);
   return (
-    <Page title="API reference" actions={<SpeaksAs {...callers} />}>
+    <Page title="API reference" opened={operation?.id} actions={<SpeaksAs {...callers} />}>
       <Read query={query}>
         {(document) => (
           <div className="grid min-w-0 items-start gap-6 lg:grid-cols-[22rem_minmax(0,1fr)]">

@@ -29,6 +29,7 @@ export default function RequestPage() {
   return (
     <EntryPage
       title="Request"
+      opened={id}
       list={{ to: '/dashboard/requests', label: 'Requests' }}
       query={query}
       actions={(request) => <RunAgain request={request} />}

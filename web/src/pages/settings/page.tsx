@@ -33,9 +33,9 @@ export default function SettingsPage() {
   const session = useSession();
   const tabs = settingsTabs(session).map(({ value, label }) => ({ value, label, content: contents[value] }));
   // A link may name a tab of another version, or one that this person may not open.
-  const { value: opened } = tabs.find(({ value }) => value === tab) ?? tabs[0]!;
+  const { value: opened, label } = tabs.find(({ value }) => value === tab) ?? tabs[0]!;
   return (
-    <Page title="Settings">
+    <Page title="Settings" opened={label}>
       <Tabs label="Settings" value={opened} onValue={(value) => setFilters({ ...noFilters, tab: value })} tabs={tabs} />
     </Page>
   );

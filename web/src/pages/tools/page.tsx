@@ -9,29 +9,30 @@ import { MapView } from './map-view.tsx';
 import { ScrapeView } from './scrape-view.tsx';
 import { SearchView } from './search-view.tsx';
 
-const tools = ['scrape', 'search', 'map', 'crawls'];
+const tools = { scrape: 'Scrape', search: 'Search', map: 'Map', crawls: 'Crawls' };
 
 /** `/v1/tools`, called as a key. */
 export default function ToolsPage() {
   const [{ tool = 'scrape', crawl }, setFilters] = useFilters<'tool' | 'crawl' | 'key'>();
   const callers = useCaller(['crawl']);
+  const value = Object.hasOwn(tools, tool) ? (tool as keyof typeof tools) : 'scrape';
   return (
-    <Page title="Web tools" actions={<SpeaksAs {...callers} />}>
+    <Page title="Web tools" opened={tools[value]} actions={<SpeaksAs {...callers} />}>
       <AsCaller {...callers}>
         {(caller) => (
           // One key's results are not another's.
           <Tabs
             key={caller.key.id}
             label="Tool"
-            value={tools.includes(tool) ? tool : 'scrape'}
+            value={value}
             onValue={(value) => setFilters({ tool: value === 'scrape' ? '' : value, crawl: '' })}
             tabs={[
-              { value: 'scrape', label: 'Scrape', content: () => <ScrapeView caller={caller} /> },
-              { value: 'search', label: 'Search', content: () => <SearchView caller={caller} /> },
-              { value: 'map', label: 'Map', content: () => <MapView caller={caller} /> },
+              { value: 'scrape', label: tools.scrape, content: () => <ScrapeView caller={caller} /> },
+              { value: 'search', label: tools.search, content: () => <SearchView caller={caller} /> },
+              { value: 'map', label: tools.map, content: () => <MapView caller={caller} /> },
               {
                 value: 'crawls',
-                label: 'Crawls',
+                label: tools.crawls,
                 content: () =>
                   crawl === undefined ? (
                     <CrawlsView caller={caller} onBegun={(id) => setFilters({ crawl: id, key: caller.key.id })} />

@@ -20,13 +20,14 @@ const ofCollection = ['collection', 'tab', 'text', 'using', 'where', 'point', 'c
 
 /** Collections of a key, and one of them. */
 export default function VectorsPage() {
-  const [{ collection }, setFilters] = useFilters<'collection' | 'key'>();
+  const [{ collection, tab }, setFilters] = useFilters<'collection' | 'key' | 'tab'>();
   const callers = useCaller(ofCollection);
   const { caller } = callers;
   const open = (name: string) => setFilters({ collection: name, key: caller!.key.id });
   return (
     <Page
       title={collection ?? 'Vectors'}
+      opened={collection !== undefined && tab === 'map' ? 'Map' : undefined}
       before={
         collection !== undefined && <Back to="/dashboard/vectors" search={{ key: caller?.key.id }} label="Vectors" />
       }
