@@ -17,7 +17,8 @@ const sessionSchema = z.object({
   account: z.string(),
   key: z.string().describe('Id of the key of its last request.'),
   first_at: timeField,
-  last_at: timeField,
+  last_at: timeField.describe('Start of its last request.'),
+  ms: z.int().describe('Milliseconds from the start of its first request to the end of the one that ended last.'),
   requests: z.int(),
   errors: z.int().describe('Requests whose class is not ok.'),
   models: z.array(z.string()).describe('In the order of their first use.'),
@@ -81,6 +82,7 @@ function sessionsOf(events: readonly UsageEvent[]): Session[] {
     const place = JSON.stringify([event.account, event.session]);
     const session = sessions.get(place) ?? emptySession(event);
     sessions.set(place, session);
+    session.ms = Math.max(session.ms + Date.parse(session.first_at) - event.atMs, Math.round(event.ms));
     session.first_at = isoOf(event.atMs);
     session.requests += 1;
     session.errors += event.class === 'ok' ? 0 : 1;
@@ -96,6 +98,6 @@ function sessionsOf(events: readonly UsageEvent[]): Session[] {
 
 function emptySession({ session, account, keyId, atMs }: UsageEvent): Session {
   const times = { first_at: isoOf(atMs), last_at: isoOf(atMs) };
-  const sums = { requests: 0, errors: 0, models: [], input_tokens: 0, output_tokens: 0 };
+  const sums = { ms: 0, requests: 0, errors: 0, models: [], input_tokens: 0, output_tokens: 0 };
   return { session: session ?? '', account, key: keyId, ...times, ...sums, cost_usd: 0, unpriced_requests: 0 };
 }

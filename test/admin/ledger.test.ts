@@ -484,7 +484,10 @@ test('sessions sum up the requests that name them, by account, and list them', a
   const iso = (ms = 0) => new Date(ms).toISOString();
   assert.deepEqual([data[0].first_at, data[0].last_at], [iso(first?.atMs), iso(last?.atMs)]);
   assert.deepEqual([next_cursor, complete_from], [null, iso(admin.clock.wallMs() - hourMs)]);
-  assert.equal((await admin.ok('GET', '/agent-sessions?account=other')).data.length, 1);
+  const ended = [first, last].map((event) => (event?.atMs ?? 0) + Math.round(event?.ms ?? 0));
+  assert.equal(data[0].ms, Math.max(...ended) - (first?.atMs ?? 0), 'up to the end of its last request');
+  const [single] = (await admin.ok('GET', '/agent-sessions?account=other')).data;
+  assert.deepEqual([single.requests, single.ms > 0], [1, true], 'a single request takes time, too');
   assert.deepEqual((await admin.ok('GET', '/agent-sessions?key=nobody')).data, []);
   const listed = await admin.ok('GET', '/requests?session=run%201&account=dev&class=any');
   assert.deepEqual(idsOf(listed), [last?.requestId, first?.requestId]);

@@ -57,7 +57,7 @@ export function percent(share: number): string {
 
 /** A duration: `312 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function span(ms: number): string {
-  if (ms < 1) return ms <= 0 ? '0 ms' : '<1 ms';
+  if (ms < 1) return '<1 ms';
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${tenths.format(ms / 1_000)} s`;
   const steps = [

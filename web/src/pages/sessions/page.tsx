@@ -85,7 +85,7 @@ const columns: readonly Column<Row>[] = [
     head: 'Lasted',
     from: 'lg',
     align: 'right',
-    cell: ({ first_at, last_at }) => span(Date.parse(last_at) - Date.parse(first_at)),
+    cell: ({ ms }) => span(ms),
   },
   {
     head: 'Models',
