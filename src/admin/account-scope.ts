@@ -52,10 +52,10 @@ function memberWithin(part: unknown, name: string, scope: readonly string[]): un
 
 /** A condition without its comments and, if it asks who calls, without the texts that may be names of others. */
 function conditionWithin(condition: string, isIn: (id: string) => boolean): string {
-  const asksWhoCalls = namesCallers.test(condition);
+  const readsCaller = namesCallers.test(condition);
   return condition.replace(comparedTexts, (whole: string, compared: string | undefined, text: string | undefined) => {
     if (text === undefined) return '// (hidden)';
-    const isShown = !asksWhoCalls || namesOthers.test(compared ?? '') || isIn(text.replaceAll(/^["']+|["']+$/g, ''));
+    const isShown = !readsCaller || namesOthers.test(compared ?? '') || isIn(text.replaceAll(/^["']+|["']+$/g, ''));
     return isShown ? whole : whole.replace(text, () => '"(hidden)"');
   });
 }
