@@ -458,9 +458,10 @@ test('values of any type are refused by an event, and the session goes on', asyn
   caller.send('conversation.item.create', { item: { type: { toString: 1 } } });
   assert.match(JSON.stringify(await caller.heard('error')), /does not take items of type/);
   const from = caller.events.length;
-  caller.send('conversation.item.create', {
-    item: { type: 'function_call_output', call_id: { toString: 1 }, output: [{ toString: 1 }] },
-  });
+  const result = (call_id: unknown) => ({ type: 'function_call_output', call_id, output: [{ toString: 1 }] });
+  caller.send('conversation.item.create', { item: result({ toString: 1 }) });
+  assert.match(JSON.stringify(await caller.heard('error', from)), /Send the id of the call/);
+  caller.send('conversation.item.create', { item: result('c1') });
   await caller.heard('conversation.item.done', from);
   caller.realtime.close();
   await caller.closed;
