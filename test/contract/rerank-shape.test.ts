@@ -99,7 +99,10 @@ for (const name of names) {
     const plain = await ranked(name, {});
     assert.deepEqual(plain.results, [score(1, 0.9), score(2, 0.4), score(0, 0.1)]);
     assert.deepEqual([plain.object, plain.data], ['list', plain.results]);
-    assert.equal((plain.usage as JsonObject).total_tokens, ['cohere', 'sglang'].includes(name) ? 0 : 9);
+    const { prompt_tokens: input, total_tokens: total } = objectIn(plain.usage);
+    // Where the service counts nothing, the caller sees the estimate that the books have.
+    if (['cohere', 'sglang'].includes(name)) assert.ok((input as number) > 0 && total === input);
+    else assert.equal(total, 9);
     // The AI SDK's providers for Together and Cohere take no answer without these.
     assert.ok(['prompt_tokens', 'completion_tokens'].every((one) => typeof objectIn(plain.usage)[one] === 'number'));
     assert.equal(typeof plain.meta, 'object');

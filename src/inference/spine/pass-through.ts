@@ -41,7 +41,7 @@ export interface PassingOptions {
   /** Name that the answer gives its model; absent: the provider's name. */
   answerModel?: AnswerModel | undefined;
   /** Answer in place of a whole answer. Absent: its bytes are passed on. */
-  shape?: ((answer: JsonValue) => JsonObject) | undefined;
+  shape?: ((answer: JsonValue, inputTokens: number) => JsonObject) | undefined;
   /** Content type of the answer, which says how its events are framed. Absent: server-sent events. */
   contentType?: string;
   /** Gets the upstream's bytes, too. */
@@ -294,7 +294,7 @@ export class PassedWhole extends PassedAnswer implements AnswerReader {
     const counted = isWhole ? plain : countsFor(usage, plain.input, plain.output);
     if (this.#shape !== undefined) {
       correctCounts(parsed.value, counted);
-      return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue)));
+      return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue, counted.input)));
     }
     const named = this.#answerModel === undefined ? bytes : wholeWithModel(bytes, parsed.value, this.#answerModel);
     if (correctCounts(parsed.value, counted) || mended) return Buffer.from(JSON.stringify(parsed.value));

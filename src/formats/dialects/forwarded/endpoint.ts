@@ -29,8 +29,8 @@ export interface ForwardedEndpoint {
   readInPassing(
     options?: Pick<DecodeOptions, 'shownInputTokens'> & Pick<ForwardedRequest, 'answerShape'>,
   ): PassingReader;
-  /** The answer in the shape that callers get, whichever service gave it. Absent: as it came. */
-  shape?(answer: JsonValue, echo: JsonObject): JsonObject;
+  /** The answer in the shape that callers get, with `inputTokens` where a service counts none. Absent: as it came. */
+  shape?(answer: JsonValue, echo: JsonObject, inputTokens: number): JsonObject;
 }
 
 /** A body that can go to targets serving the same endpoint, and to no other. */

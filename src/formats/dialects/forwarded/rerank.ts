@@ -88,7 +88,7 @@ function asCohere({ top_n: topN, top_k: topK, truncation }: JsonObject, target: 
  * service says. Voyage's clients read `data`, where documents are texts, and `usage`. Together's and Cohere's of the AI
  * SDK demand each count and `meta`. Ranks that are unreadable stay as they are.
  */
-function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObject {
+function rankingOf(answer: JsonValue, { topN, documents }: JsonObject, inputTokens: number): JsonObject {
   const { data: _, object: __, results: ___, ...others } = isObject(answer) ? answer : {};
   const list = listIn(answer) ?? [];
   const results: JsonObject[] = [];
@@ -105,7 +105,8 @@ function rankingOf(answer: JsonValue, { topN, documents }: JsonObject): JsonObje
   results.sort((one, other) => (other.relevance_score as number) - (one.relevance_score as number));
   const best = typeof topN === 'number' && topN > 0 ? results.slice(0, topN) : results;
   const data = best.map((rank) => (isObject(rank.document) ? { ...rank, document: rank.document.text ?? null } : rank));
-  const { inputTokens: prompt_tokens = 0, outputTokens: completion_tokens = 0 } = usageOf(others) ?? {};
+  const { inputTokens: reported, outputTokens: completion_tokens = 0 } = usageOf(others) ?? {};
+  const prompt_tokens = reported || inputTokens;
   const counts = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
   return { object: 'list', meta: {}, ...others, usage: { ...counts, ...objectIn(others.usage) }, results: best, data };
 }

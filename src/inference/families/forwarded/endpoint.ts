@@ -158,7 +158,10 @@ function bodyOf(
         ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
         : new PassedWhole(
             { readInPassing: (options) => format.readInPassing({ ...options, answerShape }) },
-            { inputTokensEstimate, shape: format.shape && ((given) => format.shape!(given, answerShape)) },
+            {
+              inputTokensEstimate,
+              shape: format.shape && ((given, input) => format.shape!(given, answerShape, input)),
+            },
           );
     },
   };
