@@ -458,7 +458,11 @@ test('values of any type are refused by an event, and the session goes on', asyn
   caller.send('conversation.item.create', { item: { type: { toString: 1 } } });
   assert.match(JSON.stringify(await caller.heard('error')), /does not take items of type/);
   const from = caller.events.length;
-  const result = (call_id: JsonObject | string) => ({ type: 'function_call_output', call_id, output: [{ toString: 1 }] });
+  const result = (call_id: JsonObject | string) => ({
+    type: 'function_call_output',
+    call_id,
+    output: [{ toString: 1 }],
+  });
   caller.send('conversation.item.create', { item: result({ toString: 1 }) });
   assert.match(JSON.stringify(await caller.heard('error', from)), /Send the id of the call/);
   caller.send('conversation.item.create', { item: result('c1') });
