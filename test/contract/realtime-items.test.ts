@@ -95,7 +95,12 @@ test('ids that are wrong are error events with OpenAI’s codes', async (t) => {
     ['create', { ...userSays('2'), previous_item_id: 5 }, 'item_create_invalid_previous_item_id', 'previous_item_id'],
     ['create', { item: { type: 'message', role: 'user', content: 'Hi' } }, 'invalid_value', 'item.content'],
     ['create', { item: { type: 'function_call', call_id: 'c', arguments: '{}' } }, 'invalid_value', 'item.name'],
-    ['create', { item: { type: 'function_call', name: 'f', arguments: '{}' } }, 'invalid_value', 'item.call_id'],
+    [
+      'create',
+      { item: { type: 'function_call', name: 'f', call_id: '', arguments: '{}' } },
+      'invalid_value',
+      'item.call_id',
+    ],
     ['create', { item: { type: 'function_call_output', call_id: '', output: '' } }, 'invalid_value', 'item.call_id'],
     ['retrieve', { item_id: 'nobody' }, 'item_retrieve_invalid_item_id', 'item_id'],
     ['delete', { item_id: 'nobody' }, 'item_delete_invalid_item_id', 'item_id'],
@@ -180,6 +185,26 @@ test('speech has its place in the conversation from its end on, whenever its tra
   caller.send('conversation.item.retrieve', { item_id: committed.item_id! });
   const { item } = await caller.heard('conversation.item.retrieved');
   assert.deepEqual((item as JsonObject).content, [{ type: 'input_audio', transcript: said!.content }]);
+});
+
+test('a call without an id gets one, by which its result is found', async (t) => {
+  const caller = await open(t);
+  await add(caller, { id: 'c', type: 'function_call', name: 'look', arguments: '{}' });
+  caller.send('conversation.item.retrieve', { item_id: 'c' });
+  const { call_id: id } = (await caller.heard('conversation.item.retrieved')).item as JsonObject;
+  assert.match(String(id), /^call_\w{16}$/);
+  await add(caller, { type: 'function_call_output', call_id: id!, output: 'seen' });
+  await caller.response();
+  assert.deepEqual(read().slice(-2), [
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: id, content: 'seen' },
+  ]);
+  caller.realtime.close();
+  await caller.closed;
 });
 
 test('calls and their results stay together, whatever comes between them or is deleted', async (t) => {

@@ -1,3 +1,4 @@
+import { randomBase62 } from '../../../kernel/ids.ts';
 import { isObject, type JsonObject, type JsonValue, jsonText, listIn } from '../../../kernel/json.ts';
 import type { WrongValue } from './events.ts';
 
@@ -16,11 +17,15 @@ export interface ItemPlace {
   sees: 'images' | 'text';
 }
 
-/** Reads an item of the realtime API for a chat model; null: it has no use for items of this type. */
+/**
+ * Reads an item of the realtime API for a chat model; null: it has no use for items of this type. A call without an id,
+ * which OpenAI's API allows, gets one.
+ */
 export function readItem(item: JsonObject, place: ItemPlace): ReadItem | WrongValue | null {
-  const { call_id, name } = item;
-  // Providers refuse every later request of a conversation in which a call has no name or no id.
   const isCall = item.type === 'function_call';
+  const { name } = item;
+  const call_id = item.call_id ?? (isCall ? `call_${randomBase62(16)}` : null);
+  // Providers refuse every later request of a conversation in which a call has no name or no id.
   if (isCall && !isNamed(name)) return wrong(`${place.at}.name`, 'Send the name of the function.');
   if ((isCall || item.type === 'function_call_output') && !isNamed(call_id))
     return wrong(`${place.at}.call_id`, 'Send the id of the call.');
