@@ -354,7 +354,7 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
   const byTools = reportedCount(metadata.toolUsePromptTokenCount) ?? 0;
   const usage: Usage =
     prompt === null
-      ? partsOfTotal(null, answered === null ? null : outputTokens, total)
+      ? partsOfTotal(null, answered === null && thoughts === null ? null : outputTokens, total)
       : { inputTokens: prompt + byTools, outputTokens };
   // Models of the first 2.5 previews counted thoughts only in the total.
   const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
