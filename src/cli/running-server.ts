@@ -19,9 +19,11 @@ export function serverUrl(flags: ServerFlags, config: () => ServerPlace): string
   const folder = dataFolderAt(config().storage.data_dir);
   // Does not make a folder only to find that nobody uses it.
   if (!existsSync(folder.lockFile)) return null;
-  const url = lockOwner(folder)?.url ?? null;
-  if (url === null || URL.canParse(url)) return url;
-  throw new CommandFailed(`Another command (${url}) is using ${folder.path}. Try again when it has ended.`);
+  const owner = lockOwner(folder);
+  if (owner === null || owner.url !== null) return owner?.url ?? null;
+  throw new CommandFailed(
+    `Another command (process ${owner.pid}) is using ${folder.path}. Try again when it has ended.`,
+  );
 }
 
 function namedUrl({ url }: ServerFlags): string | undefined {

@@ -19,7 +19,7 @@ export function openLocalVectors(config: Config) {
     const folder = openDataFolder(config.storage.data_dir);
     if (config.vectors.engine === 'embedded') {
       // Its files are one process': a server that this command did not find a key for may be using them.
-      const lock = lockDataFolder(folder, `process ${process.pid}`);
+      const lock = lockDataFolder(folder, null);
       if (lock.kind === 'held') throw new FailureError({ kind: 'conflict', message: lock.message });
       closes.unshift(async () => lock.release());
     }

@@ -98,8 +98,7 @@ async function serverFindings(
   // Without its folder nothing else can be looked at.
   if (standing.state === 'problem') return findings;
   const owner = existsSync(folder.lockFile) ? lockOwner(folder) : null;
-  // A command may hold the folder, such as a restore.
-  const url = owner !== null && URL.canParse(owner.url) ? owner.url : null;
+  const url = owner?.url ?? null;
   progress.at('asking the server');
   findings.push(await serverFinding(url));
   findings.push(await portFinding(config.server.host, config.server.port, url));

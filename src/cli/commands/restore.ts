@@ -31,7 +31,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   );
   const folder = openDataFolder(config.storage.data_dir);
   // Held to the end: no server starts on half of it.
-  const lock = lockDataFolder(folder, `process ${process.pid}`);
+  const lock = lockDataFolder(folder, null);
   if (lock.kind === 'held') throw new CommandFailed(lock.message);
   const isEmbedded = config.storage.database === 'sqlite';
   // PostgreSQL has such databases as tables; what a backup of rows alone does not hold, it does not replace either.

@@ -13,8 +13,8 @@ import { shardNames } from './integrity.ts';
 /** The holder of a folder. */
 export interface LockOwner {
   pid: number;
-  /** Address of the server, such as `http://127.0.0.1:4141`. */
-  url: string;
+  /** Address of the server, such as `http://127.0.0.1:4141`; null: a command, which listens nowhere. */
+  url: string | null;
 }
 
 export type LockResult =
@@ -33,20 +33,20 @@ export type LockResult =
  * that ends, and holds between containers, whose process ids mean nothing to each other. The file `lock` names the
  * holder.
  */
-export function lockDataFolder(folder: DataFolder, url: string): LockResult {
+export function lockDataFolder(folder: DataFolder, url: string | null): LockResult {
   const holder = hold(folder);
   if (holder === null) {
     const owner = readOwner(folder);
-    const who = owner === null ? 'Another Culvert' : `Another Culvert (process ${owner.pid}, ${owner.url})`;
+    const place = owner === null ? '' : ` (process ${owner.pid}${owner.url === null ? '' : `, ${owner.url}`})`;
     return {
       kind: 'held',
       owner,
-      message: `${who} is using ${folder.path}. Stop it, or give this server another data folder (storage.data_dir, or CULVERT_DATA_DIR).`,
+      message: `Another Culvert${place} is using ${folder.path}. Stop it, or give this server another data folder (storage.data_dir, or CULVERT_DATA_DIR).`,
     };
   }
   const file = folder.lockFile;
   let announced = url;
-  const announce = (at: string) => {
+  const announce = (at: string | null) => {
     announced = at;
     const mine: LockOwner = { pid: process.pid, url: at };
     writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
@@ -73,7 +73,7 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
 /** A connection without a reference is collected, and its lock with it. */
 const held = new Set<DatabaseSync>();
 
-/** The running server of this folder, for the CLI to choose between HTTP and the files; null when none runs. */
+/** The server or command that holds this folder, for the CLI to choose between HTTP and the files; null when none does. */
 export function lockOwner(folder: DataFolder): LockOwner | null {
   const owner = readOwner(folder);
   if (owner === null) return null;
@@ -103,7 +103,7 @@ function hold(folder: DataFolder): DatabaseSync | null {
 function readOwner(folder: DataFolder): LockOwner | null {
   // Read while it is being written, it is as good as no owner.
   const { pid, url } = objectIn(parsedJson(readIfThere(folder.lockFile) ?? ''));
-  return typeof pid === 'number' && typeof url === 'string' ? { pid, url } : null;
+  return typeof pid === 'number' && (typeof url === 'string' || url === null) ? { pid, url } : null;
 }
 
 /** Everything acknowledged between the loss of the folder and this look is in files that only this process can see. */
