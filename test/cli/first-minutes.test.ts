@@ -21,10 +21,21 @@ const admin = 'sk-cv-admin-own-key-0001';
 const modelsBy = (url: string, key: string) =>
   fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 
-/** What `script` (of util-linux) says: a terminal of 80 columns around a shell's command. */
-function onTerminal(command: string, options: { cwd: string; env?: Record<string, string> }) {
+/**
+ * What `script` (of util-linux) says: a terminal of 80 columns around a shell's command. Ctrl-C is pressed once the
+ * command has written `stopAt`.
+ */
+function onTerminal(command: string, cwd: string, stopAt?: string) {
   const args = ['-qec', `stty cols 80; ${command}`, '/dev/null'];
-  return promisify(execFile)('script', args, { cwd: options.cwd, env: cleanEnv(options.env), timeout: 60_000 });
+  const running = promisify(execFile)('script', args, { cwd, env: cleanEnv(), timeout: 60_000 });
+  const { stdin, stdout } = running.child;
+  let written = '';
+  stdout!.on('data', (text: string) => {
+    const isEarlier = stopAt === undefined || written.includes(stopAt);
+    written += text;
+    if (!isEarlier && written.includes(stopAt)) stdin!.write('\x03');
+  });
+  return running;
 }
 const scriptMissing = existsSync('/usr/bin/script') ? false : 'no script (util-linux) here';
 
@@ -183,12 +194,12 @@ describe('first minutes', { concurrency: 3 }, () => {
   }, async (t) => {
     const cwd = temporaryFolder(t);
     const program = `${process.execPath} ${culvertBin}`;
-    const shown = await onTerminal(`timeout -s INT 6 ${program} start --port 0 || true`, { cwd });
+    const shown = await onTerminal(`trap : INT; ${program} start --port 0 || true`, cwd, 'Try it');
     assert.match(shown.stdout, /^API key \(kept in \.culvert\/api\.key\):\r\n {2}sk-cv-\S+\r$/m);
     const table = shown.stdout.slice(shown.stdout.indexOf('capability'), shown.stdout.indexOf('Dashboard'));
     // A developer's own server may have the usual port.
-    const doctor = await onTerminal(`PORT=${await closedPort()} ${program} doctor --quiet`, { cwd });
-    const keys = await onTerminal(`${program} keys list --quiet`, { cwd });
+    const doctor = await onTerminal(`PORT=${await closedPort()} ${program} doctor --quiet`, cwd);
+    const keys = await onTerminal(`${program} keys list --quiet`, cwd);
     for (const line of `${table}\r\n${doctor.stdout}\r\n${keys.stdout}`.split('\r\n')) {
       assert.ok(line.length <= 80, line);
     }

@@ -166,7 +166,7 @@ describe('culvert start', { concurrency: true }, () => {
       if (!said.includes('listens on') && (said + text).includes('listens on')) npm.kill('SIGTERM');
       said += text;
     }
-    assert.match(said, /listens on http:\/\/127\.0\.0\.1:(?!4141)\d+.*SIGTERM: running requests finish/s);
+    assert.match(said, /listens on http:\/\/127\.0\.0\.1:(?!4141\n)\d+.*SIGTERM: running requests finish/s);
   });
 
   test('an invalid configuration starts nothing, and every error has its place', async (t) => {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
+import { until } from '../until.ts';
 import { type Asked, ask } from './books-balance.ts';
 import { startReplicas } from './replicas.ts';
 
@@ -16,7 +17,7 @@ test('a process that has no turn for 400 ms answers 200 and 429, not that the bo
 }, async (t) => {
   const redis = await startRedis(t);
   const { all, urls } = await startReplicas(t, 2, { postgres: postgres!, redis, plans: planOf(150) });
-  for (const url of urls) assert.equal((await ask(url)).status, 200);
+  for (const url of urls) await until(`${url} answers`, async () => (await ask(url)).status === 200);
   const seen: Asked[] = [];
   for (let round = 0; round < 6; round++) {
     const asked = Array.from({ length: 40 }, (_, i) => ask(urls[i % 2]!));

@@ -78,6 +78,7 @@ for (const driver of drivers) {
           events.push(await settle(ledger, row, { settledMs, inputTokens: one.tokens, outputTokens: 0, costUsd }));
           if (at % 10 === flushAt) await ledger.flush();
         }
+        await ledger.flush();
         const scopes = [...new Set(events.flatMap((event) => scopesOf(event)))];
         assert.deepEqual(sorted(await ledger.buckets(scopes)), expected(events));
         await ledger.shutdown();
@@ -98,6 +99,7 @@ for (const driver of drivers) {
       const row = reservationRow({ atMs: nowMs - agoMs, furtherScopes: 'c:dev' });
       await settle(ledger, row, { settledMs: nowMs - agoMs, costUsd: 1 });
     }
+    await ledger.flush();
     const lengths = (rows: readonly BucketRow[]) =>
       [minuteMs, hourMs].map((grain) => rows.filter((row) => row.grainMs === grain).length);
     const before = await ledger.buckets(['a:dev']);
