@@ -40,6 +40,11 @@ const config = {
       ],
     },
     banana: { type: 'image', targets: ['google/gemini-2.5-flash-image', { provider: 'two', model: 'x', priority: 2 }] },
+    thinker: {
+      type: 'image',
+      targets: [{ provider: 'google', model: 'gemini-3-pro-image', price: { output: 12, image_output: 120 } }],
+    },
+    seedream: { type: 'image', targets: [{ provider: 'one', model: 'seedream-4', price: { output: 1 } }] },
     imagen: { type: 'image', targets: ['google/imagen-4.0-generate-001'] },
     flux: { type: 'image', targets: ['flux/flux-1'] },
     'gpt-image-1': { type: 'image', targets: ['one/pic-1'] },
@@ -293,6 +298,41 @@ test('design §6: n pictures of a provider that draws one a call are several cal
   const { units, usage } = await record(response);
   assert.equal(units, 6);
   assert.deepEqual(usage, { ...usage, images: 6, input_tokens: 60, output_tokens: 7_740, source: 'upstream' });
+});
+
+test('thoughts and words beside a picture of Google’s are not charged as the picture, and its own input is told apart', async () => {
+  clear();
+  const details = (IMAGE: number, TEXT: number) =>
+    Object.entries({ IMAGE, TEXT }).map(([modality, tokenCount]) => ({ modality, tokenCount }));
+  const counts = {
+    promptTokenCount: 300,
+    candidatesTokenCount: 1_200,
+    thoughtsTokenCount: 300,
+    totalTokenCount: 1_800,
+  };
+  const parts = { promptTokensDetails: details(260, 40), candidatesTokensDetails: details(1_120, 80) };
+  const costs: (number | null)[] = [];
+  for (const usageMetadata of [{ ...counts, ...parts }, counts]) {
+    first.script.push({ json: { ...(googles() as { json: object }).json, usageMetadata } });
+    const response = await ask({ model: 'thinker', prompt: 'x' });
+    const { usage } = (await response.json()) as { usage: Record<string, object> };
+    const [drawn, seen] = 'promptTokensDetails' in usageMetadata ? [1_120, 260] : [1_200, 0];
+    assert.deepEqual(usage.input_tokens_details, { text_tokens: 300 - seen, image_tokens: seen });
+    assert.deepEqual(usage.output_tokens_details, { text_tokens: 1_500 - drawn, image_tokens: drawn });
+    costs.push((await record(response)).cost_usd);
+  }
+  assert.deepEqual(costs, [(1_120 * 120 + 380 * 12) / 1e6, (1_200 * 120 + 300 * 12) / 1e6]);
+});
+
+test('an answer that counts the output and the total alone is charged by them, as Seedream’s', async () => {
+  clear();
+  const usage = { generated_images: 1, output_tokens: 6_240, total_tokens: 6_240 };
+  first.script.push({ json: { data: [{ b64_json: png().toString('base64') }], usage } });
+  const response = await ask({ model: 'seedream', prompt: 'x' });
+  const told = (await response.json()) as { usage?: { output_tokens: number; total_tokens: number } };
+  assert.deepEqual([told.usage?.output_tokens, told.usage?.total_tokens], [6_240, 6_240]);
+  const { cost_usd, usage: booked } = await record(response);
+  assert.deepEqual([cost_usd, booked.output_tokens], [0.00624, 6_240]);
 });
 
 test('design §6: when a provider fails midway, the next one draws what is missing, no more', async (t) => {

@@ -3,7 +3,8 @@ import { usageOf } from '../../dialects/gemini/decode-answer.ts';
 import { readError } from '../../dialects/gemini/errors.ts';
 import { classOfError } from '../../dialects/openai-chat/errors.ts';
 import type { Fault } from '../../neutral/outcome.ts';
-import type { DecodedImage, ImageFormat, ImageOrder } from './format.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { DecodedImage, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
 import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
 import { malformed, noPicture, pictureIn, refusedContent } from './read-answer.ts';
 
@@ -33,9 +34,23 @@ export const geminiImages: ImageFormat = {
     const images = candidates.flatMap(picturesOf);
     if (images.length === 0) return whyNone(body, candidates);
     const usage = usageOf(body.usageMetadata);
-    return { images, usage: usage && { ...usage, textTokens: null, imageTokens: null }, reported: {} };
+    return { images, usage: usage && tokensOf(usage), reported: {} };
   },
 };
+
+/** Thoughts and words beside the picture cost less than the picture does. */
+function tokensOf({
+  inputTokens,
+  outputTokens,
+  imageInputTokens,
+  imageOutputTokens,
+  reasoningTokens,
+}: Usage): ImageTokens {
+  const counted = { inputTokens, outputTokens, textTokens: null, imageTokens: imageInputTokens ?? null };
+  if (imageOutputTokens === undefined && reasoningTokens === undefined) return counted;
+  const drawn = Math.min(imageOutputTokens ?? Number.POSITIVE_INFINITY, outputTokens - (reasoningTokens ?? 0));
+  return { ...counted, made: { textTokens: outputTokens - drawn, imageTokens: drawn } };
+}
 
 /** Google's error inside a 200; null when there is none. */
 export function googleError(body: unknown): Fault | null {

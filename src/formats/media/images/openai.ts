@@ -75,10 +75,11 @@ function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
   if (!isObject(usage)) return null;
   const inputTokens = countOf(usage, 'input_tokens');
   const outputTokens = countOf(usage, 'output_tokens');
-  if (inputTokens === null || outputTokens === null) return null;
+  // Seedream counts no words: its input is what the total has beside the picture.
+  if (outputTokens === null) return null;
   const { input_tokens_details: details, output_tokens_details: made } = usage;
   return {
-    inputTokens,
+    inputTokens: inputTokens ?? Math.max(0, (countOf(usage, 'total_tokens') ?? 0) - outputTokens),
     outputTokens,
     textTokens: countOf(details, 'text_tokens'),
     imageTokens: countOf(details, 'image_tokens'),
