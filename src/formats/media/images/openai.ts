@@ -73,13 +73,14 @@ function svgUsageIn(usage: JsonObject): JsonObject {
 
 function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
   if (!isObject(usage)) return null;
-  const inputTokens = countOf(usage, 'input_tokens');
   const outputTokens = countOf(usage, 'output_tokens');
-  // Seedream counts no words: its input is what the total has beside the picture.
-  if (outputTokens === null) return null;
+  // Seedream gives the output and the total alone.
+  const whole = countOf(usage, 'total_tokens') ?? Number.NaN;
+  const inputTokens = countOf(usage, 'input_tokens') ?? Math.max(0, whole - (outputTokens ?? 0));
+  if (Number.isNaN(inputTokens) || outputTokens === null) return null;
   const { input_tokens_details: details, output_tokens_details: made } = usage;
   return {
-    inputTokens: inputTokens ?? Math.max(0, (countOf(usage, 'total_tokens') ?? 0) - outputTokens),
+    inputTokens,
     outputTokens,
     textTokens: countOf(details, 'text_tokens'),
     imageTokens: countOf(details, 'image_tokens'),
