@@ -24,6 +24,12 @@ const upstream = createServer(async (request, response) => {
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const word of words.split(' ')) response.write(piece(`${word} `));
+  if (body.model === 'unsure') {
+    const usage = { prompt_tokens: -1, completion_tokens: null, total_tokens: -1 };
+    const last = { id: 'cmpl-1', object: 'text_completion', created: 1, model: 'm', usage };
+    const choices = [{ index: 0, text: 'nine', finish_reason: 'stop' }];
+    return response.end(`data: ${JSON.stringify({ ...last, choices })}\n\ndata: [DONE]\n\n`);
+  }
   if (body.model === 'cut') setTimeout(() => response.destroy(), 50);
   else response.end(`${piece('', 'stop')}data: [DONE]\n\n`);
 });
@@ -34,7 +40,7 @@ const gateway = await startGateway(
   { after: after as TestContext['after'] },
   {
     providers: { plain: { type: 'openai', base_url, api_key: 'k' } },
-    models: Object.fromEntries(['silent', 'cut'].map((name) => [name, { targets: [`plain/${name}`] }])),
+    models: Object.fromEntries(['silent', 'cut', 'unsure'].map((name) => [name, { targets: [`plain/${name}`] }])),
   },
 );
 const prompt = 'Count from one to eight, in words, please.';
@@ -78,6 +84,14 @@ for (const path of ['/v1/completions', '/v1/fim/completions']) {
     await assertCharged(response);
   });
 }
+
+test('counts that cannot be are replaced beside the last words, too', async () => {
+  const json = { model: 'unsure', prompt, stream: true, stream_options: { include_usage: true } };
+  const response = await gateway.fetch('/v1/completions', { json });
+  const last = dataLines(await response.text()).find((line) => line.includes('nine'))!;
+  assertCounted(JSON.parse(last) as Usage);
+  await assertCharged(response);
+});
 
 test('a stream without usage that is cut is charged for its part', async () => {
   const json = { model: 'cut', prompt, stream: true };

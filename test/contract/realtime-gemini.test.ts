@@ -163,6 +163,9 @@ test('usage that comes in the message behind the end of its turn is the turn’s
   live.send({ serverContent: { outputTranscription: { text: 'Hello.' } } });
   live.send({ serverContent: { turnComplete: true } });
   assert.equal(await tokensIn(from), undefined);
+  const at = caller.events.length;
+  live.send({ serverContent: { turnComplete: true }, usageMetadata: { totalTokenCount: 60 } });
+  assert.equal(await tokensIn(at), 60, 'a total alone is charged, too');
   caller.realtime.close();
 });
 

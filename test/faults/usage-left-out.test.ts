@@ -151,6 +151,30 @@ const besideTotal: Readonly<Record<string, readonly [reported: Counts, expected:
     [50, undefined],
     [50, 10],
   ],
+  'zeros and a total': [
+    [0, 0],
+    [60 - tokens, tokens],
+  ],
+  'no output and a total': [
+    [undefined, 0],
+    [60 - tokens, tokens],
+  ],
+  'no input, output and a total': [
+    [0, 5],
+    [55, 5],
+  ],
+  'null as input, output and a total': [
+    [null, 5],
+    [55, 5],
+  ],
+  'input, no output and a total': [
+    [50, 0],
+    [50, 10],
+  ],
+  'input, null as output and a total': [
+    [50, null],
+    [50, 10],
+  ],
 };
 
 for (const [format, total] of Object.entries(totals) as [UpstreamId, string][]) {

@@ -51,6 +51,12 @@ const answers: readonly [string, EmbeddingFormatId, unknown, number | null][] = 
     },
     10,
   ],
+  [
+    'a server that counts in the total alone',
+    'openai',
+    { data: [{ embedding: [1, 2] }, { embedding: [0.25, -0.5] }], usage: { prompt_tokens: 0, total_tokens: 10 } },
+    10,
+  ],
   ['a server that leaves indexes out', 'openai', { data: [{ embedding: [1, 2] }, { embedding: [0.25, -0.5] }] }, null],
   [
     'Cohere',

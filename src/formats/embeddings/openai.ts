@@ -24,7 +24,7 @@ export const openAiEmbeddings: EmbeddingFormat = {
     if (!Array.isArray(vectors)) return vectors as Fault;
     // Voyage and Jina tell the total alone.
     const { prompt_tokens: prompt, total_tokens: total } = objectIn(body.usage);
-    return readRows(vectors, count, reportedCount(prompt) ?? total);
+    return readRows(vectors, count, reportedCount(prompt) || total);
   },
 };
 

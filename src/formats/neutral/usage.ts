@@ -88,12 +88,11 @@ export function addWritten(usage: Usage, written: JsonObject): void {
   addCount(usage, 'outputTokens', written.output_tokens);
 }
 
-/** Input and output of a provider that gives one of them, or their sum alone. */
+/** Input and output of a provider that gives one of them, or their sum alone. An input of 0 is none. */
 export function partsOfTotal(input: number | null, output: number | null, total: number | null): Usage {
-  const inputTokens = input ?? Math.max(0, (total ?? 0) - (output ?? 0));
-  const outputTokens = output ?? Math.max(0, (total ?? 0) - inputTokens);
-  const usage: Usage = { inputTokens, outputTokens };
-  return input === null && output === null && total ? { ...usage, totalTokens: total } : usage;
+  if (!input && !output && total) return { inputTokens: total, outputTokens: 0, totalTokens: total };
+  const inputTokens = input || Math.max(0, (total ?? 0) - (output ?? 0));
+  return { inputTokens, outputTokens: output ?? Math.max(0, (total ?? 0) - inputTokens) };
 }
 
 /**

@@ -3,6 +3,9 @@ import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts'
 
 /** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
 const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;
+/** A main count of a usage that is null or 0: the others may tell it. */
+const empty =
+  /"usage(?:Metadata)?"\s*:\s*\{(?:[^{}]|\{[^{}]*\})*?"(?:(?:prompt|completion|(?:in|out)put|total)_tokens|(?:prompt|candidates|total)TokenCount)"\s*:\s*(?:null|0\b)/;
 
 /** Counts of this process, in tokens. */
 export interface GatewayCounts {
@@ -21,7 +24,7 @@ export function countsFor(usage: Usage | null, input: number, output: number): G
 
 /** A quick look at a JSON text, before it is parsed for `correctCounts`: false where nothing is to be corrected. */
 export function mayHaveImpossibleCounts(json: string): boolean {
-  return suspect.test(json);
+  return suspect.test(json) || empty.test(json);
 }
 
 /**
@@ -50,15 +53,20 @@ function correctUsageOf(holder: JsonValue | undefined, counted: GatewayCounts): 
   return changed;
 }
 
-/** Puts counts of this process where `reported` has none. */
+/** Puts counts of this process where `reported` has none, and parts of a total where `usage` has none of its own. */
 function fill(usage: JsonObject, counted: GatewayCounts, reported: Usage | null): boolean {
   const lacksInput = !reported?.inputTokens || reported.totalTokens !== undefined;
   const lacksOutput = !reported?.outputTokens;
+  const lacksEither = lacksInput || lacksOutput;
+  const hasTotal = Boolean(usage.total_tokens ?? usage.totalTokenCount);
+  // Google counts thoughts apart from the answer.
+  const thoughts = (reported && reportedCount(usage.thoughtsTokenCount)) ?? 0;
   let changed = false;
   for (const name in usage) {
-    const isThere = inputName.test(name) ? !lacksInput : outputName.test(name) && !lacksOutput;
-    const count = isThere ? 0 : gatewayCount(name, counted);
-    if (count === 0 || usage[name] === count) continue;
+    const isLacking = inputName.test(name) ? lacksInput : outputName.test(name) ? lacksOutput : lacksEither;
+    if (!isLacking && (usage[name] || !(hasTotal || totalName.test(name)))) continue;
+    const count = gatewayCount(name, counted) - (outputName.test(name) ? thoughts : 0);
+    if (count <= 0 || usage[name] === count) continue;
     usage[name] = count;
     changed = true;
   }

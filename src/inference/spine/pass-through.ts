@@ -289,9 +289,7 @@ export class PassedWhole extends PassedAnswer implements AnswerReader {
     this.contentEvents = 1;
     const { given, mended = false, usage } = this.reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
-    const plain = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    const isWhole = usage !== null && usage.inputTokens > 0 && usage.outputTokens > 0;
-    const counted = isWhole ? plain : countsFor(usage, plain.input, plain.output);
+    const counted = countsFor(usage, this.#inputTokensEstimate, this.outputTokensSeen);
     if (this.#shape !== undefined) {
       correctCounts(parsed.value, counted);
       return Buffer.from(JSON.stringify(this.#shape(parsed.value as JsonValue, counted.input)));

@@ -4,7 +4,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
-import { brokenLine, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
+import { brokenLine, contentAndUsage, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
 import { lackingUsage, neutralUsage, usageFrame } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
@@ -121,7 +121,7 @@ function readInPassing(form: Form, shownInputTokens: number | undefined): Passin
       state = reason !== null ? 'finished' : state === 'open' ? 'began' : state;
       const characters = charactersOf(choices);
       seen.characters += characters;
-      const verdict = characters > 0 ? contentOnly : nothing;
+      const verdict = characters === 0 ? nothing : isObject(chunk.usage) ? contentAndUsage : contentOnly;
       const converted = inForm(chunk, form, 'chunk');
       return converted === null ? verdict : { ...verdict, data: JSON.stringify(converted) };
     },

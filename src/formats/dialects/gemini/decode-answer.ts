@@ -352,10 +352,9 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
   const outputTokens = (answered ?? 0) + (thoughts ?? 0);
   // Cached input is part of the prompt's count here; what server-side tools fed in is not.
   const byTools = reportedCount(metadata.toolUsePromptTokenCount) ?? 0;
-  const usage: Usage =
-    prompt === null
-      ? partsOfTotal(null, answered === null && thoughts === null ? null : outputTokens, total)
-      : { inputTokens: prompt + byTools, outputTokens };
+  const usage: Usage = prompt
+    ? { inputTokens: prompt + byTools, outputTokens }
+    : partsOfTotal(null, outputTokens, total);
   // Models of the first 2.5 previews counted thoughts only in the total.
   const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
   if (beside > 0) usage.outputTokens += beside;

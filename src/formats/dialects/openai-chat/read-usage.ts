@@ -31,10 +31,10 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const audioInput = reportedCount(input.audio_tokens);
   const imageInput = reportedCount(input.image_tokens);
 
-  const hasBoth = prompt !== null && completion !== null;
-  const usage: Usage = hasBoth
-    ? { inputTokens: prompt, outputTokens: completion }
-    : partsOfTotal(prompt, completion, total);
+  const usage: Usage =
+    prompt && completion !== null
+      ? { inputTokens: prompt, outputTokens: completion }
+      : partsOfTotal(prompt, completion, total);
   const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
   const searched = reportedCount(value.citation_tokens);
   if (searched !== null) {

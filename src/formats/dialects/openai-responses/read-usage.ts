@@ -19,8 +19,7 @@ export function neutralUsage(response: JsonObject): Usage | null {
   const output = reportedCount(value.output_tokens);
   const total = reportedCount(value.total_tokens);
   if (input === null && output === null && total === null) return null;
-  const hasBoth = input !== null && output !== null;
-  const usage: Usage = hasBoth ? { inputTokens: input, outputTokens: output } : partsOfTotal(input, output, total);
+  const usage = partsOfTotal(input, output, total);
   // Counts in addition to the two are thoughts: xAI's chat, Google's layers.
   const beside = (total ?? 0) - usage.inputTokens - usage.outputTokens;
   if (beside > 0) usage.outputTokens += beside;

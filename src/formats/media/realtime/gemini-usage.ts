@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { reportedCount } from '../../neutral/usage.ts';
+import { partsOfTotal, reportedCount } from '../../neutral/usage.ts';
 
 /** Says whether a usage counts anything; null: none came. */
 export function hasTokens(usage: JsonObject | null): boolean {
@@ -9,11 +9,12 @@ export function hasTokens(usage: JsonObject | null): boolean {
 /** The usage of a turn of Gemini's Live API in OpenAI's form. */
 export function usageOf(metadata: JsonObject): JsonObject {
   const count = (name: string) => reportedCount(metadata[name]) ?? 0;
-  const input = count('promptTokenCount') + count('toolUsePromptTokenCount');
   const thoughts = count('thoughtsTokenCount');
   // Vertex has the names of its plain answers.
   const made = metadata.responseTokenCount === undefined ? 'candidates' : 'response';
-  const output = count(`${made}TokenCount`) + thoughts;
+  const prompt = count('promptTokenCount') + count('toolUsePromptTokenCount');
+  const parts = partsOfTotal(prompt, count(`${made}TokenCount`) + thoughts, count('totalTokenCount'));
+  const { inputTokens: input, outputTokens: output } = parts;
   const part = (name: string, modality: string) => {
     const details = metadata[name];
     if (!Array.isArray(details)) return 0;
