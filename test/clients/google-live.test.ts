@@ -269,6 +269,26 @@ test('a caller that wants no interruption speaks into an answer, and gets the re
   opened.session.close();
 });
 
+test('a text into an answer of Gemini’s interrupts it, and is answered when it has stopped', async () => {
+  const opening = gemini.next();
+  const opened = await open('live-google', { responseModalities: [Modality.TEXT] });
+  opened.session.sendClientContent({ turns: 'Hello' });
+  await opened.ended();
+  const live = await opening;
+  const sent = () => live.messages.filter(({ clientContent }) => clientContent !== undefined).length;
+  const before = sent();
+  live.send({ serverContent: { modelTurn: { role: 'model', parts: [{ text: 'Once upon' }] } } });
+  await until('the answer has begun', () => JSON.stringify(opened.messages).includes('Once upon'));
+  opened.session.sendClientContent({ turns: 'Stop' });
+  await until('Gemini hears it', () => sent() > before);
+  live.send({ serverContent: { interrupted: true } });
+  live.send({ serverContent: { turnComplete: true } });
+  await opened.ended(3);
+  assert.deepEqual(opened.closes, []);
+  assert.ok(opened.messages.some(({ serverContent }) => serverContent?.interrupted));
+  opened.session.close();
+});
+
 test('each response is a row of the ledger', async () => {
   const opened = await open('live-google', { responseModalities: [Modality.AUDIO] });
   opened.session.sendClientContent({ turns: 'Hello' });

@@ -379,6 +379,11 @@ test('what Gemini cannot do is an error event that names the field', async () =>
   await refused({ type: 'session.update' }, /'session' is missing/, 'session');
   await refused({ type: 'response.cancel' }, /no active response/, null);
   await refused({ type: 'conversation.item.delete', item_id: 'x' }, /does not take events/, 'type');
+  for (const content of ['Hello', [], undefined]) {
+    const item = { type: 'message', role: 'user', ...(content !== undefined && { content }) };
+    await refused({ type: 'conversation.item.create', item }, /at least one part/, 'item.content');
+  }
+  await refused({ type: 'input_audio_buffer.append' }, /sound in base64/, 'audio');
   caller.send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
   await refused(update({ instructions: 'Later.' }), /only before the session has heard anything/, 'session');
   caller.realtime.close();

@@ -45,6 +45,8 @@ export class GeminiLive {
   #response: ResponseWriter | null = null;
   /** The response was interrupted, or the caller has cancelled it: what still comes of it is not passed on. */
   #cancelled: 'turn_detected' | 'client_cancelled' | null = null;
+  /** The caller's request for another response, which waits for the end of the one that it cancelled. */
+  #next: RealtimeEvent | null = null;
   #usage: JsonObject | null = null;
   /** The turn is over but for its usage, which may come in the next message. */
   #awaitsUsage = false;
@@ -93,6 +95,7 @@ export class GeminiLive {
     this.#calls.clear();
     this.#results = [];
     this.#activity = 'none';
+    this.#respondNext();
     return true;
   }
 
@@ -162,8 +165,8 @@ export class GeminiLive {
     for (const [field, , message] of lost) this.#events.error(message, `session.${field}`, event.event_id);
   }
 
-  #append({ audio }: RealtimeEvent): void {
-    if (typeof audio !== 'string') return;
+  #append({ audio, event_id }: RealtimeEvent): void {
+    if (typeof audio !== 'string') return this.#events.error(notBase64, 'audio', event_id);
     if (this.#settings.turns.by === 'commit' && this.#activity === 'none') {
       this.#activity = 'open';
       this.#up({ realtimeInput: { activityStart: {} } });
@@ -202,6 +205,8 @@ export class GeminiLive {
       this.#results.push({ id: callId, name, response: { output: item.output ?? '' } });
     } else if (item.type === 'message') {
       const parts = listIn(item.content).map(partOf);
+      // Google takes no turn without parts.
+      if (parts.length === 0) return this.#events.error(noParts, 'item.content', event.event_id);
       const wrong = parts.indexOf(null);
       if (wrong !== -1) return this.#events.error(noSuchPart, `item.content[${wrong}]`, event.event_id);
       // It has no separate role for instructions of the application within a conversation.
@@ -215,8 +220,12 @@ export class GeminiLive {
 
   #respond(event: RealtimeEvent): void {
     if (this.#response !== null) {
+      if (this.#cancelled === 'client_cancelled') {
+        this.#next = event;
+        return;
+      }
       const message = 'The session has a response already. Wait for its end, or cancel it.';
-      return this.#events.error(message, null, event.event_id);
+      return this.#events.error(message, null, event.event_id, 'conversation_already_has_active_response');
     }
     const { tool_choice: choice, metadata, ...given } = objectIn(event.response);
     const apart = given.conversation === 'none' ? 'conversation' : given.input == null ? null : 'input';
@@ -325,7 +334,14 @@ export class GeminiLive {
     this.#forgetTurn();
     if (cancelled === null) response?.done({ status: 'completed', usage });
     else response?.done({ status: 'cancelled', reason: cancelled, usage });
+    this.#respondNext();
     this.#channel.leaveAtRest();
+  }
+
+  #respondNext(): void {
+    const next = this.#next;
+    this.#next = null;
+    if (next !== null) this.#respond(next);
   }
 
   #forgetTurn(): void {
@@ -353,6 +369,8 @@ const noneApart = "Gemini's Live API answers the conversation alone. Leave it ou
 
 const noneForOne = "Gemini's Live API takes instructions alone for one response. Send settings in session.update.";
 
+const notBase64 = "Invalid 'audio'. Send sound in base64.";
+const noParts = "Invalid 'item.content'. Send a list of at least one part.";
 const noSuchPart = 'Send a text, sound in base64, or a picture as a data URL.';
 
 /** Null: it is none that Gemini takes. */
