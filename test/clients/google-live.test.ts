@@ -289,6 +289,30 @@ test('a text into an answer of Gemini’s interrupts it, and is answered when it
   opened.session.close();
 });
 
+test('the result of a call that Gemini has cancelled changes nothing', async () => {
+  const opening = gemini.next();
+  const tools = [{ functionDeclarations: [{ name: 'look' }] }];
+  const opened = await open('live-google', { responseModalities: [Modality.TEXT], tools });
+  opened.session.sendClientContent({ turns: 'Hello' });
+  await opened.ended();
+  const live = await opening;
+  live.send({ toolCall: { functionCalls: [{ id: 'c1', name: 'look', args: {} }] } });
+  await until('the call came', () => opened.messages.some(({ toolCall }) => toolCall !== undefined));
+  live.send({ toolCallCancellation: { ids: ['c1'] } });
+  live.send({ serverContent: { modelTurn: { role: 'model', parts: [{ text: 'You said' }] } } });
+  await until('the answer has begun', () => JSON.stringify(opened.messages).includes('You said'));
+  const sent = live.messages.length;
+  opened.session.sendToolResponse({ functionResponses: { id: 'c1', name: 'look', response: { output: 'seen' } } });
+  opened.session.sendRealtimeInput({ audio: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA' } });
+  await until('Gemini hears what comes behind it', () => live.messages.length > sent);
+  assert.ok(live.messages[sent]?.realtimeInput !== undefined, JSON.stringify(live.messages[sent]));
+  live.send({ serverContent: { turnComplete: true } });
+  await opened.ended(2);
+  assert.deepEqual(opened.closes, []);
+  assert.ok(!opened.messages.some(({ serverContent }) => serverContent?.interrupted));
+  opened.session.close();
+});
+
 test('each response is a row of the ledger', async () => {
   const opened = await open('live-google', { responseModalities: [Modality.AUDIO] });
   opened.session.sendClientContent({ turns: 'Hello' });

@@ -178,12 +178,8 @@ function usageOfMeta(meta: JsonValue | undefined): Usage | null {
   if (!isObject(meta)) return null;
   for (const counts of [meta.tokens, meta.billed_units]) {
     if (!isObject(counts)) continue;
-    const { input_tokens, output_tokens, total_tokens } = counts;
-    const usage = neutralUsage({
-      ...(input_tokens !== undefined && { prompt_tokens: input_tokens }),
-      ...(output_tokens !== undefined && { completion_tokens: output_tokens }),
-      ...(total_tokens !== undefined && { total_tokens }),
-    });
+    const { input_tokens: prompt_tokens = null, output_tokens: completion_tokens = null, total_tokens = null } = counts;
+    const usage = neutralUsage({ prompt_tokens, completion_tokens, total_tokens });
     if (usage !== null) return usage;
   }
   return null;

@@ -199,7 +199,7 @@ export class GeminiLive {
       const name = this.#calls.get(callId);
       if (name === undefined) {
         const message = `No call with the id '${callId.slice(0, 100)}' is open.`;
-        return this.#events.error(message, 'item.call_id', event.event_id);
+        return this.#events.error(message, 'item.call_id', event.event_id, 'invalid_tool_call_id');
       }
       this.#calls.delete(callId);
       this.#results.push({ id: callId, name, response: { output: item.output ?? '' } });

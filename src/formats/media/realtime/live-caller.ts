@@ -19,6 +19,7 @@ const harmless = new Set([
   'input_audio_buffer_commit_empty',
   'response_cancel_not_active',
   'conversation_already_has_active_response',
+  'invalid_tool_call_id',
 ]);
 const soundRateHz = 16_000;
 /** Size of the session's sound, PCM of 24 kHz. */
@@ -41,6 +42,8 @@ export class LiveCaller {
   /** Calls of the response that runs, and ids of those that wait for their results. */
   #calls: JsonObject[] = [];
   readonly #open = new Set<string>();
+  /** The model has cancelled the call of the last result. */
+  #isLate = false;
   /** Items of the caller's of which pieces were written down already. */
   readonly #transcribing = new Set<string>();
 
@@ -138,14 +141,17 @@ export class LiveCaller {
   }
 
   #results({ functionResponses }: JsonObject): void {
+    let isAwaited = false;
     for (const { id, response } of objectsIn(functionResponses)) {
+      this.#isLate = false;
       const callId = jsonText(id);
       const result = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
       const output = typeof result === 'string' ? result : JSON.stringify(result);
       this.#open.delete(callId);
       this.#add({ type: 'function_call_output', call_id: callId, output });
+      isAwaited ||= !this.#isLate;
     }
-    if (this.#open.size === 0) this.#respond();
+    if (isAwaited && this.#open.size === 0) this.#respond();
   }
 
   #add(item: JsonObject): void {
@@ -220,6 +226,7 @@ export class LiveCaller {
 
   #failed({ error }: RealtimeEvent): void {
     const { code, message } = objectIn(error);
+    this.#isLate ||= code === 'invalid_tool_call_id';
     if (!harmless.has(jsonText(code))) this.#sinks.fail(jsonText(message) || 'The session failed.');
   }
 }
