@@ -6,6 +6,7 @@ import OpenAI from 'openai';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { adminKey, startGateway, testKey } from '../start-gateway.ts';
+import { until } from '../until.ts';
 import { liveUsage, say, startGeminiLive } from '../upstream-formats/start-gemini-live.ts';
 import { HeardEvents, type RealtimeEvent } from './heard-events.ts';
 
@@ -349,6 +350,37 @@ test('an interruption: the caller is told to stop playing, and the response ends
     [response.status, response.status_details],
     ['cancelled', { type: 'cancelled', reason: 'turn_detected' }],
   );
+  caller.realtime.close();
+});
+
+test('a response that is asked for while a cancelled one ends comes behind it, unless it is cancelled, too', async () => {
+  const { caller, live } = await open({ type: 'realtime', output_modalities: ['text'] });
+  const statuses = () =>
+    caller.events.flatMap((event) => (event.type === 'response.done' ? [(event.response as JsonObject).status] : []));
+  const begin = async () => {
+    const from = caller.events.length;
+    live.send({ serverContent: { modelTurn: { role: 'model', parts: [{ text: 'Well' }] } } });
+    await caller.heard('response.created', from);
+    caller.send({ type: 'response.cancel' });
+    caller.send({ type: 'response.create' });
+  };
+  caller.send(userSays('Hello'));
+  await live.heard(({ clientContent }) => clientContent !== undefined);
+  await begin();
+  caller.send({ type: 'response.create' });
+  const { error } = (await caller.heard('error')) as unknown as { error: JsonObject };
+  assert.equal(error.code, 'conversation_already_has_active_response');
+  live.send({ serverContent: { turnComplete: true } });
+  await until('both are over', () => statuses().length === 2);
+  await begin();
+  caller.send({ type: 'response.cancel' });
+  const from = caller.events.length;
+  caller.send({ type: 'input_audio_buffer.clear' });
+  await caller.heard('input_audio_buffer.cleared', from);
+  live.send({ serverContent: { turnComplete: true } });
+  await caller.heard('response.done', from);
+  assert.deepEqual(statuses(), ['cancelled', 'completed', 'cancelled']);
+  assert.equal(caller.types().at(-1), 'response.done');
   caller.realtime.close();
 });
 

@@ -45,7 +45,7 @@ export class GeminiLive {
   #response: ResponseWriter | null = null;
   /** The response was interrupted, or the caller has cancelled it: what still comes of it is not passed on. */
   #cancelled: 'turn_detected' | 'client_cancelled' | null = null;
-  /** The caller's request for another response, which waits for the end of the one that it cancelled. */
+  /** A request for another response, which waits for the end of the cancelled one. */
   #next: RealtimeEvent | null = null;
   #usage: JsonObject | null = null;
   /** The turn is over but for its usage, which may come in the next message. */
@@ -123,6 +123,7 @@ export class GeminiLive {
       case 'response.cancel':
         if (this.#response === null) return this.#events.noResponse(event);
         this.#cancelled ??= 'client_cancelled';
+        this.#next = null;
         return;
       case 'output_audio_buffer.clear':
         return;
@@ -220,7 +221,7 @@ export class GeminiLive {
 
   #respond(event: RealtimeEvent): void {
     if (this.#response !== null) {
-      if (this.#cancelled === 'client_cancelled') {
+      if (this.#cancelled !== null && this.#next === null) {
         this.#next = event;
         return;
       }
