@@ -115,6 +115,7 @@ for (const format of upstreamIds) {
           assert.equal(source, 'counted', which);
           assert.ok(toldInput ? input === toldInput : input > 5 && input < 100, `${input} ${which}`);
           assert.ok(toldOutput ? output === toldOutput : output === words.length / 4, `${output} ${which}`);
+          if (id === 'openai-chat') assert.match(text, new RegExp(`"total_tokens":${input + output}\\b`), which);
           // A provider's own answer stays without the members that it leaves out.
           for (const [at, count] of [input, output].entries()) {
             if (id === format && counts[at] === undefined) continue;
@@ -123,6 +124,9 @@ for (const format of upstreamIds) {
           }
         }
       }
+      const silent = callerFormats['openai-chat'].body('chat', { say: 'Hello', maxTokens: 64, usage: false }, 'stream');
+      const answer = await gateway.fetch(callerFormats['openai-chat'].path('chat', 'stream'), { json: silent });
+      assert.doesNotMatch(await answer.text(), /tokens/, what);
     }
   });
 }

@@ -79,6 +79,7 @@ class ReaderInPassing implements PassingReader {
     for (const event of events) {
       if (event.type === 'usage') {
         seen.usage = event.usage;
+        seen.addTotal(chunk.usage, event.usage);
         counted = true;
       } else if (event.type === 'failed') found = event.fault;
       else if (event.type === 'start') seen.answeredAs = event.model;
@@ -98,9 +99,9 @@ class ReaderInPassing implements PassingReader {
     if (content) this.#sawContent = true;
     else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return this.#fails(found);
-    if (seen.mended) return { ...contentAndUsage, content, data: JSON.stringify(chunk) };
-    if (content) return isObject(chunk.usage) ? contentAndUsage : contentOnly;
-    return verdictOfEmpty(chunk);
+    const beside = isObject(chunk.usage) ? contentAndUsage : contentOnly;
+    const verdict = content ? beside : verdictOfEmpty(chunk);
+    return seen.mended ? { ...verdict, data: verdict.data ?? JSON.stringify(chunk) } : verdict;
   }
 
   #fails(found: Fault): PassingVerdict {
@@ -120,12 +121,8 @@ class ReaderInPassing implements PassingReader {
 
 function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, names: boolean): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
-  // Callers read the total.
   if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
-  else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) {
-    answer.usage.total_tokens = seen.usage.inputTokens + seen.usage.outputTokens;
-    seen.mended = true;
-  }
+  else seen.addTotal(answer.usage, seen.usage);
   const { service_tier: tier } = answer;
   if (seen.usage !== null && typeof tier === 'string' && tier !== 'default') noteService(seen.usage, [tier]);
   seen.ended = true;
@@ -200,6 +197,13 @@ class SeenInPassing implements PassingFacts {
       this.#reader.forwarded = (piece, call) => this.#mendCall(piece, call);
     }
     this.#reader.read(chunk, events);
+  }
+
+  /** Callers read the total, and SDKs of Rust demand it. */
+  addTotal(usage: JsonValue | undefined, { inputTokens, outputTokens }: Usage): void {
+    if (!isObject(usage) || usage.total_tokens !== undefined) return;
+    usage.total_tokens = inputTokens + outputTokens;
+    this.mended = true;
   }
 
   /** OpenAI's SDKs throw at the end of a stream in which nobody has a role. */
