@@ -124,7 +124,7 @@ for (const format of upstreamIds) {
           }
         }
       }
-      const silent = callerFormats['openai-chat'].body('chat', { say: 'Hello', maxTokens: 64, usage: false }, 'stream');
+      const silent = callerFormats['openai-chat'].body('chat', { say: 'Hello', maxTokens: 64 }, 'stream');
       const answer = await gateway.fetch(callerFormats['openai-chat'].path('chat', 'stream'), { json: silent });
       assert.doesNotMatch(await answer.text(), /tokens/, what);
     }

@@ -79,7 +79,7 @@ class ReaderInPassing implements PassingReader {
     for (const event of events) {
       if (event.type === 'usage') {
         seen.usage = event.usage;
-        seen.addTotal(chunk.usage, event.usage);
+        if (isObject(chunk.usage) && chunk.usage.total_tokens === undefined) seen.addTotal(chunk.usage, event.usage);
         counted = true;
       } else if (event.type === 'failed') found = event.fault;
       else if (event.type === 'start') seen.answeredAs = event.model;
@@ -122,7 +122,7 @@ class ReaderInPassing implements PassingReader {
 function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, names: boolean): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
   if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
-  else seen.addTotal(answer.usage, seen.usage);
+  else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) seen.addTotal(answer.usage, seen.usage);
   const { service_tier: tier } = answer;
   if (seen.usage !== null && typeof tier === 'string' && tier !== 'default') noteService(seen.usage, [tier]);
   seen.ended = true;
@@ -200,8 +200,7 @@ class SeenInPassing implements PassingFacts {
   }
 
   /** Callers read the total, and SDKs of Rust demand it. */
-  addTotal(usage: JsonValue | undefined, { inputTokens, outputTokens }: Usage): void {
-    if (!isObject(usage) || usage.total_tokens !== undefined) return;
+  addTotal(usage: JsonObject, { inputTokens, outputTokens }: Usage): void {
     usage.total_tokens = inputTokens + outputTokens;
     this.mended = true;
   }
