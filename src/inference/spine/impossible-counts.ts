@@ -53,7 +53,7 @@ function correctUsageOf(holder: JsonValue | undefined, counted: GatewayCounts): 
   return changed;
 }
 
-/** Puts counts of this process where `reported` has none, and parts of a total where `usage` has none of its own. */
+/** Puts counts of this process where `reported` has none, and those of `reported` where `usage` has only a total. */
 function fill(usage: JsonObject, counted: GatewayCounts, reported: Usage | null): boolean {
   const lacksInput = !reported?.inputTokens || reported.totalTokens !== undefined;
   const lacksOutput = !reported?.outputTokens;

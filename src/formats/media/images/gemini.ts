@@ -38,7 +38,7 @@ export const geminiImages: ImageFormat = {
   },
 };
 
-/** Thoughts and words beside the picture cost less than the picture does. */
+/** Tokens of the picture apart from thoughts and words, which cost less. */
 function tokensOf({
   inputTokens,
   outputTokens,
