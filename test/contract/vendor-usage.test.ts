@@ -20,10 +20,13 @@ const thought = {
 };
 const plain = { prompt_tokens: 10, completion_tokens: 35, total_tokens: 45 };
 
+const onlyThought = { ...thought, completion_tokens: 0, completion_tokens_details: { reasoning_tokens: 35 } };
+
 /** Per vendor: what ends its streams, and the usage of its whole answers. */
 const vendors = {
   groq: { last: { ...delta('', 'stop'), x_groq: { id: 'req_1', usage: plain } }, whole: plain },
   xai: { last: { ...delta('', 'stop'), usage: thought }, whole: thought },
+  together: { last: { ...delta('', 'stop'), usage: onlyThought }, whole: onlyThought },
 } as const;
 type Vendor = keyof typeof vendors;
 
@@ -63,6 +66,8 @@ for (const vendor of Object.keys(vendors) as Vendor[]) {
         const response = await gateway.fetch(path, { json: { model: vendor, max_tokens: 64, stream, messages } });
         const text = await response.text();
         assert.equal(response.status, 200, text);
+        // The thoughts, which its answer counts apart, are not told as the answer's, too.
+        if (vendor === 'together') assert.doesNotMatch(text, /"completion_tokens":[1-9]/);
         const id = response.headers.get('x-culvert-request-id');
         const record = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as {
           usage: { input_tokens: number; output_tokens: number };

@@ -59,13 +59,13 @@ function fill(usage: JsonObject, counted: GatewayCounts, reported: Usage | null)
   const lacksOutput = !reported?.outputTokens;
   const lacksEither = lacksInput || lacksOutput;
   const hasTotal = Boolean(usage.total_tokens ?? usage.totalTokenCount);
-  // Google counts thoughts apart from the answer.
-  const thoughts = (reported && reportedCount(usage.thoughtsTokenCount)) ?? 0;
   let changed = false;
   for (const name in usage) {
     const isLacking = inputName.test(name) ? lacksInput : outputName.test(name) ? lacksOutput : lacksEither;
     if (!isLacking && (usage[name] || !(hasTotal || totalName.test(name)))) continue;
-    const count = gatewayCount(name, counted) - (outputName.test(name) ? thoughts : 0);
+    // Google and xAI count thoughts apart from the answer.
+    const thoughts = !isLacking && outputName.test(name) ? (reported?.reasoningTokens ?? 0) : 0;
+    const count = gatewayCount(name, counted) - thoughts;
     if (count <= 0 || usage[name] === count) continue;
     usage[name] = count;
     changed = true;
