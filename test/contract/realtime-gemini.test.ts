@@ -385,7 +385,7 @@ test('a response that is asked for while a cancelled one ends comes behind it, u
 });
 
 test('what Gemini cannot do is an error event that names the field', async () => {
-  const { caller } = await open({ type: 'realtime' });
+  const { caller, live } = await open({ type: 'realtime' });
   const refused = async (event: RealtimeEvent, words: RegExp, param: string | null) => {
     const from = caller.events.length;
     caller.send({ ...event, event_id: 'mine' });
@@ -410,6 +410,10 @@ test('what Gemini cannot do is an error event that names the field', async () =>
   assert.match(String(error.message), /JSON/);
   await refused({ type: 'session.update' }, /'session' is missing/, 'session');
   await refused({ type: 'response.cancel' }, /no active response/, null);
+  const created = caller.events.length;
+  live.send({ serverContent: { modelTurn: { parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'AAAA' } }] } } });
+  await caller.heard('response.created', created);
+  await refused({ type: 'response.cancel', response_id: 'resp_0' }, /no active response/, null);
   await refused({ type: 'conversation.item.delete', item_id: 'x' }, /does not take events/, 'type');
   for (const content of ['Hello', [], undefined]) {
     const item = { type: 'message', role: 'user', ...(content !== undefined && { content }) };

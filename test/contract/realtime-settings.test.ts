@@ -86,6 +86,18 @@ test('a cancellation without a response gets an error, and the session goes on',
   assert.equal((await caller.response()).status, 'completed');
 });
 
+test('a cancellation of another response leaves the one that runs', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] }, 'slow');
+  caller.send('conversation.item.create', userSays('Hello'));
+  const done = caller.response();
+  const { response } = await caller.heard('response.created');
+  await caller.heard('response.output_text.delta');
+  const refused = await caller.refused('response.cancel', { response_id: 'resp_0' });
+  assert.equal(refused.code, 'response_cancel_not_active');
+  caller.send('response.cancel', { response_id: (response as JsonObject).id! });
+  assert.deepEqual((await done).status_details, { type: 'cancelled', reason: 'client_cancelled' });
+});
+
 for (const interrupts of [true, false]) {
   test(`speech of the caller ${interrupts ? 'stops' : 'leaves'} the answer: interrupt_response ${interrupts}`, async (t) => {
     const detection = { type: 'server_vad', silence_duration_ms: 200, interrupt_response: interrupts };

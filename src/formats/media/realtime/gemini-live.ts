@@ -121,7 +121,7 @@ export class GeminiLive {
       case 'response.create':
         return this.#respond(event);
       case 'response.cancel':
-        if (this.#response === null) return this.#events.noResponse(event);
+        if (!this.#events.cancels(event, this.#response?.id ?? null)) return;
         this.#cancelled ??= 'client_cancelled';
         this.#next = null;
         return;

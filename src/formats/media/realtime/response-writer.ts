@@ -64,9 +64,11 @@ export class EventWriter {
     this.error(`This model does not take ${what} of type '${type.slice(0, 100)}'.`, param, event.event_id);
   }
 
-  /** Refuses a `response.cancel` while no response runs. */
-  noResponse({ event_id }: RealtimeEvent): void {
+  /** Whether a `response.cancel` is for the response that runs, `running`; null: none runs. Any other is refused. */
+  cancels({ response_id: named = null, event_id }: RealtimeEvent, running: string | null): boolean {
+    if (running !== null && (named === null || named === running)) return true;
     this.error('Cancellation failed: no active response found.', null, event_id, 'response_cancel_not_active');
+    return false;
   }
 
   /** The caller's event `eventId` was wrong. `code`: OpenAI's word for it. */

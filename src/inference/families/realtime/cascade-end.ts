@@ -41,6 +41,8 @@ const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
 
 interface Answering {
+  /** Of the response. */
+  id: string;
   stop: AbortController;
   /** Why it is stopped, if it is. */
   reason: 'turn_detected' | 'client_cancelled';
@@ -146,8 +148,8 @@ export class CascadeEnd implements SessionEnd {
         return ordered === null ? undefined : this.#after(() => this.#respond(ordered));
       }
       case 'response.cancel':
-        if (this.#answering === null) this.#events.noResponse(event);
-        return this.#stop('client_cancelled');
+        if (this.#events.cancels(event, this.#answering?.id ?? null)) this.#stop('client_cancelled');
+        return;
       case 'output_audio_buffer.clear':
         return;
       default:
@@ -323,8 +325,6 @@ export class CascadeEnd implements SessionEnd {
     const { steps, call, answers: models } = this.#parts;
     if (this.#left.signal.aborted || models === null) return;
     const stop = new AbortController();
-    const answering: Answering = { stop, reason: 'turn_detected' };
-    this.#answering = answering;
     const changed = updated(this.#settings, named, soundsTaken);
     const settings = 'param' in changed ? this.#settings : changed;
     const isApart = named.conversation === 'none';
@@ -334,6 +334,8 @@ export class CascadeEnd implements SessionEnd {
       metadata: named.metadata ?? null,
       keep: (item, stage) => this.#keep(item, stage, settings.output === 'audio' ? voiced : null),
     });
+    const answering: Answering = { id: response.id, stop, reason: 'turn_detected' };
+    this.#answering = answering;
     const made = new CascadeAnswer({ steps, call, models, settings, response, voiced, signal: stop.signal });
     const conversation = input === null ? this.#conversation : this.#conversation.excerpt(input);
     const failure = await made.make(conversation.request(models.chat, settings));
