@@ -187,6 +187,30 @@ test('speech has its place in the conversation from its end on, whenever its tra
   assert.deepEqual((item as JsonObject).content, [{ type: 'input_audio', transcript: said!.content }]);
 });
 
+test('a result whose call is not there is refused, in the conversation and in the input of a response', async (t) => {
+  const caller = await open(t);
+  const result = { type: 'function_call_output', call_id: 'call_x', output: 'seen' };
+  const call = { type: 'function_call', call_id: 'call_x', name: 'look', arguments: '{}' };
+  const refused = (type: string, members: JsonObject) => caller.refused(type, { event_id: 'mine', ...members });
+  const early = await refused('conversation.item.create', { item: result });
+  assert.deepEqual([early.code, early.param, early.event_id], ['invalid_tool_call_id', 'item.call_id', 'mine']);
+  await add(caller, { id: 'call', ...call });
+  await add(caller, { id: 'result', ...result });
+  const reference = { type: 'item_reference', id: 'result' };
+  for (const input of [
+    [userSays('Hi').item, result],
+    [userSays('Hi').item, reference],
+  ]) {
+    const apart = await refused('response.create', { response: { conversation: 'none', input } });
+    assert.deepEqual([apart.code, apart.param], ['invalid_tool_call_id', 'response.input[1].call_id']);
+  }
+  await caller.response({ conversation: 'none', input: [call, reference] });
+  assert.deepEqual(
+    read().map(({ role }) => role),
+    ['assistant', 'tool'],
+  );
+});
+
 test('a call without an id gets one, by which its result is found', async (t) => {
   const caller = await open(t);
   await add(caller, { id: 'c', type: 'function_call', name: 'look', arguments: '{}' });

@@ -30,6 +30,11 @@ export class CascadeConversation {
     return this.#entries.some((entry) => entry.id === id);
   }
 
+  /** Whether it has the call of this id, to which a result belongs. */
+  hasCall(callId: JsonValue | undefined): boolean {
+    return this.#entries.some(({ item }) => item.type === 'function_call' && item.call_id === callId);
+  }
+
   /** The item as events show it; null: there is none of this id. */
   item(id: string): JsonObject | null {
     return this.#find(id)?.item ?? null;

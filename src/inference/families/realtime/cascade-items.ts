@@ -62,6 +62,13 @@ export class CascadeItems {
       }
       input.push(read);
     }
+    const excerpt = this.#conversation.excerpt(input);
+    for (const [at, one] of input.entries()) {
+      const { type, call_id } = objectIn(typeof one === 'string' ? this.#conversation.item(one) : one.item);
+      if (type !== 'function_call_output' || excerpt.hasCall(call_id)) continue;
+      this.#events.error(noCall(call_id), `response.input[${at}].call_id`, eventId, 'invalid_tool_call_id');
+      return null;
+    }
     return input;
   }
 
@@ -85,6 +92,9 @@ export class CascadeItems {
     const read = this.#read(given, sounds, '');
     if (read === null) return this.#events.notTaken(event, given);
     if ('param' in read) return wrong(read);
+    const { call_id } = read.item;
+    if (given.type === 'function_call_output' && !this.#conversation.hasCall(call_id))
+      return wrong({ param: 'item.call_id', message: noCall(call_id) }, 'invalid_tool_call_id');
     const named = itemIdIn(given);
     if (named !== null && typeof named === 'object') return wrong(named);
     if (named !== null && this.#conversation.has(named)) {
@@ -162,6 +172,9 @@ export class CascadeItems {
 }
 
 type Sounds = ReturnType<typeof soundsIn>;
+
+const noCall = (id: JsonValue | undefined) =>
+  `Tool call ID '${jsonText(id).slice(0, 128)}' not found in conversation. Add the call first.`;
 
 /** Item of what the caller said. */
 export function speechItem(id: string, status: 'in_progress' | 'completed' | 'incomplete', transcript: string | null) {
