@@ -12,10 +12,15 @@ after(() => upstream.close());
 const gateway = await startGateway(
   { after: after as never },
   {
-    providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' } },
+    providers: {
+      up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret-1' },
+      google: { type: 'gemini', base_url: upstream.url, api_key: 'upstream-secret-2' },
+    },
     models: {
       talk: { targets: ['up/mock/ok'], realtime: { transcription: 'hears', speech: 'speaks' } },
       slow: { targets: ['up/mock/chunks=60;interval=20ms'], realtime: { transcription: 'hears', speech: 'speaks' } },
+      sings: { targets: ['up/mock/ok'], realtime: { transcription: 'hears', speech: 'google' } },
+      google: { type: 'speech', voices: { narrator: 'Kore' }, targets: ['google/gemini-2.5-flash-preview-tts'] },
       hears: { type: 'transcription', targets: ['up/whisper-1'] },
       speaks: { type: 'speech', targets: ['up/tts-1'] },
     },
@@ -32,6 +37,31 @@ test('the speed of the speech is what the session says, and one that is none is 
   caller.send('conversation.item.create', userSays('Hello'));
   await caller.response();
   assert.equal(bodyOf('/v1/audio/speech').speed, 1.25);
+});
+
+test('a voice that the speech model lacks is refused, as /v1/audio/speech refuses it', async (t) => {
+  const caller = await open(t, { audio: { output: { voice: 'narrator' } } }, 'sings');
+  const output = (voice: unknown) => ({ audio: { output: { voice: voice as string } } });
+  const json = { model: 'google', voice: 'nobody', input: 'Hello' };
+  const plain = (await (await gateway.fetch('/v1/audio/speech', { json })).json()) as { error: JsonObject };
+  for (const voice of ['nobody', { id: 'nobody' }]) {
+    const { code, param, message } = await caller.refused('session.update', { session: output(voice) });
+    assert.deepEqual([code, param, message], ['invalid_value', 'session.audio.output.voice', plain.error.message]);
+  }
+  const { param } = await caller.refused('response.create', { response: output('nobody') });
+  assert.equal(param, 'response.audio.output.voice');
+  for (const voice of ['Puck', 'marin', 'alloy', { id: 'echo' }]) {
+    const from = caller.events.length;
+    caller.send('session.update', { session: output(voice) });
+    await caller.heard('session.updated', from);
+  }
+});
+
+test('a voice of the caller’s own goes to the speech model by its id', async (t) => {
+  const caller = await open(t, { audio: { output: { voice: { id: 'voice_1' } } } });
+  caller.send('conversation.item.create', userSays('Hello'));
+  await caller.response();
+  assert.deepEqual(bodyOf('/v1/audio/speech').voice, { id: 'voice_1' });
 });
 
 test('a voice by its id, one of several languages, the effort and calls one by one reach the models', async (t) => {

@@ -7,6 +7,7 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { chatEndpoint } from '../families/chat/endpoint.ts';
 import type { CascadeSteps, StepOrder } from '../families/realtime/cascade-steps.ts';
 import { speechEndpoint } from '../families/speech/endpoint.ts';
+import { voiceRefusal } from '../families/speech/speech-way.ts';
 import { transcriptionEndpoint } from '../families/transcription/endpoint.ts';
 import { BufferedAnswer, type Outcome } from '../spine/buffered-answer.ts';
 import { type CallBounds, type CallOwner, call } from '../spine/call.ts';
@@ -62,6 +63,7 @@ export function createRealtimeSteps(services: Services, { principalOf }: Lasting
       const raw = Buffer.from(JSON.stringify(body));
       return failureOf(await step(order, (owner, bounds) => call(services, speech, owner, raw, { ...bounds, client })));
     },
+    voiceRefusal: ({ principal }, spoken) => voiceRefusal(services, spoken, principal),
   };
 }
 

@@ -150,8 +150,9 @@ export class GeminiLive {
     if ('param' in merged) return this.#events.error(merged.message, merged.param, event.event_id);
     const lost = lostOf(merged);
     const next: SessionSettings = Object.assign({ ...merged, speed: null }, ...lost.map(([, instead]) => instead));
-    if (next.voice !== null && this.#facts.voiceOf(next.voice) === null) {
-      const message = `The model has no voice '${next.voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
+    const voice = typeof next.voice === 'string' ? next.voice : (next.voice?.id ?? null);
+    if (voice !== null && this.#facts.voiceOf(voice) === null) {
+      const message = `The model has no voice '${voice.slice(0, 64)}'. Its voices: ${this.#facts.voices.join(', ')}.`;
       return this.#events.error(message, 'session.audio.output.voice', event.event_id);
     }
     const isOther = JSON.stringify(next) !== JSON.stringify(this.#settings);

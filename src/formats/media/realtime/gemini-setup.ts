@@ -7,7 +7,7 @@ export function setupOf(
   settings: SessionSettings,
 ): JsonObject {
   const { instructions, output, voice, turns, transcribes, tools, toolChoice, temperature, maxOutputTokens } = settings;
-  const voiceName = voice === null ? null : voiceOf(voice);
+  const voiceName = voice === null ? null : voiceOf(typeof voice === 'string' ? voice : voice.id);
   const detection =
     turns.by === 'commit'
       ? { disabled: true }

@@ -10,8 +10,8 @@ export interface SessionSettings {
   output: 'audio' | 'text';
   /** In which the caller sends sound, and gets it. */
   formats: { input: SoundFormat; output: SoundFormat };
-  /** Name of the caller; null: the model's default. */
-  voice: string | null;
+  /** Name of the caller, or the id of a voice of its own; null: the model's default. */
+  voice: string | { id: string } | null;
   /** Speed of the speech; null: the model's usual one. */
   speed: number | null;
   /** End of the caller's speech: silence of so many ms, or the caller's commit. */
@@ -104,7 +104,7 @@ export function updated(
     instructions: typeof session.instructions === 'string' ? session.instructions : before.instructions,
     output: modality,
     formats,
-    voice: typeof voice === 'string' ? voice : before.voice,
+    voice: typeof voice !== 'string' ? before.voice : isObject(given) ? { id: voice } : voice,
     speed,
     turns: detection === undefined ? before.turns : turnsOf(detection),
     transcribes: transcription === undefined ? before.transcribes : transcription !== null,

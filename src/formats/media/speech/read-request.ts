@@ -70,7 +70,8 @@ function invalidInput(input: JsonValue | undefined): Failure | null {
     : null;
 }
 
-function readVoice(voice: JsonValue | undefined): Pick<SpeechRequest, 'voice' | 'voiceKind'> | Failure {
+/** The voice that a body names; a 400 when it is none. */
+export function readVoice(voice: JsonValue | undefined): Pick<SpeechRequest, 'voice' | 'voiceKind'> | Failure {
   const name = isObject(voice) ? voice.id : voice;
   const fits = typeof name === 'string' && voiceName(name) === null && name.isWellFormed();
   if (!fits) return v.asFailure(v.complain('voice', voice === null ? undefined : voice, voiceSend));

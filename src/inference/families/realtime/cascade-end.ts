@@ -1,6 +1,12 @@
 import { wavHeader } from '../../../engines/audio/wav.ts';
 import { type ItemPlace, modelMessageOf } from '../../../formats/media/realtime/conversation-item.ts';
-import { eventIn, type Frame, notAnEvent, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
+import {
+  eventIn,
+  type Frame,
+  notAnEvent,
+  type RealtimeEvent,
+  type WrongValue,
+} from '../../../formats/media/realtime/events.ts';
 import { type EventForm, EventWriter, ResponseWriter } from '../../../formats/media/realtime/response-writer.ts';
 import {
   firstSettings,
@@ -10,7 +16,8 @@ import {
   updated,
 } from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
-import { type JsonObject, jsonText, objectIn } from '../../../kernel/json.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
+import { type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
 import type { RoomHold } from '../../../kernel/sharing/room.ts';
 import type { Pace } from '../../spine/sink.ts';
 import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
@@ -158,7 +165,7 @@ export class CascadeEnd implements SessionEnd {
   }
 
   #update(event: RealtimeEvent): void {
-    const next = updated(this.#settings, event.session, soundsTaken);
+    const next = this.#updated(event.session, 'session');
     if ('param' in next) return this.#events.error(next.message, next.param, event.event_id, 'invalid_value');
     if (JSON.stringify(next.turns) !== JSON.stringify(this.#settings.turns))
       this.#detector = detectorFor(next, soundMaxMs);
@@ -166,6 +173,16 @@ export class CascadeEnd implements SessionEnd {
     if (input !== this.#settings.formats.input) this.#readSound = soundReader(input);
     this.#settings = next;
     this.#events.write(`${event.type}d`, { session: this.#shown() });
+  }
+
+  /** The settings after an update; a value of them that is wrong. */
+  #updated(given: JsonValue | undefined, at: 'session' | 'response'): SessionSettings | WrongValue {
+    const { steps, call, answers } = this.#parts;
+    const next = updated(this.#settings, given, soundsTaken, at);
+    if ('param' in next || answers === null) return next;
+    const voice = next.voice === this.#settings.voice ? null : next.voice;
+    const refusal = voice === null ? null : steps.voiceRefusal(call, { model: answers.speech, voice });
+    return refusal === null ? next : { param: `${at}.audio.output.voice`, message: factsOf(refusal, 0).message };
   }
 
   #append({ audio, event_id }: RealtimeEvent): void {
@@ -311,7 +328,7 @@ export class CascadeEnd implements SessionEnd {
   /** Reads a `response.create`; null: it is refused. */
   #ordered({ response, event_id }: RealtimeEvent): OrderedResponse | null {
     const named = objectIn(response);
-    const settings = updated(this.#settings, named, soundsTaken, 'response');
+    const settings = this.#updated(named, 'response');
     if ('param' in settings) {
       this.#events.error(settings.message, settings.param, event_id, 'invalid_value');
       return null;

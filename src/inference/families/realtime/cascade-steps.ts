@@ -1,5 +1,5 @@
 import type { Failure } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { ModelCall } from '../../spine/model-call.ts';
 
 /** For whom a step is done, and until when it is wanted. */
@@ -25,4 +25,6 @@ export interface CascadeSteps {
   chat(order: StepOrder, body: JsonObject, onChunk: (chunk: JsonObject) => void): Promise<Failure | null>;
   /** PCM of 24 kHz as it is made. */
   speak(order: StepOrder, body: JsonObject, onSound: (sound: Buffer) => void): Promise<Failure | null>;
+  /** Why a model cannot speak in a voice; null: it can, or it turns out when it speaks. */
+  voiceRefusal(call: ModelCall, spoken: { model: string; voice: JsonValue }): Failure | null;
 }

@@ -5,6 +5,7 @@ import type { SharedTranscoder } from '../../../engines/audio/transcode.ts';
 import { engineProvider } from '../../../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../../../engines/speech-engine.ts';
 import type { SpeechFacts } from '../../../formats/media/speech/format.ts';
+import { readVoice } from '../../../formats/media/speech/read-request.ts';
 import {
   type FoundVoice,
   findVoice,
@@ -15,6 +16,7 @@ import {
 import type { Loss } from '../../../formats/neutral/loss.ts';
 import { type AudioFormat, type SpeechRequest, standardVoices } from '../../../formats/neutral/speech.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
+import type { JsonValue } from '../../../kernel/json.ts';
 import { noneServes, noneUsable } from '../../../routing/capability.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -113,11 +115,8 @@ function plan(
   let refused: Failure | null = null;
   let voiceFound = false;
   for (const speaker of speakers) {
-    const { target, rank, source, provider } = speaker;
-    const voice = voiceAt(speaker, request, {
-      mapped: mappedVoice(alias, request),
-      listed: provider === null ? [] : voiceLists.known(provider),
-    });
+    const { target, rank, source } = speaker;
+    const voice = voiceAt(voiceLists, alias, speaker, request);
     if (voice === null) continue;
     voiceFound = true;
     const form = formFor(transcoder, source, request, refusedFormats.of('speech', target.id));
@@ -134,18 +133,38 @@ function plan(
   return voiceFound && refused !== null ? refused : 'no such voice';
 }
 
-/** A voice of the caller's own is known to OpenAI's format alone. */
-function voiceAt(
-  { source, voices }: Speaker,
-  { voice, voiceKind }: SpeechRequest,
-  known: { mapped: string | undefined; listed: readonly string[] },
-): FoundVoice | null {
-  if (voiceKind === 'name') return findVoice(voice, voices, known);
-  return source.kind === 'upstream' && source.facts.format === 'openai' ? { name: voice, how: 'as asked' } : null;
+/** Whether a model has a voice, as far as the lists of its servers were read. The 400 of a speech with it, if not. */
+export function voiceRefusal(
+  services: Pick<SpeechServices, 'speechEngines' | 'voiceLists' | 'snapshots'>,
+  { model, voice }: { model: string; voice: JsonValue },
+  principal: Principal,
+): Failure | null {
+  const snapshot = services.snapshots.current;
+  const alias = snapshot.models.resolve(model, principal);
+  const named = readVoice(voice);
+  if (isFailure(alias)) return alias;
+  if (isFailure(named)) return named;
+  const { voiceLists } = services;
+  const speakers = speakersOf(services, snapshot, alias);
+  const providers = speakers.flatMap(({ provider }) => provider ?? []);
+  if (speakers.some((speaker) => voiceAt(voiceLists, alias, speaker, named) !== null)) return null;
+  const isUnread = providers.some(voiceLists.isUnread);
+  // A server may have been given the voice since its list was read.
+  void voiceLists.refresh(providers);
+  return isUnread ? null : unknownVoice(services, alias, speakers, named);
 }
 
-function mappedVoice({ voices }: Alias, { voice }: SpeechRequest): string | undefined {
-  return voices !== undefined && Object.hasOwn(voices, voice) ? voices[voice] : undefined;
+/** A voice of the caller's own is known to OpenAI's format alone. */
+function voiceAt(
+  voiceLists: SpeechServices['voiceLists'],
+  { voices: names }: Alias,
+  { source, voices, provider }: Speaker,
+  { voice, voiceKind }: Pick<SpeechRequest, 'voice' | 'voiceKind'>,
+): FoundVoice | null {
+  const mapped = names !== undefined && Object.hasOwn(names, voice) ? names[voice] : undefined;
+  const listed = provider === null ? [] : voiceLists.known(provider);
+  if (voiceKind === 'name') return findVoice(voice, voices, { mapped, listed });
+  return source.kind === 'upstream' && source.facts.format === 'openai' ? { name: voice, how: 'as asked' } : null;
 }
 
 /** The best one of a target's formats to convert from: one that has its rate in its header comes first. */
@@ -198,10 +217,10 @@ export function conversionOf(
 const voicesListedMax = 100;
 
 function unknownVoice(
-  services: WayServices,
+  services: Pick<SpeechServices, 'voiceLists'>,
   alias: Alias,
   speakers: readonly Speaker[],
-  request: SpeechRequest,
+  request: Pick<SpeechRequest, 'voice'>,
 ): Failure {
   const names = voiceNames(services, alias, speakers);
   const listed = names.slice(0, voicesListedMax).join(', ');
