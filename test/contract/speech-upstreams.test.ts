@@ -293,6 +293,33 @@ test('ElevenLabs has voice and format in the path, and nothing of a caller’s c
   assert.equal((await say({ voice: '../../user' })).status, 400);
 });
 
+for (const [type, model, voice, status, body, words] of [
+  [
+    ...(['elevenlabs', 'eleven_v3', 'a'.repeat(20), 404] as const),
+    { detail: { status: 'voice_not_found', message: 'A voice with the voice_id a was not found.' } },
+    /404: A voice with the voice_id a was not found/,
+  ],
+  [
+    ...(['deepgram', 'aura-2', 'nobody-en', 403] as const),
+    { err_code: 'INSUFFICIENT_PERMISSIONS', err_msg: 'Project does not have access to the requested model.' },
+    /403: Project does not have access to the requested model/,
+  ],
+] as const) {
+  test(`a voice that ${type} lacks is its caller’s to change, and rests neither key nor model`, async (t) => {
+    const { upstream, say, gateway } = await over(t, { type }, model, 'missing');
+    upstream.next(answerJson(status, body));
+    const refused = await say({ voice });
+    assert.equal(refused.status, status);
+    assert.match(((await refused.json()) as ErrorBody).error.message, words);
+    const sound = Buffer.concat([Buffer.from('ID3\x04'), Buffer.alloc(500, 1)]);
+    upstream.next((_, response) => response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound));
+    const next = await say({});
+    await soundOf(next);
+    const explained = await gateway.fetch(`/v1/requests/${next.headers.get('x-culvert-request-id')}`, {});
+    assert.doesNotMatch(await explained.text(), /rest|unavailable|credential_/);
+  });
+}
+
 test('Fish takes speeds from a half to two, and what lies outside is clamped', async (t) => {
   const { upstream, say } = await over(t, { type: 'fish' }, 's1', 'missing');
   const sound = Buffer.concat([Buffer.from('ID3\x04'), Buffer.alloc(500, 1)]);

@@ -171,6 +171,16 @@ const byProvider: Readonly<Record<string, readonly Row[]>> = {
     [400, { message: 'Unable to access non-serverless model x' }, 'model_unavailable'],
   ],
   fireworks: [[412, { message: 'Account is suspended, check your billing' }, 'quota_exhausted']],
+  elevenlabs: [
+    [404, { code: 'voice_not_found', message: 'A voice with the voice_id x was not found.' }, 'caller_fault'],
+    [401, { code: 'quota_exceeded', message: 'This request exceeds your quota of 10000.' }, 'quota_exhausted'],
+    [401, { code: 'invalid_api_key', message: 'Invalid API key' }, 'bad_credential'],
+  ],
+  deepgram: [
+    [400, { code: 'Bad Request', message: 'No such model/version combination found.' }, 'caller_fault'],
+    [403, { message: 'Project does not have access to the requested model.' }, 'caller_fault'],
+    [403, { message: 'User does not have sufficient permissions.' }, 'bad_credential'],
+  ],
   nvidia: [[404, { message: "Function 'abc': Not found for account" }, 'model_unavailable']],
   cohere: [
     [429, { message: 'You are using a Trial key, which is limited to 1000 API calls / month' }, 'quota_exhausted'],
@@ -245,6 +255,7 @@ const ofModels: readonly Partial<UpstreamError>[] = [
   { message: 'Invalid content type. image_url is only supported by certain models.' },
   { message: 'm is not a multimodal model' },
   { message: 'No endpoints found that support tool use.' },
+  { message: 'No such model/version combination found.' },
 ];
 const ofRequests: readonly Partial<UpstreamError>[] = [
   { message: "Invalid value: 'max'. Supported values are: 'low' and 'high'.", code: 'invalid_value' },

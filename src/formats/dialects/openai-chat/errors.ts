@@ -1,7 +1,7 @@
 import { errorUrlOf } from '../../../kernel/error-topic.ts';
 import { type ErrorContext, type Failure, reportedByProvider } from '../../../kernel/failure.ts';
 import { type FailureFacts, factsOf } from '../../../kernel/failure-facts.ts';
-import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn, parsedJson } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import { type Fault, type FaultClass, fault } from '../../neutral/outcome.ts';
 import { classOfStatus } from '../class-of-status.ts';
@@ -78,8 +78,8 @@ const messageCharsMax = 2_000;
 /**
  * The error in an answer's body, in any of the shapes that servers of this format use: OpenAI's `{error: {…}}`,
  * a bare string under `error` (Ollama, llama.cpp), Mistral's and vLLM's `{object: "error", message}`, FastAPI's
- * `{detail}`, Google's array of one, SageMaker's `{OriginalStatusCode, OriginalMessage}`, which holds one of these. Null
- * when there is none.
+ * `{detail}`, ElevenLabs's `{detail: {status, message}}`, Deepgram's `{err_code, err_msg}`, Google's array of one, SageMaker's
+ * `{OriginalStatusCode, OriginalMessage}`, which holds one of these. Null when there is none.
  */
 export function readError(body: unknown): UpstreamError | null {
   if (Array.isArray(body)) return body.length > 0 ? readError(body[0]) : null;
@@ -104,8 +104,10 @@ export function readError(body: unknown): UpstreamError | null {
       param: typeof body.param === 'string' ? body.param : null,
     };
   }
-  const detail = textOf(body.detail) ?? textOf(body.errors) ?? textOf(body.Message);
-  return detail === null ? null : { message: cut(detail), code: '', param: null };
+  const detail = textOf(body.detail) ?? textOf(body.errors) ?? textOf(body.Message) ?? textOf(body.err_msg);
+  const { code, status } = objectIn(body.detail);
+  const word = wordIn(code) ?? wordIn(status) ?? wordIn(body.err_code);
+  return detail === null ? null : { message: cut(detail), code: word ?? '', param: null };
 }
 
 /** AWS's message contains the account's number, so it is not passed on. */

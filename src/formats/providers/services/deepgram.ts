@@ -43,7 +43,12 @@ export const deepgram: Provider = {
       timestamps: 'words',
       diarizes: /./,
     },
-    errors: [{ status: 402, class: 'quota_exhausted' }],
+    errors: [
+      { status: 402, class: 'quota_exhausted' },
+      // A voice is a model there, and a caller may name any: no reason to leave the key or the target alone.
+      { status: 400, code: /no such model/i, class: 'caller_fault' },
+      { status: 403, code: /\brequested model\b/i, class: 'caller_fault' },
+    ],
   }),
   listModels,
 };

@@ -42,7 +42,8 @@ export const elevenLabs: Provider = {
     },
     errors: [
       { status: 401, code: /quota_exceeded/, class: 'quota_exhausted' },
-      { status: 400, code: /voice_not_found/, class: 'caller_fault' },
+      // It says so with 400 or 404.
+      { code: /voice_not_found|voice_does_not_exist/, class: 'caller_fault' },
     ],
   }),
   listModels,
