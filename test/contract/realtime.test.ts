@@ -261,6 +261,26 @@ test('a session without a response costs nothing', async () => {
   assert.deepEqual([row!.units, row!.usage.input_tokens], [0, 0]);
 });
 
+test('a model that settings repeat goes to the provider in its own name', async () => {
+  const opening = upstream.next();
+  const caller = await open();
+  const session = await opening;
+  for (const model of ['voice', 'gpt-realtime-mini']) {
+    const from = caller.events.length;
+    caller.send('session.update', {
+      event_id: 'mine',
+      session: { type: 'realtime', model, instructions: 'Be brief.' },
+    });
+    await caller.heard('session.updated', from);
+  }
+  const settings = { type: 'realtime', instructions: 'Be brief.' };
+  assert.deepEqual(session.events, [
+    { type: 'session.update', event_id: 'mine', session: { ...settings, model: 'gpt-realtime' } },
+    { type: 'session.update', event_id: 'mine', session: { ...settings, model: 'gpt-realtime-mini' } },
+  ]);
+  await caller.close();
+});
+
 test('the key may come as a subprotocol, as browsers send it, with the marker of the older events', async () => {
   const opening = upstream.next();
   const protocols = ['realtime', `openai-insecure-api-key.${testKey}`, 'openai-beta.realtime-v1'];

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
+import { eventIn, type Frame, mayBe } from '../../../formats/media/realtime/events.ts';
 import type { GeminiLiveFacts } from '../../../formats/media/realtime/gemini-live.ts';
 import type { EventForm } from '../../../formats/media/realtime/response-writer.ts';
 import { withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
@@ -9,7 +10,7 @@ import { type Fault, fault } from '../../../formats/neutral/outcome.ts';
 import { pathOf } from '../../../formats/providers/provider-connection.ts';
 import { type Failure, isFailure } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { RouteAttempt, RouteCandidate } from '../../../routing/route.ts';
 import { openWebSocket } from '../../../upstream/transport/web-socket.ts';
@@ -175,8 +176,7 @@ function upstreamEnd(
   connect: (signal: AbortSignal) => ReturnType<typeof connectAt>,
 ): SessionEnd {
   const { format, voices, resumes = false } = to.connection.provider.realtime!;
-  const socket = new SocketEnd(reached.socket);
-  if (format === 'openai') return socket;
+  if (format === 'openai') return new SocketEnd(reached.socket, modelWritten(model, attempt.target.model));
   const known = voices ?? unknownVoices;
   const facts: GeminiLiveFacts = {
     id: randomBase62(16),
@@ -187,10 +187,19 @@ function upstreamEnd(
     voices: known.names,
     resumes,
   };
-  return new GeminiEnd(socket, facts, async (signal) => {
+  return new GeminiEnd(new SocketEnd(reached.socket), facts, async (signal) => {
     const outcome = await connect(signal);
     return outcome.kind === 'reached' ? new SocketEnd(outcome.value.socket) : null;
   });
+}
+
+/** Writes the model of the session, which SDKs repeat in their updates, as its provider knows it. */
+function modelWritten(named: string, there: string): (frame: Frame) => Frame {
+  return (frame) => {
+    const event = mayBe(frame, 'session.update') ? eventIn(frame) : null;
+    if (event?.type !== 'session.update' || !isObject(event.session) || event.session.model !== named) return frame;
+    return JSON.stringify({ ...event, session: { ...event.session, model: there } });
+  };
 }
 
 /** A WebSocket at a provider. */

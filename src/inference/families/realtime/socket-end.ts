@@ -39,6 +39,7 @@ const reasonBytesMax = 123;
 /** The end of a session at a WebSocket. It is cut when its peer answers no pings, or takes nothing of what waits. */
 export class SocketEnd implements SessionEnd {
   readonly #socket: WebSocket;
+  readonly #written: (frame: Frame) => Frame;
   readonly #stopPing: () => void;
   #listener: EndListener | null = null;
   /** For the next listener: frames of a piece that was read already, and a close. */
@@ -47,9 +48,10 @@ export class SocketEnd implements SessionEnd {
   /** Pings since something came. */
   #unanswered = 0;
 
-  /** The socket is open and paused. */
-  constructor(socket: WebSocket) {
+  /** The socket is open and paused. `written`: changes what goes out. */
+  constructor(socket: WebSocket, written: (frame: Frame) => Frame = (frame) => frame) {
     this.#socket = socket;
+    this.#written = written;
     this.#stopPing = every(pingIntervalMs, () => this.#look());
     socket.on('pong', () => {
       this.#unanswered = 0;
@@ -88,7 +90,7 @@ export class SocketEnd implements SessionEnd {
 
   send(frame: Frame, binary = false): Pace {
     const socket = this.#socket;
-    socket.send(frame, { binary }, this.#sent);
+    socket.send(this.#written(frame), { binary }, this.#sent);
     if (socket.bufferedAmount <= readerBufferBytesMax) return 'ready';
     this.#stall ??= setTimeout(() => socket.terminate(), readerStallTimeoutMs);
     return 'behind';
