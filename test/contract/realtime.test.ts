@@ -477,6 +477,32 @@ test('either end closes the other with its own code; a broken connection to the 
   assert.match(String((cut.events.at(-1)!.error as JsonObject).message), /connection to the provider broke/);
 });
 
+test('a response that the provider leaves has failed by it, and one of which nothing came costs nothing', async (t) => {
+  const own = await startGateway(t, config);
+  upstream.answers = 'begun';
+  t.after(() => {
+    upstream.answers = 'whole';
+  });
+  for (const [end, units] of [
+    [(session: RealtimeSession) => session.cut(), 0],
+    [(session: RealtimeSession) => session.close(1001, 'restart'), 1],
+  ] as const) {
+    const opening = upstream.next();
+    const caller = await open({}, own);
+    const session = await opening;
+    caller.send('response.create');
+    await caller.heard('response.created');
+    if (units > 0) {
+      session.send({ type: 'response.output_text.delta', delta: 'Hel' });
+      await caller.heard('response.output_text.delta');
+    }
+    end(session);
+    await caller.closed;
+    const [row] = await rowsOf('dev', units + 1, own);
+    assert.deepEqual([row!.status, row!.class, row!.units], [502, 'upstreams-failed', units]);
+  }
+});
+
 test('a provider that repeats its key in a message or a close does not tell it to the caller', async () => {
   const opening = upstream.next();
   const caller = await open();

@@ -73,18 +73,19 @@ const closeCode = { normal: 1000, goingAway: 1001, policy: 1008, internal: 1011 
  */
 export function runSession(parts: SessionParts): Promise<void> {
   return new Promise((resolve, reject) =>
-    new Session(parts, () => void (parts.meter?.end() ?? Promise.resolve()).then(resolve, reject)).begin(),
+    new Session(parts, (rest) => void (parts.meter?.end(rest) ?? Promise.resolve()).then(resolve, reject)).begin(),
   );
 }
 
 class Session implements LongWork {
   readonly #parts: SessionParts;
-  readonly #ended: () => void;
+  readonly #ended: (rest: 'cancelled' | 'failed') => void;
   readonly #idle: NodeJS.Timeout;
   readonly #longest: NodeJS.Timeout;
   /** The caller's, while one of them waits for its reservation; null: none does. */
   #waiting: { frame: Frame; binary: boolean }[] | null = null;
   #state: 'open' | 'draining' | 'closing' = 'open';
+  #rest: 'cancelled' | 'failed' = 'cancelled';
   #lastWord: NodeJS.Timeout | null = null;
   #open = { caller: true, upstream: true };
   /** How the upstream is to be closed, once it has sent its last word. */
@@ -98,7 +99,8 @@ class Session implements LongWork {
   readonly #unwritten = new Map<string, string>();
   readonly #relayEnds = relayBegins();
 
-  constructor(parts: SessionParts, ended: () => void) {
+  /** `ended` gets how the responses end that still run. */
+  constructor(parts: SessionParts, ended: (rest: 'cancelled' | 'failed') => void) {
     this.#parts = parts;
     this.#ended = ended;
     const { idleMs, longestMs } = parts;
@@ -328,6 +330,7 @@ class Session implements LongWork {
     const { caller, errorEvent, known } = this.#parts;
     if (this.#state !== 'closing') {
       this.#state = 'closing';
+      this.#rest = 'failed';
       if (code === 1006) {
         const message = 'The connection to the provider broke. Open a new session.';
         caller.send(JSON.stringify(errorEvent({ kind: 'overloaded', message })));
@@ -344,6 +347,6 @@ class Session implements LongWork {
     if (this.#lastWord !== null) clearTimeout(this.#lastWord);
     this.#parts.ending.remove(this);
     this.#relayEnds();
-    this.#ended();
+    this.#ended(this.#rest);
   }
 }

@@ -119,11 +119,11 @@ export class TurnMeter {
     return this.#waitedFor(this.#chargeBeside({ ...attempt, target }, usage));
   }
 
-  /** The session is over. What was held for no response goes back. Resolves when nothing is held any more. */
-  async end(): Promise<void> {
+  /** The session is over, and `rest` is how its responses ended. What was held for none goes back. Resolves when nothing is held. */
+  async end(rest: 'cancelled' | 'failed'): Promise<void> {
     this.#over = true;
     await Promise.all(this.#reserving);
-    for (const turn of this.#running.values()) this.#settle(turn, { usage: null, status: 'cancelled' });
+    for (const turn of this.#running.values()) this.#settle(turn, { usage: null, status: rest });
     this.#running.clear();
     if (this.#next !== null) this.#settle(this.#next, null);
     this.#next = null;
