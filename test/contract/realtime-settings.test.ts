@@ -3,7 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { openCascade, sound, userSays } from './cascade-caller.ts';
+import { CascadeCaller, openCascade, sound, userSays } from './cascade-caller.ts';
 
 /* Settings of `session.update` in a session by a cascade: each has an effect, or gets an error. */
 
@@ -55,6 +55,22 @@ test('a voice that the speech model lacks is refused, as /v1/audio/speech refuse
     caller.send('session.update', { session: output(voice) });
     await caller.heard('session.updated', from);
   }
+});
+
+test('the settings of a client secret are answered as an update is', async (t) => {
+  const hears = async (output: JsonObject, type: string) => {
+    const session = { type: 'realtime', model: 'sings', audio: { output } };
+    const made = await gateway.fetch('/v1/realtime/client_secrets', { json: { session } });
+    const { value } = (await made.json()) as { value: string };
+    const caller = new CascadeCaller(gateway.url, 'sings', value);
+    t.after(() => caller.realtime.socket.terminate());
+    const event = await caller.heard(type);
+    assert.equal(caller.events[0]!.type, 'session.created');
+    return event;
+  };
+  assert.equal(shownIn(await hears({ voice: 'Puck' }, 'session.updated')).audio.output.voice, 'Puck');
+  const { error } = await hears({ voice: 'nobody' }, 'error');
+  assert.equal((error as JsonObject).param, 'session.audio.output.voice');
 });
 
 test('a voice of the caller’s own goes to the speech model by its id', async (t) => {

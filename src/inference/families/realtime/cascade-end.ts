@@ -63,6 +63,8 @@ export class CascadeEnd implements SessionEnd {
   readonly #parts: CascadeParts;
   readonly #events: EventWriter;
   #listener: EndListener | null = null;
+  /** Answers to the settings of a client secret, for a listener that is not there yet. */
+  readonly #early: RealtimeEvent[] = [];
   #settings: SessionSettings = firstSettings;
   #detector = detectorFor(firstSettings, soundMaxMs);
   #readSound = soundReader(firstSettings.formats.input);
@@ -84,9 +86,10 @@ export class CascadeEnd implements SessionEnd {
   constructor(parts: CascadeParts) {
     this.#parts = parts;
     this.#sound = new HeldSound(parts.holdSound());
-    this.#events = new EventWriter(parts.form, parts.id, (event) =>
-      this.#listener?.frame(JSON.stringify(event), false),
-    );
+    this.#events = new EventWriter(parts.form, parts.id, (event) => {
+      if (this.#listener !== null) this.#listener.frame(JSON.stringify(event), false);
+      else if (!this.#left.signal.aborted) this.#early.push(event);
+    });
     this.#items = new CascadeItems(this.#events, this.#conversation, {
       sees: parts.answers?.sees ?? 'text',
       transcribe: (sounds, then) => this.#transcribe(sounds, then),
@@ -96,6 +99,7 @@ export class CascadeEnd implements SessionEnd {
   listen(listener: EndListener): void {
     this.#listener = listener;
     this.#events.write('session.created', { session: this.#shown() });
+    for (const event of this.#early.splice(0)) listener.frame(JSON.stringify(event), false);
   }
 
   send(frame: Frame): Pace {
