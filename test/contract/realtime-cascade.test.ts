@@ -465,8 +465,11 @@ test('values of any type are refused by an event, and the session goes on', asyn
   });
   caller.send('conversation.item.create', { item: result({ toString: 1 }) });
   assert.match(JSON.stringify(await caller.heard('error', from)), /Send the id of the call/);
-  caller.send('conversation.item.create', { item: result('c1') });
+  caller.send('conversation.item.create', { item: { type: 'function_call', name: 'look', call_id: 'c1' } });
   await caller.heard('conversation.item.done', from);
+  const called = caller.events.length;
+  caller.send('conversation.item.create', { item: result('c1') });
+  await caller.heard('conversation.item.done', called);
   caller.realtime.close();
   await caller.closed;
 });

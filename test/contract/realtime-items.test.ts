@@ -339,9 +339,12 @@ test('tool_choice of a session, and of a response, goes to the model', async (t)
   assert.deepEqual(await choice({ tool_choice: { type: 'function', name: 'look' } }), named);
   assert.equal(await choice({ tool_choice: 'none' }), 'none');
   assert.equal(await choice({ tool_choice: 'auto' }), undefined);
-  for (const tool_choice of ['sometimes', { type: 'mcp', server_label: 'x' }]) {
+  for (const [tool_choice, at] of [
+    ['sometimes', ''],
+    [{ type: 'mcp', server_label: 'x' }, '.type'],
+  ] as [string | JsonObject, string][]) {
     const error = await caller.refused('session.update', { session: { type: 'realtime', tool_choice } });
-    assert.deepEqual([error.code, error.param], ['invalid_value', 'session.tool_choice']);
+    assert.deepEqual([error.code, error.param], ['invalid_value', `session.tool_choice${at}`]);
   }
 });
 

@@ -116,6 +116,38 @@ test('tools that a session cannot have are refused by their place', async (t) =>
   assert.equal(ofResponse.param, 'response.tools[0].name');
 });
 
+test('a setting of another type is refused by its place, and changes nothing', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'], instructions: 'Be brief.' });
+  const input = (members: JsonObject) => ({ audio: { input: members } });
+  for (const [session, param] of [
+    [{ instructions: 5 }, 'instructions'],
+    [{ temperature: 'hot' }, 'temperature'],
+    [{ max_output_tokens: 'many' }, 'max_output_tokens'],
+    [{ max_response_output_tokens: 0 }, 'max_response_output_tokens'],
+    [{ parallel_tool_calls: 'yes' }, 'parallel_tool_calls'],
+    [{ reasoning: { effort: 5 } }, 'reasoning.effort'],
+    [{ tools: {} }, 'tools'],
+    [{ tool_choice: { type: 'function' } }, 'tool_choice.name'],
+    [{ audio: 'loud' }, 'audio'],
+    [{ audio: { output: { voice: 5 } } }, 'audio.output.voice'],
+    [{ turn_detection: 'server_vad' }, 'turn_detection'],
+    [input({ turn_detection: { type: 'vad' } }), 'audio.input.turn_detection.type'],
+    [
+      input({ turn_detection: { type: 'server_vad', create_response: 'no' } }),
+      'audio.input.turn_detection.create_response',
+    ],
+    [input({ transcription: 'whisper-1' }), 'audio.input.transcription'],
+  ] as [JsonObject, string][]) {
+    const refused = await caller.refused('session.update', { session: { instructions: 'Be long.', ...session } });
+    assert.deepEqual([refused.code, refused.param], ['invalid_value', `session.${param}`]);
+  }
+  const ofResponse = await caller.refused('response.create', { response: { instructions: 5 } });
+  assert.equal(ofResponse.param, 'response.instructions');
+  caller.send('conversation.item.create', userSays('Hello'));
+  await caller.response();
+  assert.deepEqual((bodyOf('/v1/chat/completions').messages as JsonObject[])[0]!.content, 'Be brief.');
+});
+
 test('an update without settings is refused, and so are settings that lie beside `session`', async (t) => {
   const caller = await open(t, { output_modalities: ['text'] });
   for (const members of [{}, { instructions: 'Be brief.' }, { session: 'Be brief.' }]) {

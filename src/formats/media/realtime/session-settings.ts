@@ -1,4 +1,14 @@
-import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
+import { factsOf } from '../../../kernel/failure-facts.ts';
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonText,
+  objectIn,
+  objectsIn,
+  stringOr,
+} from '../../../kernel/json.ts';
+import * as v from '../../neutral/value-checks.ts';
 import type { WrongValue } from './events.ts';
 
 /** PCM of 24 kHz and 16 bits, or G.711 by either law. */
@@ -56,6 +66,40 @@ export const firstSettings: SessionSettings = {
   maxOutputTokens: null,
 };
 
+const voiceCheck = v.textOr(v.members('a name or {"id": "…"}', { id: v.needed(v.string, 'its id') }));
+const detectionCheck = v.members('an object such as {"type": "server_vad"}, or null', {
+  type: v.oneOf('server_vad', 'semantic_vad', 'none'),
+  create_response: v.boolean,
+  interrupt_response: v.boolean,
+});
+const tokensCheck = v.wordOr(['inf'], v.integerIn(1, Number.MAX_SAFE_INTEGER));
+const speedCheck = v.numberIn(0.25, 1.5);
+const functionMembers = {
+  type: v.needed(v.oneOf('function'), "'function'"),
+  name: v.needed(v.stringOf(1, 256), 'its name'),
+};
+const choiceCheck = v.members('\'auto\', \'none\', \'required\' or {"type": "function", "name": "…"}', functionMembers);
+
+/** Values of the settings. One of another type would change nothing. */
+const settingsCheck = v.members('an object of settings', {
+  instructions: v.string,
+  tools: v.arrayOf(v.members('an object', functionMembers), 0, Number.POSITIVE_INFINITY, 'functions'),
+  tool_choice: v.wordOr(['auto', 'none', 'required'], choiceCheck),
+  parallel_tool_calls: v.boolean,
+  temperature: v.numberIn(0, 2),
+  reasoning: v.members('an object', { effort: v.string }),
+  max_output_tokens: tokensCheck,
+  max_response_output_tokens: tokensCheck,
+  voice: voiceCheck,
+  speed: speedCheck,
+  turn_detection: detectionCheck,
+  input_audio_transcription: v.object,
+  audio: v.members('an object', {
+    input: v.members('an object', { turn_detection: detectionCheck, transcription: v.object }),
+    output: v.members('an object', { voice: voiceCheck, speed: speedCheck }),
+  }),
+});
+
 /**
  * The settings after an update; what it does not name stays. `takes`: the sound that the model may be given. `at`: where
  * the event has the settings.
@@ -67,6 +111,11 @@ export function updated(
   at: 'session' | 'response' = 'session',
 ): SessionSettings | WrongValue {
   if (!isObject(session)) return { param: at, message: `'${at}' is missing. Send an object of settings.` };
+  const complaint = settingsCheck(session);
+  if (complaint !== null) {
+    const { path } = v.within(at, complaint);
+    return { param: path, message: factsOf(v.asFailure({ ...complaint, path }), 0).message };
+  }
   const audio = objectIn(session.audio);
   const [input, output] = [objectIn(audio.input), objectIn(audio.output)];
   const named = [
@@ -87,13 +136,8 @@ export function updated(
   }
   const modality = modalityOf(session, before.output, at);
   if (typeof modality === 'object') return modality;
-  const toolChoice = toolChoiceOf(session.tool_choice, before.toolChoice, at);
-  if (typeof toolChoice === 'object' && 'param' in toolChoice) return toolChoice;
-  const tools = Array.isArray(session.tools) ? toolsOf(session.tools, at) : before.tools;
-  if (isWrong(tools)) return tools;
-  const speed = speedOf(output.speed ?? session.speed, before.speed, at);
-  if (isWrong(speed)) return speed;
   const given = output.voice ?? session.voice;
+  const pace = output.speed ?? session.speed;
   const voice = isObject(given) ? given.id : given;
   const { effort } = objectIn(session.reasoning);
   const parallel = session.parallel_tool_calls;
@@ -101,17 +145,17 @@ export function updated(
   const detection = first(input, session, 'turn_detection', 'turn_detection');
   const tokens = session.max_output_tokens ?? session.max_response_output_tokens;
   return {
-    instructions: typeof session.instructions === 'string' ? session.instructions : before.instructions,
+    instructions: stringOr(session.instructions, before.instructions),
     output: modality,
     formats,
     voice: typeof voice !== 'string' ? before.voice : isObject(given) ? { id: voice } : voice,
-    speed,
+    speed: typeof pace === 'number' ? pace : before.speed,
     turns: detection === undefined ? before.turns : turnsOf(detection),
     transcribes: transcription === undefined ? before.transcribes : transcription !== null,
     hints: transcription === undefined ? before.hints : hintsOf(transcription),
-    tools,
-    toolChoice,
-    effort: typeof effort === 'string' ? effort : before.effort,
+    tools: Array.isArray(session.tools) ? objectsIn(session.tools).map(toolOf) : before.tools,
+    toolChoice: toolChoiceOf(session.tool_choice) ?? before.toolChoice,
+    effort: stringOr(effort, before.effort),
     parallelToolCalls: typeof parallel === 'boolean' ? parallel : before.parallelToolCalls,
     temperature: typeof session.temperature === 'number' ? session.temperature : before.temperature,
     maxOutputTokens: typeof tokens === 'number' ? tokens : tokens === 'inf' ? null : before.maxOutputTokens,
@@ -135,18 +179,10 @@ function modalityOf(
   return { param: `${at}.${isOlder ? 'modalities' : 'output_modalities'}`, message };
 }
 
-function toolChoiceOf(
-  value: JsonValue | undefined,
-  before: SessionSettings['toolChoice'],
-  at: string,
-): SessionSettings['toolChoice'] | WrongValue {
-  if (value === undefined || value === null) return before;
+/** Null: it is not there. */
+function toolChoiceOf(value: JsonValue | undefined): SessionSettings['toolChoice'] | null {
   if (value === 'auto' || value === 'none' || value === 'required') return value;
-  const { type, name } = objectIn(value);
-  if (type === 'function' && typeof name === 'string' && name !== '') return { name };
-  const param = `${at}.tool_choice`;
-  const message = `Invalid '${param}'. Send 'auto', 'none', 'required' or {"type": "function", "name": "…"}.`;
-  return { param, message };
+  return isObject(value) ? { name: jsonText(value.name) } : null;
 }
 
 /** The session as its caller gets it. */
@@ -253,38 +289,8 @@ function turnsOf(detection: JsonValue): SessionSettings['turns'] {
   };
 }
 
-function toolsOf(values: readonly JsonValue[], at: string): SessionSettings['tools'] | WrongValue {
-  const tools: SessionSettings['tools'][number][] = [];
-  for (const [index, value] of values.entries()) {
-    const { type, name, description, parameters } = objectIn(value);
-    const param = `${at}.tools[${index}]`;
-    if (type !== 'function') {
-      return { param: `${param}.type`, message: `Invalid '${param}.type'. This model takes functions alone.` };
-    }
-    if (typeof name !== 'string' || name === '') {
-      return { param: `${param}.name`, message: `Missing required parameter: '${param}.name'.` };
-    }
-    tools.push({
-      name,
-      description: typeof description === 'string' ? description : null,
-      parameters: objectIn(parameters),
-    });
-  }
-  return tools;
-}
-
-const speedMin = 0.25;
-const speedMax = 1.5;
-
-function speedOf(value: JsonValue | undefined, before: number | null, at: string): number | null | WrongValue {
-  if (value === undefined || value === null) return before;
-  if (typeof value === 'number' && value >= speedMin && value <= speedMax) return value;
-  const param = `${at}.audio.output.speed`;
-  return { param, message: `Invalid '${param}'. Send a number from ${speedMin} to ${speedMax}.` };
-}
-
-function isWrong(value: unknown): value is WrongValue {
-  return typeof value === 'object' && value !== null && 'param' in value;
+function toolOf({ name, description, parameters }: JsonObject): SessionSettings['tools'][number] {
+  return { name: jsonText(name), description: stringOr(description, null), parameters: objectIn(parameters) };
 }
 
 /** A present null says `off`. */
