@@ -62,6 +62,11 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
   }
 }
 
+/** Attempts that ended alike are one. */
+function attemptsOf({ attempts }: UpstreamsFailed): string {
+  return [...new Set(attempts.map(({ provider, reason }) => `${provider}: ${reason}`))].join('; ');
+}
+
 function messageOf(failure: Failure): string {
   switch (failure.kind) {
     case 'model-unknown':
@@ -79,7 +84,7 @@ function messageOf(failure: Failure): string {
     case 'upstream-refused':
       return `${failure.provider}: ${failure.message}`;
     case 'upstreams-failed':
-      return `${whatFailed(failure)} (${failure.attempts.map((a) => `${a.provider}: ${a.reason}`).join('; ') || 'no attempt could be made in time'}). ${whatHelps(failure)}`;
+      return `${whatFailed(failure)} (${attemptsOf(failure) || 'no attempt could be made in time'}). ${whatHelps(failure)}`;
     case 'internal':
       return 'Something went wrong inside Culvert. The request id names it in the server log.';
     default:

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { STATUS_CODES } from 'node:http';
 import { test } from 'node:test';
 import { type Failure, FailureError, failureStatus, invalid, isFailure } from './failure.ts';
+import { factsOf } from './failure-facts.ts';
 
 test('a failure is known by its kind, and so is a copy from another thread', () => {
   const failures: readonly Failure[] = [invalid('model', 'model: expected a text'), { kind: 'internal' }];
@@ -9,6 +10,12 @@ test('a failure is known by its kind, and so is a copy from another thread', () 
     assert.ok(isFailure(failure));
     assert.ok(isFailure(structuredClone(failure)));
   }
+});
+
+test('attempts of a provider that ended alike are told once', () => {
+  const attempts = ['answered 404', 'answered 404', 'timed out'].map((reason) => ({ provider: 'up', reason }));
+  const { message } = factsOf({ kind: 'upstreams-failed', model: 'film', attempts }, 0);
+  assert.match(message, /\(up: answered 404; up: timed out\)/);
 });
 
 test('nothing else is a failure', () => {
