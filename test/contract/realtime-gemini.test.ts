@@ -409,6 +409,7 @@ test('what Gemini cannot do is an error event that names the field', async () =>
   const { error } = (await caller.heard('error', from)) as unknown as { error: JsonObject };
   assert.match(String(error.message), /JSON/);
   await refused({ type: 'session.update' }, /'session' is missing/, 'session');
+  await refused({ type: 'input_audio_buffer.append', audio: 5 }, /sound in base64/, 'audio');
   await refused({ type: 'response.cancel' }, /no active response/, null);
   const created = caller.events.length;
   live.send({ serverContent: { modelTurn: { parts: [{ inlineData: { mimeType: 'audio/pcm', data: 'AAAA' } }] } } });

@@ -121,6 +121,7 @@ test('a setting of another type is refused by its place, and changes nothing', a
   const input = (members: JsonObject) => ({ audio: { input: members } });
   for (const [session, param] of [
     [{ instructions: 5 }, 'instructions'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
     [{ temperature: 'hot' }, 'temperature'],
     [{ max_output_tokens: 'many' }, 'max_output_tokens'],
     [{ max_response_output_tokens: 0 }, 'max_response_output_tokens'],

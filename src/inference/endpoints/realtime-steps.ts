@@ -63,7 +63,7 @@ export function createRealtimeSteps(services: Services, { principalOf }: Lasting
       const raw = Buffer.from(JSON.stringify(body));
       return failureOf(await step(order, (owner, bounds) => call(services, speech, owner, raw, { ...bounds, client })));
     },
-    voiceRefusal: ({ principal }, spoken) => voiceRefusal(services, spoken, principal),
+    voiceRefusal: ({ principal }, requested) => voiceRefusal(services, requested, principal),
   };
 }
 

@@ -168,7 +168,7 @@ export class GeminiLive {
   }
 
   #append({ audio, event_id }: RealtimeEvent): void {
-    if (typeof audio !== 'string') return this.#events.error(notBase64, 'audio', event_id);
+    if (typeof audio !== 'string') return this.#events.error(noSound, 'audio', event_id, 'invalid_value');
     if (this.#settings.turns.by === 'commit' && this.#activity === 'none') {
       this.#activity = 'open';
       this.#up({ realtimeInput: { activityStart: {} } });
@@ -367,11 +367,12 @@ export class GeminiLive {
   }
 }
 
+const noSound = "Invalid 'audio'. Send sound in base64.";
+
 const noneApart = "Gemini's Live API answers the conversation alone. Leave it out, or ask a model that chats.";
 
 const noneForOne = "Gemini's Live API takes instructions alone for one response. Send settings in session.update.";
 
-const notBase64 = "Invalid 'audio'. Send sound in base64.";
 const noParts = "Invalid 'item.content'. Send a list of at least one part.";
 const noSuchPart = 'Send a text, sound in base64, or a picture as a data URL.';
 

@@ -83,6 +83,7 @@ const choiceCheck = v.members('\'auto\', \'none\', \'required\' or {"type": "fun
 /** Values of the settings. One of another type would change nothing. */
 const settingsCheck = v.members('an object of settings', {
   instructions: v.string,
+  prompt: (value) => v.complain('', value, 'instructions, since this session reads no stored prompts'),
   tools: v.arrayOf(v.members('an object', functionMembers), 0, Number.POSITIVE_INFINITY, 'functions'),
   tool_choice: v.wordOr(['auto', 'none', 'required'], choiceCheck),
   parallel_tool_calls: v.boolean,
@@ -244,13 +245,7 @@ export function shownTranscriptions(id: string, model: string | null, { formats,
   return { id, object: 'realtime.transcription_session', type: 'transcription', audio: { input } };
 }
 
-/** Model that an update names for transcripts of the caller's speech; null: none. */
-export function transcriptionModelIn(session: JsonValue | undefined): string | null {
-  const { model } = objectIn(objectIn(objectIn(objectIn(session).audio).input).transcription);
-  return typeof model === 'string' && model !== '' ? model : null;
-}
-
-/** The same in either form of OpenAI's API, of a session that may answer too. Undefined: it names nothing. */
+/** Model that an update, in either form of OpenAI's API, names for transcripts of the caller's speech. Null: none; undefined: it does not say. */
 export function transcriberIn(session: JsonValue | undefined): string | null | undefined {
   const { audio, input_audio_transcription: older } = objectIn(session);
   const { transcription = older } = objectIn(objectIn(audio).input);

@@ -1,6 +1,6 @@
 import type { ClientSecrets } from '../../../books/auth/client-secrets.ts';
 import { callerIdOf } from '../../../books/auth/principal.ts';
-import { olderFormats, shownFormat, transcriptionModelIn } from '../../../formats/media/realtime/session-settings.ts';
+import { olderFormats, shownFormat, transcriberIn } from '../../../formats/media/realtime/session-settings.ts';
 import type { JsonSchema } from '../../../formats/neutral/described-check.ts';
 import { notRealtime, notTranscribing } from '../../../inference/families/realtime/held-session.ts';
 import type { RealtimeServices } from '../../../inference/families/realtime/services.ts';
@@ -152,7 +152,7 @@ function readRequest(raw: Buffer, form: Form): SecretRequest | Failure {
   if (type !== 'realtime' && type !== 'transcription') {
     return invalid(`${place}type`, `${place}type must be 'realtime' or 'transcription'.`);
   }
-  const model = type === 'realtime' ? talks : transcriptionModelIn(settings);
+  const model = type === 'realtime' ? talks : transcriberIn({ audio: settings.audio });
   if (typeof model !== 'string' || model === '') {
     const path = `${place}${type === 'realtime' ? 'model' : 'audio.input.transcription.model'}`;
     return invalid(path, `${path} must name a model.`);

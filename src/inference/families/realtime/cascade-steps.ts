@@ -26,5 +26,5 @@ export interface CascadeSteps {
   /** PCM of 24 kHz as it is made. */
   speak(order: StepOrder, body: JsonObject, onSound: (sound: Buffer) => void): Promise<Failure | null>;
   /** Why a model cannot speak in a voice; null: it can, or it turns out when it speaks. */
-  voiceRefusal(call: ModelCall, spoken: { model: string; voice: JsonValue }): Failure | null;
+  voiceRefusal(call: ModelCall, requested: { model: string; voice: JsonValue }): Failure | null;
 }

@@ -1,5 +1,5 @@
 import { eventIn, type Frame, mayBe, notAnEvent, type RealtimeEvent } from '../../../formats/media/realtime/events.ts';
-import { transcriptionModelIn, withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
+import { transcriberIn, withTranscriptionModel } from '../../../formats/media/realtime/session-settings.ts';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, objectIn } from '../../../kernel/json.ts';
 import type { Pace } from '../../spine/sink.ts';
@@ -49,7 +49,7 @@ export class TranscriptionEnd implements SessionEnd {
     const { model } = this.#facts;
     const { input_audio_transcription: earlier } = event.session;
     const inEarlier = isObject(earlier) ? (earlier.model ?? null) : null;
-    const named = transcriptionModelIn(event.session);
+    const named = transcriberIn({ audio: event.session.audio }) ?? null;
     for (const one of [named, inEarlier]) {
       if (one === null || one === model.named) continue;
       const message = `The session transcribes with the model '${model.named}'. Open a new session for another one.`;
