@@ -20,7 +20,7 @@ export interface SessionSettings {
   output: 'audio' | 'text';
   /** In which the caller sends sound, and gets it. */
   formats: { input: SoundFormat; output: SoundFormat };
-  /** Name of the caller, or the id of a voice of its own; null: the model's default. */
+  /** The caller's name for it, or the id of a voice that it has made; null: the model's default. */
   voice: string | { id: string } | null;
   /** Speed of the speech; null: the model's usual one. */
   speed: number | null;

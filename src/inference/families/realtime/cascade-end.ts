@@ -48,7 +48,7 @@ const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
 
 interface Answering {
-  /** Of the response. */
+  /** Id of the response. */
   id: string;
   stop: AbortController;
   /** Why it is stopped, if it is. */
