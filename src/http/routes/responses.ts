@@ -9,9 +9,11 @@ import { chainItems, expandedForCount, responseNotFound } from '../../inference/
 import { followRun, followStored } from '../../inference/families/responses/follow-response.ts';
 import { refuse, type Sink, sendWhole } from '../../inference/spine/sink.ts';
 import { type Failure, failureIn, invalidField, isFailure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure-facts.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { asReceived, bodyHandler, modelCallOf } from '../model-call.ts';
 import { readJsonBody } from '../read-body.ts';
+import { refusalOf } from '../refused-request.ts';
 import { refuseCall, writeJson } from '../write-json.ts';
 import { conversationsRoutes } from './conversations.ts';
 import { countingRoute } from './count-tokens.ts';
@@ -135,10 +137,14 @@ async function answerOrBegin(
     return;
   }
   const lost = body.background_options == null ? [] : [lossHeaderName, 'background_options'];
+  const refused = (failure: Failure) => {
+    const nowMs = services.clock.wallMs();
+    exchange.onRefused(refusalOf({ ...exchange, admitted: call.admitted }, failure, factsOf(failure, nowMs), nowMs));
+  };
   const begin = async (sink: Sink): Promise<void> => {
     const headers = [...call.admitted.headers, ...lost];
     try {
-      const run = await background.begin(call, body);
+      const run = await background.begin(call, body, refused);
       // Its place among the running requests is the run's from now on.
       exchange.admitted = null;
       if (body.stream === true) return await followRun(run, exchange.client, -1, headers);

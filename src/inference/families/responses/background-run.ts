@@ -28,6 +28,8 @@ export class BackgroundRun implements Delivery {
   disconnected = false;
   readonly cutFor = null;
   committed = false;
+  /** Failure with which it ended; null: none, or it runs on. */
+  failure: Failure | null = null;
   readonly #input = new ResponseFrames();
   #frames: string[] | null = [];
   /** Frames so far, and their characters. */
@@ -86,6 +88,7 @@ export class BackgroundRun implements Delivery {
 
   end(failed: Failed | null): void {
     if (this.#ended) return;
+    this.failure = failed?.failure ?? null;
     if (failed !== null) this.#fail(failed.failure);
     else if (!hasEnded(String(this.response.status))) this.#fail({ kind: 'internal' });
     this.#finish();

@@ -21,9 +21,9 @@ import { saltOfId } from './stored-responses.ts';
 export interface BackgroundRuns {
   /**
    * Keeps a response as queued and runs it when its tenant's turn comes. Its place among the running requests of its key
-   * is held until it has ended. Throws a FailureError when it is refused.
+   * is held until it has ended. Throws a FailureError when it is refused; `refused` is called when that happens later.
    */
-  begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun>;
+  begin(call: ModelCall, body: JsonObject, refused: (failure: Failure) => void): Promise<BackgroundRun>;
   /** One that runs in this process. */
   find(tenant: string, id: string): BackgroundRun | null;
   /** Background responses that run in other processes of this server. */
@@ -74,7 +74,7 @@ export function openBackgroundRuns(services: ResponsesServices, share: ShareRuns
     stopLooking = null;
   }
 
-  async function begin(call: ModelCall, body: JsonObject): Promise<BackgroundRun> {
+  async function begin(call: ModelCall, body: JsonObject, refused: (failure: Failure) => void): Promise<BackgroundRun> {
     const { tenant } = call.principal;
     const { previous, conversation, stateless } = await statelessRequest(services, endpoint, call, body);
     const read = await endpoint.read(call, stateless);
@@ -124,6 +124,7 @@ export function openBackgroundRuns(services: ResponsesServices, share: ShareRuns
         if (!stop.signal.aborted) onTrouble(`the background response ${id} failed: ${String(error)}`);
         run.end({ failure: { kind: 'internal' }, headers: [] });
       } finally {
+        if (run.failure !== null && call.admitted.booked !== true) refused(run.failure);
         call.admitted.release();
         await keepEnd(services, run, { conversation, input, triesMax: () => triesMax });
         runs.delete(keyOf(tenant, id));
