@@ -66,6 +66,8 @@ function answerAt(url: string): string {
       output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
       ...told,
     });
+  if (url.includes('/rerank'))
+    return JSON.stringify({ id: 'r', results: [{ index: 0, relevance_score: 0.9 }], usage: told });
   if (url.includes('/images'))
     return JSON.stringify({ created: 1, data: [{ url: 'https://example.org/a.png' }], usage: told });
   if (url.includes('/audio/transcriptions')) return JSON.stringify({ text: 'Hello', usage: told });
@@ -94,6 +96,8 @@ const config = {
     'openrouter-sse': provider('openrouter', '/sse'),
     'openrouter-listed': { ...provider('openrouter'), prices: 'openrouter' },
     responses: { ...provider('openai'), dialects: ['openai-responses'] },
+    'xai-responses': { ...provider('xai'), dialects: ['openai-responses'] },
+    'openrouter-messages': { ...provider('openrouter'), dialects: ['anthropic-messages'] },
     aws: { ...provider('bedrock', ''), region: 'us-east-1' },
     mistral: provider('mistral'),
   },
@@ -103,6 +107,9 @@ const config = {
     'tiers-of-aws': { targets: [{ provider: 'aws', model: 'm', stream: false, price: tiered }] },
     ...Object.fromEntries(reporting.map((type) => [`by-${type}`, over(type, 'm')])),
     listed: over('openrouter-listed', 'openai/gpt-4o'),
+    'by-xai-responses': over('xai-responses', 'm'),
+    'by-openrouter-messages': over('openrouter-messages', 'm'),
+    ranking: { type: 'rerank', ...over('openrouter', 'm') },
     'by-sse': { targets: [{ provider: 'openrouter-sse', model: 'm' }] },
     'price-of-openrouter': {
       targets: [{ provider: 'openrouter', model: 'm', stream: false, price: { input: 1_000 } }],
@@ -239,6 +246,7 @@ test('the cost that a provider reports counts, unless the target has a price', a
     ['by-openrouter', { cost: 0.0123 }, 0.0123],
     ['by-openrouter', { cost: 0 }, 0],
     ['by-openrouter', { cost: 0.05, is_byok: true, cost_details: { upstream_inference_cost: 1 } }, 1.05],
+    ['by-openrouter', { cost: 0.05, is_byok: true, cost_details: { upstream_inference_cost: null } }, null],
     ['by-openrouter', { cost: 0.5, is_byok: false, cost_details: { upstream_inference_cost: 0.5 } }, 0.5],
     ['listed', { cost: 0.0123 }, 0.0123],
     ['listed', { cost: 'much' }, 0.002_52],
@@ -259,6 +267,26 @@ test('the cost that a provider reports counts, unless the target has a price', a
     await answer.text();
     const kept = await gateway.fetch(`/v1/requests/${answer.headers.get('x-culvert-request-id')}`);
     assert.equal(((await kept.json()) as { cost_usd: number }).cost_usd, 0.0123, path);
+  }
+});
+
+test('the cost that a provider reports counts in each format, and for texts that are continued or ranked', async () => {
+  const cost = 0.0123;
+  const response = { usage: { input_tokens: 9, output_tokens: 5, total_tokens: 14, cost_in_usd_ticks: 123_000_000 } };
+  const message = { input_tokens: 9, output_tokens: 5, cost, is_byok: false };
+  for (const [path, model, usage, body] of [
+    ['/v1/responses', 'by-xai-responses', response, { input: 'Hello', store: false }],
+    ['/v1/chat/completions', 'by-xai-responses', response, hello],
+    ['/v1/messages', 'by-openrouter-messages', message, { ...hello, max_tokens: 9 }],
+    ['/v1/chat/completions', 'by-openrouter-messages', message, hello],
+    ['/v1/completions', 'by-openrouter', { prompt_tokens: 9, completion_tokens: 5, cost }, { prompt: 'Hello' }],
+    ['/v1/rerank', 'ranking', { search_units: 1, cost }, { query: 'Hello', documents: ['Hello'] }],
+    ['/v1/rerank', 'ranking', { total_tokens: 9, cost }, { query: 'Hello', documents: ['Hello'] }],
+  ] as const) {
+    told = usage;
+    const answer = await gateway.fetch(path, { json: { model, ...body } });
+    assert.equal(answer.status, 200, await answer.text());
+    assert.equal(Number(answer.headers.get('x-culvert-cost-usd')), cost, `${path} ${model}`);
   }
 });
 

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue, objectIn, parsedData, string
 import { contentCharsOf } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/usage.ts';
-import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { decodeWhole, UsageCounts } from './decode-answer.ts';
@@ -17,8 +17,8 @@ const smallBlockChars = 4_096;
  * Reads usage, errors and the terminal event out of an answer that is forwarded as bytes. Deltas, nearly all of a
  * stream, are parsed only until the first content was seen.
  */
-export function readInPassing(): PassingReader {
-  const counts = new UsageCounts();
+export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
+  const counts = new UsageCounts(usageOf);
   const given: GivenId[] = [];
   const seen: PassingFacts = { usage: null, terminal: false, outputTokensSeen: 0, given };
   let contentSeen = false;

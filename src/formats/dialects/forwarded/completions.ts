@@ -3,8 +3,9 @@ import { isObject, type JsonObject, type JsonValue, listIn, parsedData } from '.
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
-import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentAndUsage, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
+import { usual } from '../openai-chat/decode-answer.ts';
 import { lackingUsage, neutralUsage, usageFrame } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
@@ -40,7 +41,7 @@ export const completions: ForwardedEndpoint = {
       },
       {},
     ),
-  readInPassing: (options) => readInPassing('text', options?.shownInputTokens),
+  readInPassing: (options) => readInPassing('text', options),
 };
 
 /**
@@ -60,7 +61,7 @@ export const fim: ForwardedEndpoint = {
       read.forward('seed' in target.rename ? target : { ...target, rename: { random_seed: 'seed', ...target.rename } });
     return { ...read, forward };
   },
-  readInPassing: (options) => readInPassing('chat', options?.shownInputTokens),
+  readInPassing: (options) => readInPassing('chat', options),
 };
 
 const startCharsMax = 1_024;
@@ -80,7 +81,7 @@ function promptStart(prompt: JsonValue | undefined): string {
 type Form = 'text' | 'chat';
 
 /** Answers in either form, for callers who read one of them. `shownInputTokens`: estimate for callers who want usage. */
-function readInPassing(form: Form, shownInputTokens: number | undefined): PassingReader {
+function readInPassing(form: Form, { shownInputTokens, usageOf = usual }: DecodeOptions = {}): PassingReader {
   const seen = new SeenInPassing();
   let reason: JsonValue = null;
   let last: JsonObject = {};
@@ -108,7 +109,7 @@ function readInPassing(form: Form, shownInputTokens: number | undefined): Passin
       if (chunk === null) return fails(brokenLine);
       const error = errorInside(chunk);
       if (error !== null) return fails(error);
-      seen.usage = neutralUsage(chunk.usage) ?? seen.usage;
+      seen.usage = neutralUsage(usageOf(chunk)) ?? seen.usage;
       last = chunk;
       const choices = listIn(chunk.choices);
       if (choices.length === 0) {
@@ -129,7 +130,7 @@ function readInPassing(form: Form, shownInputTokens: number | undefined): Passin
       const wrong = faultInList(body, ['choices'], 1);
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
-      seen.usage = neutralUsage(answer.usage);
+      seen.usage = neutralUsage(usageOf(answer));
       if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
       seen.characters = charactersOf(answer.choices as JsonValue[]);
       seen.mended = inForm(answer, form, 'whole') !== null;

@@ -27,7 +27,7 @@ export interface ForwardedEndpoint {
   /** JSON Schema of its bodies, for `/openapi.json`: what `readRequest` leaves to the upstream is named, not checked. */
   requestSchema(): JsonSchema;
   readInPassing(
-    options?: Pick<DecodeOptions, 'shownInputTokens'> & Pick<ForwardedRequest, 'answerShape'>,
+    options?: Pick<DecodeOptions, 'shownInputTokens' | 'usageOf'> & Pick<ForwardedRequest, 'answerShape'>,
   ): PassingReader;
   /** The answer in the shape that callers get, with `inputTokens` where a service counts none. Absent: as it came. */
   shape?(answer: JsonValue, echo: JsonObject, inputTokens: number): JsonObject;

@@ -1,12 +1,14 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { noteService, partsOfTotal, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
+import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import {
+  noteCost,
+  noteService,
+  partsOfTotal,
+  reportedCount,
+  reportsInvalidCount,
+  type Usage,
+} from '../../neutral/usage.ts';
 
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
-/** No request costs more. */
-const usdMax = 100_000;
-
-/** Member of a usage with what its provider charges, where its `UsageOf` found it: no provider's JSON can name it. */
-export const reportedUsd = Symbol('reported USD');
 
 /**
  * A `usage` object in neutral terms; null if it holds no counts. OpenAI counts cached input inside `prompt_tokens` and
@@ -19,8 +21,8 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const prompt = reportedCount(value.prompt_tokens);
   const completion = reportedCount(value.completion_tokens);
   if (prompt === null && completion === null && total === null) return null;
-  const input = detailsIn(value, 'prompt_tokens_details');
-  const output = detailsIn(value, 'completion_tokens_details');
+  const input = objectIn(value.prompt_tokens_details);
+  const output = objectIn(value.completion_tokens_details);
   // DeepSeek and Moonshot name the cached part themselves.
   const cached =
     reportedCount(input.cached_tokens) ??
@@ -53,19 +55,11 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   const audioOutput = reportedCount(output.audio_tokens);
   if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
   if (imageInput !== null && imageInput > 0) usage.imageInputTokens = imageInput;
-  const { [reportedUsd]: usd } = value as { [reportedUsd]?: unknown };
-  if (typeof usd === 'number' && usd >= 0 && usd <= usdMax) usage.reportedUsdNano = Math.round(usd * 1e9);
+  noteCost(usage, value);
   if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
   // Of Mistral.
   if (value.service_tier !== undefined) noteService(usage, [value.service_tier]);
   return usage;
-}
-
-const none: JsonObject = {};
-
-function detailsIn(usage: JsonObject, name: string): JsonObject {
-  const details = usage[name];
-  return isObject(details) ? details : none;
 }
 
 /** Usage of an answer that lacks it. Counts below 0 are none: those of this process take their place behind the reader. */

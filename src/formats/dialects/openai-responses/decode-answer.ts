@@ -18,7 +18,7 @@ import { openAiResponsesId } from './wire.ts';
  * bad line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` may come.
  */
 export function decodeStream(options?: DecodeOptions): StreamDecoder {
-  const decoder = new AnswerDecoder(options?.callers);
+  const decoder = new AnswerDecoder(options);
   return options?.stop === undefined ? decoder : cuttingDecoder(decoder, options.stop);
 }
 
@@ -26,7 +26,7 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
 export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
-  const events = new AnswerDecoder(options?.callers).whole(body);
+  const events = new AnswerDecoder(options).whole(body);
   return options?.stop === undefined ? events : cutWhole(events, options.stop);
 }
 
@@ -55,6 +55,7 @@ const itemWords = ['phase', 'async'];
 
 class AnswerDecoder extends EventDecoder {
   readonly #items = new Map<number, Item>();
+  readonly #usageOf: DecodeOptions['usageOf'];
   #started = false;
   #calls = 0;
   #lastThought = false;
@@ -66,9 +67,10 @@ class AnswerDecoder extends EventDecoder {
   /** The next text begins a message behind another one, which other formats write as one text. */
   #isBehindMessage = false;
 
-  constructor(callers: string | undefined) {
+  constructor(options: DecodeOptions | undefined) {
     super();
-    if (callers === openAiResponsesId) this.callers = callers;
+    this.#usageOf = options?.usageOf;
+    if (options?.callers === openAiResponsesId) this.callers = openAiResponsesId;
   }
 
   override finish(): NeutralEvent[] {
@@ -256,7 +258,7 @@ class AnswerDecoder extends EventDecoder {
     const reason = reasonOf(response, this.#calls);
     const beside = this.beside(response, responseWords);
     this.emit({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }), ...beside });
-    const usage = neutralUsage(response);
+    const usage = neutralUsage(response, this.#usageOf);
     if (usage !== null) this.emit({ type: 'usage', usage, ...this.beside(response.usage) });
     this.emit({ type: 'end' });
     this.over = true;

@@ -2,7 +2,16 @@ import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from 
 import { contentCharsOf } from '../../neutral/event.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
-import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
+import type {
+  DecodeOptions,
+  PassingFacts,
+  PassingReader,
+  PassingVerdict,
+  SseEvent,
+  StreamMark,
+  UsageOf,
+  WholeGatherer,
+} from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole } from './answer-end.ts';
@@ -16,8 +25,8 @@ import { neutralUsage } from './read-usage.ts';
  * Watches a stream that is forwarded as bytes. Only the first event, the last one and those that begin or end an item
  * are parsed: of deltas the name tells enough.
  */
-export function readInPassing(): PassingReader {
-  const seen = new SeenInPassing();
+export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
+  const seen = new SeenInPassing(usageOf);
   const members = new MissingMembers();
 
   function parse(type: string, data: string): PassingVerdict {
@@ -48,7 +57,6 @@ export function readInPassing(): PassingReader {
       const wrong = faultInWhole(body);
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
-      seen.usage = neutralUsage(answer) ?? seen.usage;
       seen.ended(answer);
       seen.give(idsGivenBy(answer));
       if (!seen.usage?.outputTokens) seen.characters += contentCharsOf(decodeWhole(answer));
@@ -68,7 +76,6 @@ function judge(seen: SeenInPassing, type: string, event: JsonObject): PassingVer
     case 'response.incomplete':
       seen.began(response.id);
       seen.give(idsGivenBy(response));
-      seen.usage = neutralUsage(response) ?? seen.usage;
       seen.ended(response);
       return nothing;
     case 'response.failed':
@@ -100,8 +107,13 @@ class SeenInPassing implements PassingFacts {
   finishReason: string | null = null;
   mended = false;
   readonly given: GivenId[] = [];
+  readonly #usageOf: UsageOf | undefined;
   #id: string | null = null;
   #known: Set<string> | null = null;
+
+  constructor(usageOf: UsageOf | undefined) {
+    this.#usageOf = usageOf;
+  }
 
   fails(found: Fault): PassingVerdict {
     this.failed = true;
@@ -113,7 +125,9 @@ class SeenInPassing implements PassingFacts {
   }
 
   /** From its last event, or whole. */
-  ended({ model, status, incomplete_details: details }: JsonObject): void {
+  ended(response: JsonObject): void {
+    const { model, status, incomplete_details: details } = response;
+    this.usage = neutralUsage(response, this.#usageOf) ?? this.usage;
     this.terminal = true;
     this.answeredAs = stringOr(model, null);
     const reason = isObject(details) ? stringOr(details.reason, null) : null;

@@ -2,18 +2,21 @@ import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import {
   addCount,
   addWritten,
+  noteCost,
   noteService,
   partsOfTotal,
   reportedCount,
   reportsInvalidCount,
   type Usage,
 } from '../../neutral/usage.ts';
+import type { UsageOf } from '../dialect.ts';
 
 const mainCounts = ['input_tokens', 'output_tokens', 'total_tokens'];
 
 /** The usage of a response in neutral terms; null when it holds no counts. */
-export function neutralUsage(response: JsonObject): Usage | null {
-  const { usage: value, tool_usage: byTools, service_tier: tier, output: items } = response;
+export function neutralUsage(response: JsonObject, usageOf?: UsageOf): Usage | null {
+  const { tool_usage: byTools, service_tier: tier, output: items } = response;
+  const value = usageOf === undefined ? response.usage : usageOf(response);
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
   const input = reportedCount(value.input_tokens);
   const output = reportedCount(value.output_tokens);
@@ -37,6 +40,7 @@ export function neutralUsage(response: JsonObject): Usage | null {
   if (Array.isArray(items))
     for (const item of items) if (isObject(item) && isObject(item.svg_usage)) addWritten(usage, item.svg_usage);
   noteService(usage, [tier]);
+  noteCost(usage, value);
   return usage;
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { withSystemForDeveloper } from '../histories.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 import { claudeCaching } from '../prompt-caching.ts';
@@ -22,7 +22,7 @@ export const openrouter = openAiLike({
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   // With a key of the operator's own at a provider, `cost` is OpenRouter's share alone.
   usageOf: withCost(({ cost, is_byok: isByok, cost_details: details }) =>
-    isByok === true && isObject(details) ? sumOf(cost, details.upstream_inference_cost) : cost,
+    isByok === true ? sumOf(cost, objectIn(details).upstream_inference_cost) : cost,
   ),
   quirks: {
     nativeN: false,
@@ -38,6 +38,7 @@ export const openrouter = openAiLike({
   ],
 });
 
-function sumOf(...parts: (JsonValue | undefined)[]): number {
-  return parts.reduce((sum: number, part) => sum + (typeof part === 'number' ? part : 0), 0);
+/** Undefined where the second is unknown, which is nearly all of it. */
+function sumOf(share: JsonValue | undefined, rest: JsonValue | undefined): number | undefined {
+  return typeof rest === 'number' ? rest + (typeof share === 'number' ? share : 0) : undefined;
 }

@@ -269,6 +269,7 @@ function readerFor(
     return new GatheredStream(callers, callers.gatherWhole(), {
       onGiven,
       inputTokensEstimate,
+      usageOf,
       answerModel,
       contentType,
     });
@@ -297,7 +298,7 @@ class GatheredStream implements AnswerReader {
   readonly #whole: PassedWhole;
 
   constructor(dialect: CallerDialect & UpstreamDialect, gatherer: WholeGatherer, options: PassingOptions) {
-    this.#reader = dialect.readInPassing();
+    this.#reader = dialect.readInPassing({ usageOf: options.usageOf });
     this.#gatherer = gatherer;
     this.#splitter = createSplitter(options.contentType ?? '', dialect);
     this.#whole = new PassedWhole(dialect, options);

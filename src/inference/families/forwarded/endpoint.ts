@@ -1,10 +1,10 @@
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { UpstreamDialect } from '../../../formats/dialects/dialect.ts';
 import { dialects } from '../../../formats/dialects/dialect-table.ts';
 import type { ForwardedEndpoint, ForwardedEndpointId } from '../../../formats/dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../../../formats/dialects/forwarded/index.ts';
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { catalog } from '../../../formats/providers/catalog.ts';
+import type { Provider } from '../../../formats/providers/provider.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import { tooLargeForLoop } from '../../../kernel/parse-object.ts';
@@ -127,13 +127,7 @@ export function forwardTrial(
   const made = (forwarded: Awaited<typeof encoded>) => {
     if (isFailure(forwarded)) return forwarded;
     const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
-    return new Attempt(
-      services,
-      job,
-      answer.attempt,
-      bodyOf(forwarded, format, facts, dialects[provider.dialect]),
-      sink,
-    );
+    return new Attempt(services, job, answer.attempt, bodyOf(forwarded, format, facts, provider), sink);
   };
   return encoded instanceof Promise ? encoded.then(made) : made(encoded);
 }
@@ -142,24 +136,25 @@ function bodyOf(
   { bytes, streamed }: EncodedBody,
   format: ForwardedEndpoint,
   { stream, includeUsage, needs, answerShape = {} }: ForwardedFacts,
-  upstreamDialect: UpstreamDialect,
+  { dialect, usageOf }: Provider,
 ): PreparedBody {
   const { inputTokensEstimate } = needs;
   return {
     bytes,
     streamed,
-    upstreamDialect,
+    upstreamDialect: dialects[dialect],
     endpoint: format.id,
     inputTokensEstimate,
     reader(contentType) {
       const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
       if (comesStreamed !== stream) return new UnlikeAnswer(stream);
       return stream
-        ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
+        ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate, usageOf })
         : new PassedWhole(
             { readInPassing: (options) => format.readInPassing({ ...options, answerShape }) },
             {
               inputTokensEstimate,
+              usageOf,
               shape: format.shape && ((given, input) => format.shape!(given, answerShape, input)),
             },
           );
