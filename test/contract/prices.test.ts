@@ -122,6 +122,7 @@ const config = {
     whisper: { type: 'transcription', ...over('openai', 'whisper-1') },
     own: over('own', 'my-model'),
     kept: { targets: [{ provider: 'aws', model: 'm', stream: false, price: kept }] },
+    'kept-of-chats': { targets: [{ provider: 'own', model: 'm', stream: false, price: kept }] },
     'kept-by-openai': { targets: [{ provider: 'responses', model: 'm', stream: false, price: kept }] },
     searching: {
       targets: [{ provider: 'responses', model: 'm', stream: false, price: { input: 1, web_search: 0.01 } }],
@@ -288,6 +289,18 @@ test('the cost that a provider reports counts in each format, and for texts that
     assert.equal(answer.status, 200, await answer.text());
     assert.equal(Number(answer.headers.get('x-culvert-cost-usd')), cost, `${path} ${model}`);
   }
+});
+
+test('what Qwen and LiteLLM write to a cache is charged as written', async () => {
+  const counts = { prompt_tokens: 1_000, completion_tokens: 5, total_tokens: 1_005 };
+  const qwen = { cached_tokens: 0, cache_creation_input_tokens: 900, cache_type: 'ephemeral' };
+  const cache_creation_token_details = { ephemeral_5m_input_tokens: 500, ephemeral_1h_input_tokens: 400 };
+  const litellm = { cached_tokens: 0, cache_creation_tokens: 900, cache_creation_token_details };
+  for (const [usage, usd] of [
+    [{ ...counts, prompt_tokens_details: qwen }, 0.009],
+    [{ ...counts, prompt_tokens_details: litellm, cache_creation_input_tokens: 900 }, 0.045],
+  ] as const)
+    assert.deepEqual(await costOf('kept-of-chats', usage), [usd, usd]);
 });
 
 test('searches of OpenAI are charged, in its own format and in others', async () => {

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import {
+  addCount,
   noteCost,
   noteService,
   partsOfTotal,
@@ -23,12 +24,17 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (prompt === null && completion === null && total === null) return null;
   const input = objectIn(value.prompt_tokens_details);
   const output = objectIn(value.completion_tokens_details);
-  // DeepSeek and Moonshot name the cached part themselves.
+  // DeepSeek, Mistral and Moonshot name the cached part themselves.
   const cached =
     reportedCount(input.cached_tokens) ??
     reportedCount(value.prompt_cache_hit_tokens) ??
+    reportedCount(value.num_cached_tokens) ??
     reportedCount(value.cached_tokens);
-  const written = reportedCount(input.cache_write_tokens);
+  // Qwen and LiteLLM name the written part as Anthropic does.
+  const written =
+    reportedCount(input.cache_write_tokens) ??
+    reportedCount(input.cache_creation_input_tokens) ??
+    reportedCount(value.cache_creation_input_tokens);
   const reasoning = reportedCount(output.reasoning_tokens) ?? reportedCount(value.reasoning_tokens);
   const audioInput = reportedCount(input.audio_tokens);
   const imageInput = reportedCount(input.image_tokens);
@@ -50,7 +56,11 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
     usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;
   }
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
-  if (written !== null) usage.cacheWriteTokens = written;
+  if (written !== null) {
+    usage.cacheWriteTokens = written;
+    const { ephemeral_1h_input_tokens: long } = objectIn(input.cache_creation_token_details);
+    addCount(usage, 'cacheWrite1hTokens', long);
+  }
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   const audioOutput = reportedCount(output.audio_tokens);
   if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
