@@ -266,6 +266,42 @@ test('counts of message_start are those of the first words', async (t) => {
   }
 });
 
+test('input that a chat counts at its beginning alone is counted', async (t) => {
+  const counts = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
+  const first = { ...counts(50, 1), prompt_tokens_details: { cached_tokens: 40 } };
+  for (const [last, expected] of [
+    [counts(0, 9), [50, 9, 40]],
+    [counts(0, 0), [50, 1, 40]],
+    [counts(60, 9), [60, 9, 0]],
+  ] as const) {
+    const url = await startAnswering(t, () => ({
+      whole: {},
+      events: [
+        { ...chunk({ role: 'assistant', content: '' }, null), usage: first },
+        chunk({ content: words }, null),
+        { ...chunk({}, 'stop'), usage: last },
+        '[DONE]',
+      ],
+    }));
+    const gateway = await startGateway(t, {
+      providers: { one: upstreamFormats['openai-chat'].provider(url) },
+      models: { chat: { targets: ['one/m'] } },
+    });
+    for (const id of callerIds) {
+      const caller = callerFormats[id];
+      const json = caller.body('chat', { say: 'Hello', maxTokens: 64, usage: true }, 'stream');
+      const answer = await gateway.fetch(caller.path('chat', 'stream'), { json });
+      const text = await answer.text();
+      const { usage } = (await explained(gateway, answer)) as { usage: Record<string, unknown> };
+      assert.deepEqual(
+        [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens],
+        expected,
+        `${id}: ${text}`,
+      );
+    }
+  }
+});
+
 /** A server of any format that gives the answer of `answer`. */
 function startAnswering(
   t: TestContext,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue, jsonText, parsedData } from '../../../kernel/json.ts';
 import { besideOf, type FinishReason, isContent, lostMember, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { noteService } from '../../neutral/usage.ts';
+import { noteService, type Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { holdCalls } from './answer-proofs.ts';
@@ -151,6 +151,8 @@ export class ChunkReader {
   #promptFiltered: JsonValue[] | undefined;
   /** Lists of the answer so far, as JSON. */
   #lists = '';
+  /** The latest one. */
+  #usage: Usage | null = null;
   /** The usage has come, and no content since. */
   #counted = false;
   /** `[DONE]` has come. */
@@ -172,7 +174,11 @@ export class ChunkReader {
     if (this.failed) return;
     const error = readError(chunk);
     if (error !== null) return this.#fail(faultInside(chunk, error, classOfError), events);
-    const usage = neutralUsage(this.#usageOf(chunk));
+    let usage = neutralUsage(this.#usageOf(chunk));
+    // Layers over Anthropic's format count the input at the beginning and the output at the end, where 0 stands for it.
+    if (usage?.inputTokens === 0 && this.#usage !== null)
+      usage = { ...usage, ...this.#usage, outputTokens: usage.outputTokens || this.#usage.outputTokens };
+    this.#usage = usage ?? this.#usage;
     const { service_tier: tier } = chunk;
     if (usage !== null && typeof tier === 'string' && tier !== 'default') noteService(usage, [tier]);
     const items = Array.isArray(chunk.choices) ? chunk.choices : null;
