@@ -281,8 +281,8 @@ export interface DecodeOptions {
 }
 
 /**
- * Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. It may have `reportedUsd`, what
- * the provider says that it charges.
+ * Member of a chunk or whole answer with the usage, in the dialect's terms; undefined: none. It may have `reportedCost`,
+ * what the provider says that it charges.
  */
 export type UsageOf = (body: JsonObject) => JsonValue | undefined;
 

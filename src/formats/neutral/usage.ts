@@ -40,17 +40,9 @@ export interface Usage {
   servedAs?: readonly string[];
 }
 
-/** No request costs more. */
-const usdMax = 100_000;
-
-/** Member of a usage with what its provider charges, where its `UsageOf` found it: no provider's JSON can name it. */
-export const reportedUsd = Symbol('reported USD');
-
-/** Notes what the provider says that it charges. */
-export function noteCost(usage: Usage, wire: JsonObject): void {
-  const { [reportedUsd]: usd } = wire as { [reportedUsd]?: unknown };
-  if (typeof usd === 'number' && usd >= 0 && usd <= usdMax) usage.reportedUsdNano = Math.round(usd * 1e9);
-}
+/** Member of a usage with the cost that its `UsageOf` found in it: no provider's JSON can name it. */
+export const reportedCost = Symbol('reported cost');
+export type WithCost = { [reportedCost]?: Pick<Usage, 'reportedUsdNano'> };
 
 /** Words that providers have for service at the usual price. */
 const usualService =

@@ -8,8 +8,15 @@ import {
   type NeutralEvent,
 } from '../../neutral/event.ts';
 import { fault, withheldBecause } from '../../neutral/outcome.ts';
-import { noteCost, noteService, reportedCount, reportsInvalidCount, type Usage } from '../../neutral/usage.ts';
-import type { DecodeOptions, StreamDecoder, UsageOf } from '../dialect.ts';
+import {
+  noteService,
+  reportedCost,
+  reportedCount,
+  reportsInvalidCount,
+  type Usage,
+  type WithCost,
+} from '../../neutral/usage.ts';
+import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
 import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { countsBeside, noCounts } from './iterations.ts';
@@ -60,7 +67,8 @@ const usageWords = ['cache_creation', 'service_tier', 'inference_geo', 'iteratio
 class AnswerDecoder extends EventDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
-  readonly #counts: UsageCounts;
+  readonly #counts = new UsageCounts();
+  readonly #usageOf: DecodeOptions['usageOf'];
   /** Further members of the usage so far. */
   #beside: Beside | undefined;
   #started = false;
@@ -75,7 +83,7 @@ class AnswerDecoder extends EventDecoder {
   constructor(options: DecodeOptions | undefined) {
     super();
     if (options?.callers === vendor) this.callers = vendor;
-    this.#counts = new UsageCounts(options?.usageOf);
+    this.#usageOf = options?.usageOf;
     this.#unwrapTool = options?.unwrapTool;
   }
 
@@ -113,7 +121,7 @@ class AnswerDecoder extends EventDecoder {
         if (!this.#started) this.#startMessage({});
         if (isObject(data.delta)) this.#stop({ ...data, ...data.delta });
         if (this.callers !== undefined) this.#noteMembers(data.usage);
-        if (this.#counts.take(data.usage, this.#early === null))
+        if (this.#counts.take(this.#usageOf?.(data) ?? data.usage, this.#early === null))
           this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
         else if (this.#counts.impossible) {
           this.emit({ type: 'usage', usage: this.#counts.usage(), impossible: true });
@@ -155,7 +163,7 @@ class AnswerDecoder extends EventDecoder {
       this.emit({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
     if (this.callers !== undefined) this.#noteMembers(message.usage);
-    if (this.#counts.take(message.usage))
+    if (this.#counts.take(this.#usageOf?.(message) ?? message.usage))
       this.emit({ type: 'usage', usage: this.#counts.usage(), ...(this.#beside && { beside: this.#beside }) });
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
@@ -339,28 +347,22 @@ export class UsageCounts {
   #service: readonly (JsonValue | undefined)[] = [];
   /** Counts of runs that the other counts leave out. */
   #beside = noCounts;
-  /** The latest usage: it says what all of it costs. */
-  #latest: JsonObject = {};
-  readonly #usageOf: UsageOf | undefined;
-
-  constructor(usageOf: UsageOf | undefined) {
-    this.#usageOf = usageOf;
-  }
+  /** What the latest usage says that all of it costs. */
+  #cost: WithCost[typeof reportedCost];
 
   /**
-   * Takes over the counts of a usage. message_delta's counts are cumulative, and its input counts may differ from
+   * Takes over the counts of `usage`. message_delta's counts are cumulative, and its input counts may differ from
    * message_start's: later ones replace earlier ones, absent ones leave them. True if there were any and all are valid.
    * Servers of this format that do not repeat the input say 0 there, which no request has. `isLast`: of message_delta.
    * Where that one has no output, the output of message_start counts the first words alone, and is dropped.
    */
-  take(given: JsonValue | undefined, isLast = false): boolean {
-    const usage = this.#usageOf === undefined ? given : this.#usageOf({ usage: given ?? null });
+  take(usage: JsonValue | undefined, isLast = false): boolean {
     const output = isObject(usage) ? reportedCount(usage.output_tokens) : null;
     this.#hasLast ||= isLast && output !== null;
     const isFirst = isLast && !this.#hasLast && this.output > 0;
     if (isFirst) this.output = 0;
     if (!isObject(usage)) return isFirst && !this.impossible;
-    this.#latest = usage;
+    this.#cost = (usage as WithCost)[reportedCost];
     this.impossible ||= reportsInvalidCount(usage, mainCounts);
     const input = reportedCount(usage.input_tokens);
     const read = reportedCount(usage.cache_read_input_tokens);
@@ -396,7 +398,6 @@ export class UsageCounts {
     if (this.#searches > 0) usage.webSearches = this.#searches;
     if (this.#thinking !== null) usage.reasoningTokens = this.#thinking;
     if (this.#service.length > 0) noteService(usage, this.#service);
-    noteCost(usage, this.#latest);
-    return usage;
+    return Object.assign(usage, this.#cost);
   }
 }

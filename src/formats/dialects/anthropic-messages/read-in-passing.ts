@@ -18,7 +18,7 @@ const smallBlockChars = 4_096;
  * stream, are parsed only until the first content was seen.
  */
 export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
-  const counts = new UsageCounts(usageOf);
+  const counts = new UsageCounts();
   const given: GivenId[] = [];
   const seen: PassingFacts = { usage: null, terminal: false, outputTokensSeen: 0, given };
   let contentSeen = false;
@@ -26,8 +26,8 @@ export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
   let failed = false;
   let textChars = 0;
 
-  function takeUsage(usage: JsonObject[string], isLast: boolean): void {
-    if (counts.take(usage, isLast)) seen.usage = counts.usage();
+  function takeUsage(body: JsonObject, isLast: boolean): void {
+    if (counts.take(usageOf?.(body) ?? body.usage, isLast)) seen.usage = counts.usage();
     else if (counts.impossible) seen.usage = null;
   }
 
@@ -61,7 +61,7 @@ export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
           : nothing;
       case 'message_start':
         if (!isObject(event.message)) return nothing;
-        takeUsage(event.message.usage, false);
+        takeUsage(event.message, false);
         takeStop(event.message);
         // Servers that count the input at the end, or never, say 0 here.
         if (!stopped && seen.usage?.inputTokens === 0) seen.usage = null;
@@ -70,7 +70,7 @@ export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
         if (seen.usage !== null || counts.impossible) return nothing;
         return withUsage(event, event.message, { ...objectIn(event.message.usage), ...impossible });
       case 'message_delta':
-        takeUsage(event.usage, !stopped);
+        takeUsage(event, !stopped);
         if (isObject(event.delta)) {
           takeStop(event.delta);
           given.push(...containerGiven(event.delta));
@@ -115,7 +115,7 @@ export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
       if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
       if (readError(body) !== null) return faultOfError(body);
       if (!Array.isArray(body.content)) return fault('malformed', 'the answer has no content');
-      takeUsage(body.usage, false);
+      takeUsage(body, false);
       body.usage ??= { ...impossible };
       given.push(...answerGiven(body), ...filesGiven(body.content));
       takeStop(body);

@@ -5,7 +5,6 @@ import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
 import { anyJson, arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, contentAndUsage, contentOnly, isEndMark, nothing, usageChunk } from '../event-data.ts';
-import { usual } from '../openai-chat/decode-answer.ts';
 import { lackingUsage, neutralUsage, usageFrame } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { forwardedRequest, invalidFieldIn, schemaBesideModel, streamOf } from './read-fields.ts';
@@ -81,7 +80,7 @@ function promptStart(prompt: JsonValue | undefined): string {
 type Form = 'text' | 'chat';
 
 /** Answers in either form, for callers who read one of them. `shownInputTokens`: estimate for callers who want usage. */
-function readInPassing(form: Form, { shownInputTokens, usageOf = usual }: DecodeOptions = {}): PassingReader {
+function readInPassing(form: Form, { shownInputTokens, usageOf }: DecodeOptions = {}): PassingReader {
   const seen = new SeenInPassing();
   let reason: JsonValue = null;
   let last: JsonObject = {};
@@ -109,7 +108,7 @@ function readInPassing(form: Form, { shownInputTokens, usageOf = usual }: Decode
       if (chunk === null) return fails(brokenLine);
       const error = errorInside(chunk);
       if (error !== null) return fails(error);
-      seen.usage = neutralUsage(usageOf(chunk)) ?? seen.usage;
+      seen.usage = neutralUsage(usageOf?.(chunk) ?? chunk.usage) ?? seen.usage;
       last = chunk;
       const choices = listIn(chunk.choices);
       if (choices.length === 0) {
@@ -130,7 +129,7 @@ function readInPassing(form: Form, { shownInputTokens, usageOf = usual }: Decode
       const wrong = faultInList(body, ['choices'], 1);
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
-      seen.usage = neutralUsage(usageOf(answer));
+      seen.usage = neutralUsage(usageOf?.(answer) ?? answer.usage);
       if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
       seen.characters = charactersOf(answer.choices as JsonValue[]);
       seen.mended = inForm(answer, form, 'whole') !== null;

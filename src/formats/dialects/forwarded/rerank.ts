@@ -2,11 +2,10 @@ import { isFailure } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { plainDocuments } from '../../neutral/plain-documents.ts';
-import { estimatedTokens, noteCost, reportedCount, type Usage } from '../../neutral/usage.ts';
+import { estimatedTokens, reportedCost, reportedCount, type Usage, type WithCost } from '../../neutral/usage.ts';
 import { arrayOf, boolean, integerIn, object, string, textOr } from '../../neutral/value-checks.ts';
 import type { UsageOf } from '../dialect.ts';
 import type { ForwardTarget } from '../forward-target.ts';
-import { usual } from '../openai-chat/decode-answer.ts';
 import { neutralUsage } from '../openai-chat/read-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { readUnstreamed, schemaBesideModel } from './read-fields.ts';
@@ -56,10 +55,7 @@ export const rerank: ForwardedEndpoint = {
       {},
     ),
   readInPassing: ({ answerShape: { count = null } = {}, usageOf } = {}) =>
-    readWholeInPassing(
-      (body) => faultInRanking(body) ?? faultInIndexes(body, count),
-      (body) => usageIn(body, usageOf),
-    ),
+    readWholeInPassing((body) => faultInRanking(body) ?? faultInIndexes(body, count), usageIn(usageOf)),
   shape: rankingOf,
 };
 
@@ -110,7 +106,7 @@ function rankingOf(answer: JsonValue, { topN, documents }: JsonObject, inputToke
   results.sort((one, other) => (other.relevance_score as number) - (one.relevance_score as number));
   const best = typeof topN === 'number' && topN > 0 ? results.slice(0, topN) : results;
   const data = best.map((rank) => (isObject(rank.document) ? { ...rank, document: rank.document.text ?? null } : rank));
-  const { inputTokens: reported, outputTokens: completion_tokens = 0 } = usageIn(others) ?? {};
+  const { inputTokens: reported, outputTokens: completion_tokens = 0 } = usageIn()(others) ?? {};
   const prompt_tokens = reported || inputTokens;
   const counts = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
   return { object: 'list', meta: {}, ...others, usage: { ...counts, ...objectIn(others.usage) }, results: best, data };
@@ -135,10 +131,7 @@ export function rerankOf(count: number): ForwardedEndpoint {
   const faultIn = (body: unknown) =>
     faultInRanking(body) ??
     (ranksIn(body, count) === null ? fault('malformed', 'answered no ranks of the texts') : null);
-  return {
-    ...rerank,
-    readInPassing: (options) => readWholeInPassing(faultIn, (body) => usageIn(body, options?.usageOf)),
-  };
+  return { ...rerank, readInPassing: (options) => readWholeInPassing(faultIn, usageIn(options?.usageOf)) };
 }
 
 export interface TextRank {
@@ -173,17 +166,19 @@ function faultInIndexes(body: unknown, count: JsonValue): Fault | null {
 }
 
 /** Jina, vLLM and Together tell tokens in `usage`, Cohere in `meta`, or searches alone; OpenRouter both. */
-function usageIn(answer: JsonObject, usageOf: UsageOf = usual): Usage | null {
-  const wire = usageOf(answer);
-  const counted = neutralUsage(wire) ?? usageOfMeta(answer.meta);
-  // Texts are no 0 tokens: such a server counts nothing.
-  const tokens = counted?.inputTokens || counted?.outputTokens ? counted : null;
-  const searchUnits = searchesOf(wire) ?? searchesOf(objectIn(answer.meta).billed_units);
-  if (searchUnits === null) return tokens;
-  const usage: Usage = { ...(tokens ?? { inputTokens: 0, outputTokens: 0 }), searchUnits };
-  noteCost(usage, objectIn(wire));
-  return usage;
-}
+const usageIn =
+  (usageOf?: UsageOf) =>
+  (answer: JsonObject): Usage | null => {
+    const wire = usageOf?.(answer) ?? answer.usage;
+    const counted = neutralUsage(wire) ?? usageOfMeta(answer.meta);
+    // Texts are no 0 tokens: such a server counts nothing.
+    const tokens = counted?.inputTokens || counted?.outputTokens ? counted : null;
+    const searchUnits = searchesOf(wire) ?? searchesOf(objectIn(answer.meta).billed_units);
+    if (searchUnits === null) return tokens;
+    const usage: Usage = { ...(tokens ?? { inputTokens: 0, outputTokens: 0 }), searchUnits };
+    Object.assign(usage, (objectIn(wire) as WithCost)[reportedCost]);
+    return usage;
+  };
 
 function usageOfMeta(meta: JsonValue | undefined): Usage | null {
   if (!isObject(meta)) return null;

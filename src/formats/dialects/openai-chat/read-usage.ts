@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import {
-  addCount,
-  noteCost,
   noteService,
   partsOfTotal,
+  reportedCost,
   reportedCount,
   reportsInvalidCount,
   type Usage,
+  type WithCost,
 } from '../../neutral/usage.ts';
 
 const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
@@ -56,16 +56,14 @@ export function neutralUsage(value: JsonValue | undefined): Usage | null {
     usage[isInput && beside !== reasoning ? 'inputTokens' : 'outputTokens'] += beside;
   }
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
-  if (written !== null) {
-    usage.cacheWriteTokens = written;
-    const { ephemeral_1h_input_tokens: long } = objectIn(input.cache_creation_token_details);
-    addCount(usage, 'cacheWrite1hTokens', long);
-  }
+  if (written !== null) usage.cacheWriteTokens = written;
+  const writtenLong = reportedCount(objectIn(input.cache_creation_token_details).ephemeral_1h_input_tokens);
+  if (writtenLong !== null) usage.cacheWrite1hTokens = writtenLong;
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   const audioOutput = reportedCount(output.audio_tokens);
   if (audioInput !== null && audioInput > 0) usage.audioInputTokens = audioInput;
   if (imageInput !== null && imageInput > 0) usage.imageInputTokens = imageInput;
-  noteCost(usage, value);
+  Object.assign(usage, (value as WithCost)[reportedCost]);
   if (audioOutput !== null && audioOutput > 0) usage.audioOutputTokens = audioOutput;
   // Of Mistral.
   if (value.service_tier !== undefined) noteService(usage, [value.service_tier]);

@@ -2,16 +2,7 @@ import { isObject, type JsonObject, type JsonValue, parsedData, stringOr } from 
 import { contentCharsOf } from '../../neutral/event.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens, type Usage } from '../../neutral/usage.ts';
-import type {
-  DecodeOptions,
-  PassingFacts,
-  PassingReader,
-  PassingVerdict,
-  SseEvent,
-  StreamMark,
-  UsageOf,
-  WholeGatherer,
-} from '../dialect.ts';
+import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, UsageOf, WholeGatherer } from '../dialect.ts';
 import { brokenLine, contentOnly, isEndMark, looksWhole, nothing } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole } from './answer-end.ts';
@@ -25,8 +16,9 @@ import { neutralUsage } from './read-usage.ts';
  * Watches a stream that is forwarded as bytes. Only the first event, the last one and those that begin or end an item
  * are parsed: of deltas the name tells enough.
  */
-export function readInPassing({ usageOf }: DecodeOptions = {}): PassingReader {
-  const seen = new SeenInPassing(usageOf);
+export function readInPassing({ usageOf }: { usageOf?: UsageOf | undefined } = {}): PassingReader {
+  const seen = new SeenInPassing();
+  seen.usageOf = usageOf;
   const members = new MissingMembers();
 
   function parse(type: string, data: string): PassingVerdict {
@@ -107,13 +99,9 @@ class SeenInPassing implements PassingFacts {
   finishReason: string | null = null;
   mended = false;
   readonly given: GivenId[] = [];
-  readonly #usageOf: UsageOf | undefined;
+  usageOf: UsageOf | undefined;
   #id: string | null = null;
   #known: Set<string> | null = null;
-
-  constructor(usageOf: UsageOf | undefined) {
-    this.#usageOf = usageOf;
-  }
 
   fails(found: Fault): PassingVerdict {
     this.failed = true;
@@ -127,7 +115,7 @@ class SeenInPassing implements PassingFacts {
   /** From its last event, or whole. */
   ended(response: JsonObject): void {
     const { model, status, incomplete_details: details } = response;
-    this.usage = neutralUsage(response, this.#usageOf) ?? this.usage;
+    this.usage = neutralUsage(response, this.usageOf) ?? this.usage;
     this.terminal = true;
     this.answeredAs = stringOr(model, null);
     const reason = isObject(details) ? stringOr(details.reason, null) : null;
@@ -149,7 +137,7 @@ class SeenInPassing implements PassingFacts {
   }
 
   /** The event that broke the stream was counted and not forwarded, so its number is free. */
-  get mark(): StreamMark | undefined {
+  get mark(): PassingFacts['mark'] {
     if (this.#id === null) return undefined;
     return { id: this.#id, sequence: this.failed ? this.events - 1 : this.events };
   }

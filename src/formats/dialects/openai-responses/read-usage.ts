@@ -2,12 +2,13 @@ import { isObject, type JsonObject, objectIn } from '../../../kernel/json.ts';
 import {
   addCount,
   addWritten,
-  noteCost,
   noteService,
   partsOfTotal,
+  reportedCost,
   reportedCount,
   reportsInvalidCount,
   type Usage,
+  type WithCost,
 } from '../../neutral/usage.ts';
 import type { UsageOf } from '../dialect.ts';
 
@@ -16,7 +17,7 @@ const mainCounts = ['input_tokens', 'output_tokens', 'total_tokens'];
 /** The usage of a response in neutral terms; null when it holds no counts. */
 export function neutralUsage(response: JsonObject, usageOf?: UsageOf): Usage | null {
   const { tool_usage: byTools, service_tier: tier, output: items } = response;
-  const value = usageOf === undefined ? response.usage : usageOf(response);
+  const value = usageOf?.(response) ?? response.usage;
   if (!isObject(value) || reportsInvalidCount(value, mainCounts)) return null;
   const input = reportedCount(value.input_tokens);
   const output = reportedCount(value.output_tokens);
@@ -40,7 +41,7 @@ export function neutralUsage(response: JsonObject, usageOf?: UsageOf): Usage | n
   if (Array.isArray(items))
     for (const item of items) if (isObject(item) && isObject(item.svg_usage)) addWritten(usage, item.svg_usage);
   noteService(usage, [tier]);
-  noteCost(usage, value);
+  Object.assign(usage, (value as WithCost)[reportedCost]);
   return usage;
 }
 

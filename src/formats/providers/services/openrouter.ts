@@ -1,4 +1,4 @@
-import { type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { objectIn } from '../../../kernel/json.ts';
 import { withSystemForDeveloper } from '../histories.ts';
 import { openAiEmbeddings, openAiLike } from '../openai-like.ts';
 import { claudeCaching } from '../prompt-caching.ts';
@@ -22,7 +22,7 @@ export const openrouter = openAiLike({
   embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   // With a key of the operator's own at a provider, `cost` is OpenRouter's share alone.
   usageOf: withCost(({ cost, is_byok: isByok, cost_details: details }) =>
-    isByok === true ? sumOf(cost, objectIn(details).upstream_inference_cost) : cost,
+    isByok === true ? Number(cost) + Number(objectIn(details).upstream_inference_cost ?? Number.NaN) : cost,
   ),
   quirks: {
     nativeN: false,
@@ -37,8 +37,3 @@ export const openrouter = openAiLike({
     { status: 404, code: /no endpoints found|no allowed providers/i, class: 'model_unavailable' },
   ],
 });
-
-/** Undefined where the second is unknown, which is nearly all of it. */
-function sumOf(share: JsonValue | undefined, rest: JsonValue | undefined): number | undefined {
-  return typeof rest === 'number' ? rest + (typeof share === 'number' ? share : 0) : undefined;
-}
