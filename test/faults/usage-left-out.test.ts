@@ -298,6 +298,10 @@ test('input that a chat counts at its beginning alone is counted', async (t) => 
         expected,
         `${id}: ${text}`,
       );
+      if (id !== 'openai-chat') continue;
+      const [prompt_tokens, completion_tokens] = expected;
+      const last = JSON.parse(text.split('\n\n').at(-3)!.slice('data: '.length)) as { usage: object };
+      assert.deepEqual({ ...last.usage, ...counts(prompt_tokens, completion_tokens) }, last.usage, text);
     }
   }
 });

@@ -81,6 +81,12 @@ class ReaderInPassing implements PassingReader {
         seen.usage = event.usage;
         if (isObject(chunk.usage) && chunk.usage.total_tokens === undefined) seen.addTotal(chunk.usage, event.usage);
         counted = true;
+        const { inputTokens: prompt_tokens, outputTokens: completion_tokens } = event.usage;
+        if (isObject(chunk.usage) && chunk.usage.prompt_tokens === 0 && prompt_tokens > 0) {
+          const total_tokens = prompt_tokens + completion_tokens;
+          Object.assign(chunk.usage, { prompt_tokens, completion_tokens, total_tokens });
+          seen.mended = true;
+        }
       } else if (event.type === 'failed') found = event.fault;
       else if (event.type === 'start') seen.answeredAs = event.model;
       else if (event.type === 'finish') finished = event.reason;
