@@ -347,7 +347,7 @@ export class UsageCounts {
   #service: readonly (JsonValue | undefined)[] = [];
   /** Counts of runs that the other counts leave out. */
   #beside = noCounts;
-  /** What the latest usage says that all of it costs. */
+  /** Cost of the whole answer, by the latest usage. */
   #cost: WithCost[typeof reportedCost];
 
   /**

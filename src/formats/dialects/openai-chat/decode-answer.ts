@@ -175,7 +175,7 @@ export class ChunkReader {
     const error = readError(chunk);
     if (error !== null) return this.#fail(faultInside(chunk, error, classOfError), events);
     let usage = neutralUsage(this.#usageOf(chunk));
-    // Layers over Anthropic's format count the input at the beginning and the output at the end, where 0 stands for it.
+    // Layers over Anthropic's format count the input in the first chunk and the output in the last one, with an input of 0.
     if (usage?.inputTokens === 0 && this.#usage !== null)
       usage = { ...usage, ...this.#usage, outputTokens: usage.outputTokens || this.#usage.outputTokens };
     this.#usage = usage ?? this.#usage;
