@@ -32,7 +32,6 @@ export function partWithin<Part>(part: Part, scope: AccountScope): Part {
   return scope === null ? part : (memberWithin(part, '', scope) as Part);
 }
 
-/** `name`: that of its member. */
 function memberWithin(part: unknown, name: string, scope: readonly string[]): unknown {
   const isIn = (id: string) => ['*', ...scope].includes(id.replace(/\/.*/s, ''));
   if (typeof part === 'string' && conditions.has(name)) return conditionWithin(part, isIn);

@@ -72,7 +72,6 @@ export function budgetedBy(directory: Directory): ReadonlySet<string> {
   return budgetedModels({ plans, accounts: directory.accounts, keys, planOf: (id) => planOf(directory, id) });
 }
 
-/** Definition of the plan of an account. */
 export function planOf({ account, plan }: Directory, id: string): KnownPlan['definition'] | undefined {
   return plan(account(id)?.plan ?? '')?.definition;
 }

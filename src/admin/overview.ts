@@ -44,7 +44,6 @@ interface Drawn {
   isExact: boolean;
 }
 
-/** A range that ends now. */
 function endingNow(range: Range, nowMs: number): Drawn {
   const { grain, stepMs, points, from } = ranges[range];
   const endMs = (Math.floor(nowMs / stepMs) + 1) * stepMs;

@@ -140,7 +140,6 @@ export function overHttp(url: string, key: string): AdminClient {
   };
 }
 
-/** An API in this process. */
 export function inProcess(api: AdminApi): AdminClient {
   async function answer(method: AdminMethod, path: string, given: { query?: AdminQuery; body?: unknown }) {
     const text = given.body === undefined ? '' : JSON.stringify(given.body);

@@ -6,7 +6,6 @@ import { type Env, isInEnvironment } from './environment.ts';
 import { includedTexts, readText } from './include.ts';
 
 export interface LoadOptions {
-  /** Null: no file. */
   file: string | null;
   env: Env;
   /** Providers that exist without standing in the file, such as those of keys in the environment. */

@@ -8,7 +8,6 @@ import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
 /** Orders of one tenant that wait for their turn; one more is refused at once, so that its request goes to the next target. */
 export const queuedOrdersMax = 32;
-/** Queued orders of all tenants. */
 const allQueuedOrdersMax = 128;
 /** A child that says nothing for so long while it has an order is killed. Longer than any window of Whisper takes. */
 const orderSilenceMs = 120_000;

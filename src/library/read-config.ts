@@ -11,7 +11,6 @@ import type { CulvertConfig } from './gateway-types.ts';
 /** A configuration that an application gave, checked. */
 export interface ReadConfig {
   config: Config;
-  /** Null: it is no file. */
   file: string | null;
   warnings: readonly ConfigProblem[];
   /** Its present text; null when it cannot be read. */

@@ -13,7 +13,6 @@ import type { Log } from '../observe/log.ts';
 export interface ReloadsParts {
   /** Reads it again, and applies the command line over it. */
   load(): Promise<ConfigResult>;
-  /** Null: no file. */
   file: string | null;
   /** The configuration that the start read. */
   loaded: ConfigResult & { ok: true };

@@ -157,7 +157,6 @@ export interface Seat {
     url: string,
     onReady: () => void,
   ): void;
-  /** All that the primary offers. */
   primary: Remote<PrimaryOffers>;
   hint: PrimaryOffers['hint'];
   /** Holdings of other workers of what all callers share. */

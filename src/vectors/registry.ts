@@ -30,7 +30,6 @@ export interface VectorRegistry {
     before: CollectionSettings | undefined,
     after: CollectionSettings | undefined,
   ): Promise<'done' | 'changed'>;
-  /** Payload indexes of a generation, by key. */
   indexes(generation: string): Promise<readonly PayloadIndex[]>;
   /** `full`: the generation has `indexesMax` of them; nothing was changed. */
   index(generation: string, index: PayloadIndex, indexesMax: number): Promise<'done' | 'full'>;

@@ -32,7 +32,6 @@ export interface RollupKey {
   provider: string;
 }
 
-/** One row of `rollup`, with the sums of its events. */
 export interface RollupRow extends RollupKey, Sums {}
 
 /** The columns of `rollup` that are summed; `BatchSums.add` says what an event adds to each. */

@@ -68,7 +68,6 @@ export interface BatchStore extends JobStore<BatchRow> {
   close(): Promise<void>;
 }
 
-/** A row that a tenant has. */
 export interface TenantRow {
   id: string;
   tenant: string;

@@ -140,7 +140,6 @@ export function createPlanBook({ config, stored, onUnreadable, nowMs = systemClo
   }
 }
 
-/** A set with the limits of a key of a run. */
 function withRun(set: LimitSet, account: string, { id, usd, rpm }: NonNullable<Principal['run']>): LimitSet {
   const scope = runScope(account, id);
   const spent = runBudget(account, { id, usd });

@@ -13,7 +13,6 @@ import { table } from '../table.ts';
 export interface LiveReport {
   ok: boolean;
   live: readonly Omit<LiveLook, 'listed'>[];
-  /** Search engines. */
   search: readonly EngineLook[];
   /** Servers found on this machine, used or not. */
   local: readonly { type: string; url: string; models: number; note: string | null }[];

@@ -14,7 +14,6 @@ export interface FileDigest {
   from: 'culvert' | 'host';
 }
 
-/** A file as the host has it. */
 export interface HostedFile {
   path: string;
   url: string;

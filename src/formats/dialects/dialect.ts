@@ -46,7 +46,6 @@ export interface CallerDialect {
   errorStatus?(failure: Failure): number | null;
   /** Headers of an error answer, flat name, value…; absent: none in addition. */
   errorHeaders?(failure: Failure, context: ErrorContext): readonly string[];
-  /** The JSON body of an error answer. */
   errorBody(failure: Failure, context: ErrorContext): JsonObject;
   /**
    * The last frame of a stream that cannot go on; nothing may follow it. `mark` is the stream's place: absent when no

@@ -42,7 +42,6 @@ export function fieldsOf<To>(
 /** Value as it came. */
 export const asIs: Write<unknown> = { fit: (value: JsonValue) => value };
 
-/** The nearest number from `min` to `max`. */
 export function clamp(min: number, max: number): Write<unknown> {
   return { fit: (value: number) => Math.min(Math.max(value, min), max), why: 'clamped' };
 }

@@ -20,7 +20,6 @@ export interface Check {
   readonly schema?: JsonSchema;
 }
 
-/** A check with its schema. */
 export function described(schema: JsonSchema, check: (value: JsonValue) => Complaint | null): Check {
   return Object.assign(check, { schema });
 }

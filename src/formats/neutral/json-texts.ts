@@ -55,7 +55,6 @@ export function isPieceOfText({ path, kind, as }: Pick<TextPart, 'path' | 'kind'
   return path.at(-1) === 'text' && listsOfPieces.has(path.at(-3)) && as === undefined && kind !== 'tool-arguments';
 }
 
-/** Kinds by the names that have them. */
 function kindTable(names: Partial<Record<TextKind, string>>): ReadonlyMap<string, TextKind> {
   const pairs = Object.entries(names) as [TextKind, string][];
   return new Map(pairs.flatMap(([kind, all]) => all.split(' ').map((name) => [name, kind])));

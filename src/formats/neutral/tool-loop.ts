@@ -4,7 +4,6 @@ interface Turn<Block> {
   content: string | readonly Block[];
 }
 
-/** Kinds of blocks of a format. */
 interface Kinds<Block> {
   isResult(block: Block): boolean;
   isThought(block: Block): boolean;

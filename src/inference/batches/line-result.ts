@@ -6,7 +6,6 @@ import { type ErrorContext, type Failure, statusOf } from '../../kernel/failure.
 import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 
-/** How a line of a batch ended. */
 export type LineEnd =
   | { kind: 'answered'; status: number; body: Buffer }
   | { kind: 'refused'; failure: Failure }

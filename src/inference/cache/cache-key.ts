@@ -35,7 +35,6 @@ export interface KeyFacts {
   /** Name in the ledger. */
   endpoint: string;
   form: CachedForm;
-  /** Facts of the request. */
   facts: Pick<RequestFacts, 'stream'> & { includeUsage?: boolean };
 }
 

@@ -31,7 +31,6 @@ const library = () => import('@pydantic/genai-prices');
 /** Content of the installed version, which the library forgets once it is given another list. */
 let installed: unknown = null;
 
-/** The list of the installed version. */
 export async function installedPrices(): Promise<PriceList> {
   installed ??= await (await library()).waitForUpdate();
   return takePrices(installed);

@@ -71,7 +71,6 @@ export interface CallBounds {
   signal: AbortSignal;
 }
 
-/** A session with one MCP server. */
 export interface McpServerSession {
   kind: 'open';
   tools: readonly McpServerFunction[];

@@ -132,7 +132,6 @@ export interface JobProgress
   class: string;
 }
 
-/** Services that attempts need. */
 export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 
 /** Services that a request's attempts need, which may run concurrently. */

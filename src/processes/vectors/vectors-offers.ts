@@ -26,7 +26,6 @@ export type SentPrepared = Pick<Prepared, 'kind' | 'texts' | 'rerank' | 'effect'
 
 /** Services of a worker to it. */
 export interface VectorsAskers {
-  /** Ranks the texts that `run` of this number has found. */
   rank(number: number, found: FoundTexts): Promise<readonly RankedText[] | Failure>;
   /** Bytes that were written, or (negative) removed. */
   stored(bytes: number): void;

@@ -163,7 +163,6 @@ export function toJson(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
-/** A list of names as its column has it. */
 export function namesColumn(names: readonly string[]): string | null {
   return names.length === 0 ? null : JSON.stringify(names);
 }

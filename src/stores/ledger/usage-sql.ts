@@ -274,7 +274,6 @@ function isHourTable(source: UsageSource): boolean {
   return hourTables.some(({ name }) => name === source);
 }
 
-/** The column or expression that a group is in a source. */
 export function columnOf(group: UsageGroup, source: UsageSource, slash: string, days: ZoneDays | undefined): string {
   const isEvents = source === 'usage_event';
   switch (group) {

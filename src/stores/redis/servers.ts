@@ -20,7 +20,6 @@ const freshMs = 200;
 /** Servers that one look asks at once. */
 const serversMax = 8;
 
-/** Server that has some keys. */
 export interface KeyServer {
   /** Hash tag of all of them; null: they need none. */
   tag: string | null;

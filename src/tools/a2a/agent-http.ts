@@ -6,7 +6,6 @@ import { NoAnswer, wholeAnswer } from '../../upstream/transport/whole-answer.ts'
 import { McpFault, tookLongerThan } from '../mcp/mcp-fault.ts';
 import type { CallBounds } from '../mcp/session.ts';
 
-/** One HTTP request to an agent. */
 export interface AgentRequest {
   url: URL;
   method: 'GET' | 'POST';

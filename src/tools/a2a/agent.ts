@@ -26,7 +26,6 @@ export interface AgentParts {
   onTurn(standing: Standing): void;
 }
 
-/** A message on its way to an agent. */
 export interface AgentMessage {
   id: string;
   version: A2aVersion;

@@ -26,7 +26,6 @@ export interface NewsRequest {
   logLevel: LoggingLevel | null;
   /** False: texts of a server pass guards and hooks first, which see whole answers only. */
   mayHaveTexts: boolean;
-  /** Sends a notification. */
   send(notification: JsonObject): void;
 }
 

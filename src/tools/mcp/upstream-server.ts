@@ -8,7 +8,6 @@ import type { CallBounds, McpSession } from './session.ts';
 export interface UpstreamParts {
   name: string;
   config: McpServerConfig;
-  /** Opens one session. */
   open(bounds: CallBounds): Promise<McpSession | McpFault>;
   /** Ends what its sessions share. */
   release(): Promise<void>;

@@ -12,7 +12,6 @@ export interface Visit {
   order: Omit<RenderOrder, 'tenant' | 'mayFollow' | 'signal'>;
   mayFollow: MayFollow | null;
   signal: AbortSignal;
-  /** Ms that are left at the moment. */
   leftMs(): number;
 }
 

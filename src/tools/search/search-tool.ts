@@ -189,7 +189,6 @@ interface HitsToScrape {
   tenant: string;
   keyId: string;
   options: ScrapeOptions;
-  /** Ms that are left at the moment. */
   leftMs(): number;
   signal: AbortSignal;
 }

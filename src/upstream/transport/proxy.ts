@@ -9,7 +9,6 @@ export interface ForwardProxy {
   authorization: string | null;
 }
 
-/** The proxy for an origin; null: none. */
 export type ProxyOf = (origin: URL) => ForwardProxy | null;
 
 /** `http://user:password@host:port`, `https://…`, or `host:port` as the environment may have it. Null for any other. */

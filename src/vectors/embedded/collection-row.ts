@@ -4,7 +4,6 @@ import type { CollectionSpec, Distance, NamedSpecs, PayloadType } from '../colle
 import type { CollectionSettings } from '../collection-settings.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
-/** A collection's row. */
 export interface CollectionRow {
   /** Its number in the file; never used again. */
   cid: number;

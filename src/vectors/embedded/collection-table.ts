@@ -25,7 +25,6 @@ export function openCollectionTable(shard: ShardFile) {
     return statements.aliases.all(tenant).map((row) => readAlias(rows(row)));
   }
 
-  /** Sound rows. */
   function* sound(): Generator<CollectionRow> {
     for (const row of statements.all.iterate()) {
       try {
@@ -114,7 +113,6 @@ export function openCollectionTable(shard: ShardFile) {
     addBytes(cid: number, bytes: number): void {
       if (bytes !== 0) statements.addStoredBytes.run(cid, bytes);
     },
-    /** Bytes by account. */
     storedBytes: (): { account: string; bytes: number }[] =>
       statements.storedBytesByAccount
         .all()

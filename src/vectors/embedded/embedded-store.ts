@@ -36,7 +36,6 @@ export interface EmbeddedOptions {
   clock?: Pick<Clock, 'monotonicMs'>;
   /** Turns at the thread, which all its calls take. Default: the store's alone. */
   turns?: WorkTurns;
-  /** Bounds of each call. */
   bounds?: CallBounds;
   /** How often indexes are looked at that may be kept on the disk; default: 10 s. Null: none is kept, nor at its end. */
   imagesEveryMs?: number | null;

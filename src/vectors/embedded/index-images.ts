@@ -27,7 +27,6 @@ export function imageKey({ cid, seq }: CollectionRow, { fid, spec }: VectorRows)
 
 const columnsFid = -1;
 
-/** Name of the columns of a collection. */
 export function columnsKey({ cid, seq }: CollectionRow): ImageKey {
   return { cid, fid: columnsFid, size: 0, distance: 'columns', seq };
 }

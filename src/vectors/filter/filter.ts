@@ -10,7 +10,6 @@ export interface Filter {
   minShould: { conditions: readonly Condition[]; count: number } | null;
 }
 
-/** A filter of one clause. */
 export function filterOf(clause: 'must' | 'should' | 'mustNot', conditions: readonly Condition[]): Filter {
   return { must: [], should: [], mustNot: [], minShould: null, [clause]: conditions };
 }

@@ -27,7 +27,6 @@ export function matches(filter: Filter, point: FilteredPoint): boolean {
 
 const none = (): boolean => false;
 
-/** One condition of a filter. */
 function conditionHolds(condition: Condition, point: FilteredPoint): boolean {
   switch (condition.kind) {
     case 'filter':

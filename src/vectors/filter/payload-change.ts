@@ -23,7 +23,6 @@ export function setMember(object: JsonObject, name: string, value: JsonValue): v
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** The value at `value` after the change. */
 function mergeAt(value: JsonValue, steps: readonly KeyStep[], depth: number, changes: JsonObject): JsonValue {
   const step = steps[depth];
   if (step === undefined || step.kind === 'key') {

@@ -69,7 +69,6 @@ export function orderQueries(reading: Reading, partition: Partition, run: RunQue
     throw new FailureError(invalid('prefetch', message));
   }
 
-  /** Points that prefetches find. */
   async function foundIds(prefetches: readonly Prefetch[], outer: readonly Filter[]): Promise<ReadonlySet<PointId>> {
     const ids = new Set<PointId>();
     for (const prefetch of prefetches) {

@@ -30,7 +30,6 @@ export function scanTurns(): Turns {
 /** Bounds on what one call may read from Qdrant, its own answer apart. */
 export interface Reading {
   partitions: Partitions;
-  /** For the answer. */
   room: AnswerRoom;
   /** Call it before each request. Throws a FailureError (400) when the call has taken too long. */
   goOn(): void;

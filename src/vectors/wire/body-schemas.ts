@@ -142,7 +142,6 @@ const bodies: Partial<Record<VectorVerb, { fields: JsonObject; required?: string
   'facet-points': { fields: { key: text, limit: page.limit, filter, exact: truth }, required: ['key'] },
 };
 
-/** JSON Schema of the body of a call. */
 export function vectorBodySchema(verb: VectorVerb): JsonObject {
   const { fields, required } = bodies[verb] ?? { fields: {} };
   return { type: 'object', properties: fields, ...(required !== undefined && { required }) };

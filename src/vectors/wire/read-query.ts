@@ -36,7 +36,6 @@ const dialectKeys = {
   query: ['query', 'text', 'prefetch', 'using', 'lookup_from'],
 } as const satisfies Record<QueryDialect, readonly string[]>;
 
-/** Prefetches within prefetches. */
 const prefetchDepthMax = 16;
 /** Prefetches of one query, those within others too. */
 const prefetchesMax = 64;

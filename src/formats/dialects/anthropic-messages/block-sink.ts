@@ -30,7 +30,6 @@ export interface BlockSink {
   end(reason: FinishReason, stopSequence: string | null, usage: Usage | null, members: JsonObject): void;
 }
 
-/** A block with all that filled it. */
 export interface FilledBlock {
   opened: OpenedBlock;
   /** Its text, thought or arguments. */

@@ -25,7 +25,6 @@ class AnswerState {
     this.#inMessage = head.echo?.form !== 'generate';
   }
 
-  /** Text, thought or nothing of this event. */
   take(event: NeutralEvent): { text?: string; thought?: string } | null {
     // This format has a place for one choice.
     if ('choice' in event && event.choice !== 0) return null;

@@ -30,7 +30,6 @@ const message = v.members("an object with 'role' and 'content'", {
   tool_call_id: v.string,
 });
 
-/** A tool of a function. */
 export const tool = v.members("an object with 'type' and 'function'", {
   type: v.oneOf('function'),
   function: v.needed(

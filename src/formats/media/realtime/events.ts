@@ -43,7 +43,6 @@ export function mayBe(frame: Frame, type: string): boolean {
   return frame.includes(`"${type}"`) || frame.includes('\\u');
 }
 
-/** The `error` event for a failure; `eventId` is its id. */
 export function errorEvent(failure: Failure, context: ErrorContext, eventId: string): RealtimeEvent {
   const { error } = openAiChat.errorBody(failure, context);
   const { type, param } = factsOf(failure, context.nowMs);

@@ -25,7 +25,6 @@ export const sameStandardVoices: Readonly<Record<StandardVoice, string>> = {
   shimmer: 'shimmer',
 };
 
-/** A server with unknown voices. */
 export const unknownVoices: VoiceFacts = { names: [...standardVoices], others: 'any', standard: sameStandardVoices };
 
 /** OpenAI's later voices, which other services lack: the standard one that sounds most like each. */

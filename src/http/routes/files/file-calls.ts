@@ -27,7 +27,6 @@ export interface FileFormat {
 /** Largest size of one file. */
 export const fileBytesMax = 512 * 1024 * 1024;
 const formBytesMax = fileBytesMax + 1024 * 1024;
-/** Longest name of a file. */
 export const fileNameCharsMax = 512;
 
 /** Deletes a file of this key, in its vector stores too. Throws a FailureError while a batch reads it. */

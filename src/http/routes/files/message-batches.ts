@@ -182,7 +182,6 @@ async function* linesIn(pieces: AsyncIterable<Buffer>, tenant: string, objects: 
   }
 }
 
-/** The batches of the page that is asked for. */
 async function pageOf({ tenant, query }: StoredCall, batches: Batches) {
   const after = placeIn(query, 'after_id', idPrefix);
   if (isFailure(after)) return after;

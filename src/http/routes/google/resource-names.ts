@@ -16,7 +16,6 @@ export function fileNameOf(id: string): string {
   return id.replace('file-', '');
 }
 
-/** The id of the file of this name. */
 export function fileIdOf(name: string): string {
   return `file-${name}`;
 }

@@ -20,7 +20,6 @@ const sizeTokensMin = 100;
 const sizeTokensMax = 4_096;
 const autoChunking: Chunking = { sizeTokens: 800, overlapTokens: 400 };
 
-/** A new store. */
 export interface NewStore {
   facts: StoreFacts;
   /** Alias of its embedding model; null: the caller names none. */

@@ -39,7 +39,6 @@ const wrappingTokens = 4;
 /** A picture or a page: 1,092 × 1,092 pixels by Anthropic's rule, the largest it does not shrink. */
 const mediaTokens = 1_590;
 
-/** Tokens of a request by `countText`. */
 export function countRequest(request: NeutralRequest, countText: (text: string) => number): number {
   const texts: string[] = [];
   let others = 0;

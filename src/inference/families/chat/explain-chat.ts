@@ -25,7 +25,6 @@ import type { ExplainServices, PlanServices } from './services.ts';
 
 export interface ChatQuestion extends Question {
   endpoint: ConversationEndpoint;
-  /** Dialect of callers at that endpoint. */
   dialect: CallerDialectId;
 }
 

@@ -107,7 +107,6 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   if (ways?.isByCalls) await openCascade(services, opened, { transcription: opened.model, answers: null });
 }
 
-/** The models of a cascade. */
 type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
 
 /** Null: the targets of the model hold the session themselves. */

@@ -51,7 +51,6 @@ export interface SessionParts {
   upstream: SessionEnd;
   /** Null: each call of the steps behind it is metered. */
   meter: TurnMeter | null;
-  /** Events of the metered turns. */
   turns: TurnEvents;
   idleMs: number;
   longestMs: number;

@@ -23,7 +23,6 @@ export interface DetectorTimes {
   prefixMs: number;
 }
 
-/** Begin or end of speech. */
 export type DetectedSpeech = { kind: 'begins'; atMs: number } | { kind: 'ends'; atMs: number; sound: Buffer };
 
 /** Finds speech by its loudness in sound that comes in pieces. `soundMaxMs` of speech end it too. */

@@ -45,7 +45,6 @@ export function shallow<E extends NeutralEvent>(event: E): E {
 type TextEvent = Extract<NeutralEvent, { type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' }>;
 const kindOf = { 'text-delta': 'assistant', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
 
-/** Type and choice of such events. */
 type TextOf = Pick<TextEvent, 'type' | 'choice'> & { ours?: true };
 
 type Boundary = Extract<NeutralEvent, { type: 'part-end' | 'message-start' }>;

@@ -251,7 +251,6 @@ function writeRequest({ path, parameters, body, tool }: Operation, args: JsonObj
   if (body?.required === true && written === undefined) throw new BadArguments(`'${bodyArgument}' is missing`);
   if (body !== null && written !== undefined) headers.push('content-type', body.contentType);
   return {
-    /** Path and query. */
     path: query.length === 0 ? filled : `${filled}?${query.join('&')}`,
     /** Flat list of names and values. */
     headers,

@@ -5,7 +5,6 @@
  */
 export type BitTrial = ReturnType<typeof createBitTrial>;
 
-/** Searches of a trial. */
 export const trialSearches = 32;
 
 /** Rows kept for ten results or fewer; for more, as many more. The first that is good enough is taken. */

@@ -14,7 +14,6 @@ import type { Ranked } from '../index/vector-index.ts';
 import type { OpenCollection } from '../open-collection.ts';
 import type { VectorTables } from '../vector-rows.ts';
 
-/** One point as a formula sees it. */
 interface FormulaPoint {
   slot: number;
   id: PointId;
