@@ -8,7 +8,7 @@ import type { ConfigProblem } from '../config/problem.ts';
 import { redact } from '../config/redact.ts';
 import type { Config } from '../config/schema.ts';
 import { writtenSettings } from '../config/written-settings.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { forbidden } from '../kernel/failure.ts';
 import { type AccountScope, partWithin } from './account-scope.ts';
 import type { Directory, KnownPlan, Records } from './directory.ts';
 import { jsonOperation, type Operation, refuse, refuseWith, textOperation } from './operation.ts';
@@ -108,11 +108,9 @@ export function configurationOperations(parts: AdminParts, records: Records): Op
 }
 
 /** A file that is valid with one value and not with another tells what the value is. */
-const readsSecrets: Failure = {
-  kind: 'forbidden',
-  message:
-    'The text has references or includes files, and a check tells of their values. Only an owner of all accounts may check it.',
-};
+const readsSecrets = forbidden(
+  'The text has references or includes files, and a check tells of their values. Only an owner of all accounts may check it.',
+);
 
 /** Takes the file, and writes that into the audit log. */
 async function reload(

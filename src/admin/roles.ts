@@ -1,5 +1,5 @@
 import type { Operator, Role } from '../books/auth/operator.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, forbidden } from '../kernel/failure.ts';
 
 /** Subject of an operation. */
 export type Area = keyof typeof rights;
@@ -50,11 +50,11 @@ export function notAllowed({ name, role, accounts }: Operator, area: Area, acces
   if (!enough[access].includes(ofArea[role])) {
     const what = area === 'calls' ? 'make' : access === 'read' ? 'see' : 'change';
     const message = `The operator '${name}' has the role ${role}, which may not ${what} ${area}. These roles may: ${rolesThatMay(area, access).join(', ')}.`;
-    return { kind: 'forbidden', message };
+    return forbidden(message);
   }
   if (access === 'write' && accounts !== null && ofArea.belongs === 'shared') {
     const message = `The operator '${name}' manages only some accounts. All accounts share ${area}, so only operators of all accounts change them.`;
-    return { kind: 'forbidden', message };
+    return forbidden(message);
   }
   return null;
 }
@@ -69,7 +69,7 @@ export function mayNotGive(giver: Operator, { role, accounts }: Pick<Operator, '
   if (foreign !== undefined) return noAccount(foreign);
   if (areas.every((area) => enough[rights[area][role]].includes(rights[area][giver.role]))) return null;
   const message = `The operator '${giver.name}' has the role ${giver.role}, which may not give the role ${role}.`;
-  return { kind: 'forbidden', message };
+  return forbidden(message);
 }
 
 /** The same whether there is none, or the operator may not see it. */

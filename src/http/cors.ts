@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, forbidden } from '../kernel/failure.ts';
 
 /**
  * CORS for the origins named in `server.cors_origins` (`*` = any); nothing for others, so that a browser refuses.
@@ -32,7 +32,7 @@ export function originRefused(request: IncomingMessage): Failure | null {
   if (!isPreflight(request)) return null;
   const origin = (request.headers.origin ?? '').slice(0, 200);
   const message = `Pages of ${origin} may not call this server from a browser: server.cors_origins does not name it.`;
-  return { kind: 'forbidden', message };
+  return forbidden(message);
 }
 
 function isPreflight({ method, headers }: IncomingMessage): boolean {

@@ -13,7 +13,7 @@ import { Ending } from '../inference/families/realtime/realtime-session.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import { BriefMap } from '../kernel/brief.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Failure, invalid, isFailure } from '../kernel/failure.ts';
+import { type Failure, invalid, isFailure, unauthenticated } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import { plainAddress } from '../kernel/network.ts';
 import type { Room } from '../kernel/sharing/room.ts';
@@ -395,7 +395,4 @@ const busy: Failure = {
   message: 'This server has more requests than it can serve, and your account its share of them. Retry shortly.',
 };
 
-const twoAuthorizations: Failure = {
-  kind: 'unauthenticated',
-  message: 'The request has two different Authorization headers. Send one.',
-};
+const twoAuthorizations = unauthenticated('The request has two different Authorization headers. Send one.');

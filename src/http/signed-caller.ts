@@ -2,7 +2,7 @@ import type { AwsKeys } from '../books/auth/aws-keys.ts';
 import { type KeyRing, unknownKey } from '../books/auth/key-ring.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { type Failure, isFailure } from '../kernel/failure.ts';
+import { type Failure, isFailure, unauthenticated } from '../kernel/failure.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Route } from './exchange.ts';
 import { linkPathOf } from './link-base.ts';
@@ -75,29 +75,18 @@ export function createSignedCallers(parts: SignedCallersParts): SignedCallers {
   };
 }
 
-const unreadable: Failure = {
-  kind: 'unauthenticated',
-  message:
-    "The signature cannot be read. Sign for the service 'bedrock' with host and x-amz-date (Signature Version 4), or send a key as bearer token.",
-};
-const unknownId: Failure = {
-  kind: 'unauthenticated',
-  message: 'The access key id is not one of this server. GET /v1/aws-credentials gives one for your key.',
-};
-const wrong: Failure = {
-  kind: 'unauthenticated',
-  message:
-    'The signature does not match the request. Check the secret access key, and that no proxy changes host, path or body.',
-};
-const expired: Failure = {
-  kind: 'unauthenticated',
-  message: 'These credentials have expired. GET /v1/aws-credentials gives new ones.',
-};
+const unreadable = unauthenticated(
+  "The signature cannot be read. Sign for the service 'bedrock' with host and x-amz-date (Signature Version 4), or send a key as bearer token.",
+);
+const unknownId = unauthenticated(
+  'The access key id is not one of this server. GET /v1/aws-credentials gives one for your key.',
+);
+const wrong = unauthenticated(
+  'The signature does not match the request. Check the secret access key, and that no proxy changes host, path or body.',
+);
+const expired = unauthenticated('These credentials have expired. GET /v1/aws-credentials gives new ones.');
 
 function skewed(date: string, nowMs: number): Failure {
   const now = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '');
-  return {
-    kind: 'unauthenticated',
-    message: `The signature is of ${date}, and it is ${now} here: the clocks may differ by 5 minutes.`,
-  };
+  return unauthenticated(`The signature is of ${date}, and it is ${now} here: the clocks may differ by 5 minutes.`);
 }

@@ -299,3 +299,11 @@ export function invalidField(param: string, must: string): InvalidRequest {
 export function invalid(param: string | null, message: string): InvalidRequest {
   return { kind: 'invalid-request', param, message };
 }
+
+export function unauthenticated(message: string): { kind: 'unauthenticated'; message: string } {
+  return { kind: 'unauthenticated', message };
+}
+
+export function forbidden(message: string): { kind: 'forbidden'; message: string } {
+  return { kind: 'forbidden', message };
+}

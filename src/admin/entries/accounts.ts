@@ -10,7 +10,7 @@ import { accountName, partBudgets } from '../../config/schema/schema-accounts.ts
 import { dataRuleSchema } from '../../config/schema/schema-data.ts';
 import { extraBudget as extraBudgetSchema } from '../../config/schema/schema-plans.ts';
 import type { PlanConfig } from '../../config/schema.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, forbidden, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownAccount, Records } from '../directory.ts';
@@ -227,7 +227,7 @@ function refuseLooserData(
     (!isAsStrict(data, account.data ?? null) && 'data') || (!isAsStrict(ruleOf(plan), ruleOf(account.plan)) && 'plan');
   if (looser === false) return;
   const message = `${looser}: the operator '${name}' manages only some accounts, and may only narrow where their data goes. Ask an operator of all accounts.`;
-  refuse({ kind: 'forbidden', message });
+  refuse(forbidden(message));
 }
 
 function matches(account: KnownAccount, { plan, status, text }: FiltersOf<typeof filters>): boolean {
@@ -240,10 +240,7 @@ function matches(account: KnownAccount, { plan, status, text }: FiltersOf<typeof
 
 function notTheirs({ name, accounts }: Operator, id: string): Failure {
   const allowed = accounts?.join(', ') || 'none';
-  return {
-    kind: 'forbidden',
-    message: `The operator '${name}' may manage only the accounts ${allowed}, so it cannot create '${id}'.`,
-  };
+  return forbidden(`The operator '${name}' may manage only the accounts ${allowed}, so it cannot create '${id}'.`);
 }
 
 function shown({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { BodyRuleRow } from '../../books/auth/account-store.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, forbidden, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { type Directory, type KnownKey, livingKeysOf, type Records } from '../directory.ts';
 import { futureInstant, timeField } from '../fields.ts';
@@ -122,7 +122,7 @@ function keyNamed(directory: Directory, given: string): KnownKey {
 function mayKeepModel({ snapshots }: AdminParts, { name, accounts }: Operator, model: string): void {
   if (accounts !== null) {
     const message = `The operator '${name}' manages only some accounts. All accounts share models, so only operators of all accounts keep bodies by model.`;
-    refuse({ kind: 'forbidden', message });
+    refuse(forbidden(message));
   }
   const { models, config } = snapshots.current;
   if (models.all().some(({ id }) => id === model) || aliasFor(config.models, model) !== null) return;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Change, OperatorChange, OperatorRow } from '../../books/auth/account-store.ts';
 import { isoOrNull, operatorFacts } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, forbidden } from '../../kernel/failure.ts';
 import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
 import { filter, timeField } from '../fields.ts';
@@ -134,5 +134,5 @@ function noMember(id: string): Failure {
 
 function elsewhereToo({ name }: OperatorRow): Failure {
   const message = `'${name}' is also a member of accounts that you do not manage, where the role would count, too.`;
-  return { kind: 'forbidden', message };
+  return forbidden(message);
 }

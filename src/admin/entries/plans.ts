@@ -7,7 +7,7 @@ import { formatPath } from '../../config/problem.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { planSchema } from '../../config/schema/schema-plans.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { forbidden, invalid } from '../../kernel/failure.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Directory, KnownPlan, Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
@@ -172,7 +172,7 @@ function refuseNotices({ notify }: PlanBody, before: KnownPlan | null, operator:
   if (refused === null) return;
   const roles = rolesThatMay('settings', 'write').join(', ');
   const message = `notify: the role ${operator.role} may not say where notices go. These roles may: ${roles}.`;
-  refuse({ kind: 'forbidden', message });
+  refuse(forbidden(message));
 }
 
 function withNotices({ notify: _, ...limits }: PlanBody, before: KnownPlan | null): PlanBody {

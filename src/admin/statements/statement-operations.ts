@@ -3,7 +3,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import { sumDelayMs } from '../../books/ledger/day-sums.ts';
 import { zoneMonth } from '../../books/ledger/zone-days.ts';
 import type { UsageRow } from '../../books/metering/ledger.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { forbidden, invalid } from '../../kernel/failure.ts';
 import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
 import { accountOf } from '../entries/accounts.ts';
@@ -101,7 +101,7 @@ async function closed(
 ): Promise<Statement> {
   if (operator.accounts !== null) {
     const message = `The operator '${operator.name}' manages only some accounts. A statement is of all accounts, so only operators of all accounts close it.`;
-    refuse({ kind: 'forbidden', message });
+    refuse(forbidden(message));
   }
   const { statements } = parts.ledger;
   if ((await statements.stored(month, time_zone)) === null) {

@@ -7,6 +7,7 @@ import {
   quantileMs,
 } from '../../books/ledger/traffic-queries.ts';
 import { hourMs } from '../../kernel/clock.ts';
+import { forbidden } from '../../kernel/failure.ts';
 import { definedMembers, filter, listLimitMax, listOf, pageFields, pastInstant, timeField } from '../fields.ts';
 import { jsonOperation, type Operation, refuse } from '../operation.ts';
 import { pageByPlace } from '../page.ts';
@@ -59,10 +60,9 @@ export type AttemptsReply = z.output<typeof attemptsReply>;
 type Figures = z.output<z.ZodObject<typeof figures>>;
 
 /** Models are named by callers, and these sums do not know whose a request was. */
-const ofAllAccounts = {
-  kind: 'forbidden',
-  message: 'Attempts by model are those of all accounts. An operator of some accounts may group them otherwise.',
-} as const;
+const ofAllAccounts = forbidden(
+  'Attempts by model are those of all accounts. An operator of some accounts may group them otherwise.',
+);
 
 /** `/attempts`: who was asked, how that ended and how long it took. No account is in these sums. */
 export function attemptOperations({ ledger, clock }: AdminParts): Operation[] {

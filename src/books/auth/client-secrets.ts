@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { type Failure, isFailure, unauthenticated } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { CallerNote, LastingCallers } from './caller-note.ts';
@@ -33,14 +33,12 @@ const lengthMax = 12_000;
 const plainBytesMax = 256 * 1024;
 const context = 'client secret';
 
-const wrong: Failure = {
-  kind: 'unauthenticated',
-  message: 'The client secret is not valid. Ask your server for a new one (POST /v1/realtime/client_secrets).',
-};
-const expired: Failure = {
-  kind: 'unauthenticated',
-  message: 'The client secret has expired. Ask your server for a new one (POST /v1/realtime/client_secrets).',
-};
+const wrong = unauthenticated(
+  'The client secret is not valid. Ask your server for a new one (POST /v1/realtime/client_secrets).',
+);
+const expired = unauthenticated(
+  'The client secret has expired. Ask your server for a new one (POST /v1/realtime/client_secrets).',
+);
 
 export function createClientSecrets(sealer: Sealer, ring: LastingCallers, clock: Pick<Clock, 'wallMs'>) {
   function open(headers: KeyHeaders): Sealed | Failure | null {

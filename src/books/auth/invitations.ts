@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
+import { type Failure, invalid, unauthenticated } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { AccountStore, Change, InvitationRow, OperatorRow, Stored } from './account-store.ts';
 import { mintOperatorKey } from './api-key.ts';
@@ -26,10 +26,9 @@ export function mintInvitationToken(): { token: string; hash: string } {
 }
 
 /** One answer for whatever is wrong with a link, so that none tells which. */
-export const noInvitation: Failure = {
-  kind: 'unauthenticated',
-  message: 'This invitation was used or withdrawn, or it has expired. Ask for another one.',
-};
+export const noInvitation = unauthenticated(
+  'This invitation was used or withdrawn, or it has expired. Ask for another one.',
+);
 
 export interface InvitationParts {
   store: AccountStore;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { accountsInForce, type DeclaredAccount } from '../../config/declared.ts';
 import type { CallersConfig } from '../../config/schema/schema-callers.ts';
 import type { KeyLimitsConfig } from '../../config/schema.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { unauthenticated } from '../../kernel/failure.ts';
 import { createNetworkSet } from '../../kernel/network.ts';
 import type { AccountRow, KeyRow, OperatorRow, Stored } from './account-store.ts';
 import type { ChangedRows } from './changed-rows.ts';
@@ -13,10 +13,9 @@ import type { Principal } from './principal.ts';
 export const keyPrefix = 'sk-cv-';
 
 /** One body for unknown, revoked and malformed keys: an answer must not tell which it was. */
-export const invalidKey: Failure = {
-  kind: 'unauthenticated',
-  message: "The API key is not valid. Send a key of this server, as 'Authorization: Bearer KEY'.",
-};
+export const invalidKey = unauthenticated(
+  "The API key is not valid. Send a key of this server, as 'Authorization: Bearer KEY'.",
+);
 
 /** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
 export function hashKey(secret: string): string {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { culvert } from '../../kernel/command-form.ts';
-import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { type Failure, forbidden, isFailure, unauthenticated } from '../../kernel/failure.ts';
 import { nothingStored, type PlaceCount, type Stored } from './account-store.ts';
 import type { LastingCallers } from './caller-note.ts';
 import { changedRows } from './changed-rows.ts';
@@ -61,29 +61,21 @@ export interface KeyRing extends LastingCallers {
 export type Opened = { to: 'v1'; principal: Principal } | { to: 'admin'; operator: Operator };
 
 /** Answer of `authenticate` and `authenticateAdmin` where no key came at all: a browser may have a session. */
-export const noKeySent: Failure = {
-  kind: 'unauthenticated',
-  message:
-    "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-culvert-key, x-api-key, api-key or x-goog-api-key.",
-};
+export const noKeySent = unauthenticated(
+  "No API key was sent. Send one in the header Authorization, as 'Bearer sk-cv-…', or in x-culvert-key, x-api-key, api-key or x-goog-api-key.",
+);
 /** Answer where a key of this server's form is not known here: another process may have made it since the last look. */
 export const unknownKey: Failure = { ...invalidKey };
-const twoKeys: Failure = { kind: 'unauthenticated', message: 'The request has two different API keys. Send one.' };
-const revoked: Failure = {
-  kind: 'unauthenticated',
-  message: 'The API key no longer works: it was revoked or removed.',
-};
-const expired: Failure = { kind: 'unauthenticated', message: 'The API key has expired.' };
-const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
-const adminOnV1: Failure = {
-  kind: 'forbidden',
-  message: `A key of an operator, such as the admin key, opens /admin/v1 and /metrics only. Create a key for /v1 with: ${culvert} keys create --account A --name N`,
-};
-const elsewhere = (address: string | null): Failure => ({
-  kind: 'forbidden',
-  message: `This API key may not be used from the address ${address ?? '(unknown)'}.`,
-});
-const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key. An API key does not open it.' };
+const twoKeys = unauthenticated('The request has two different API keys. Send one.');
+const revoked = unauthenticated('The API key no longer works: it was revoked or removed.');
+const expired = unauthenticated('The API key has expired.');
+const suspended = forbidden('The account of this API key is suspended.');
+const adminOnV1 = forbidden(
+  `A key of an operator, such as the admin key, opens /admin/v1 and /metrics only. Create a key for /v1 with: ${culvert} keys create --account A --name N`,
+);
+const elsewhere = (address: string | null): Failure =>
+  forbidden(`This API key may not be used from the address ${address ?? '(unknown)'}.`);
+const userOnAdmin = forbidden('This needs the admin key. An API key does not open it.');
 
 /** Everybody whom the file and the store know, by what a request names. */
 function knownFrom(declared: Declared, stored: Stored) {

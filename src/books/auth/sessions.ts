@@ -1,6 +1,6 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { type Failure, isFailure, unauthenticated } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { hashKey } from './key-directory.ts';
 import type { KeyRing, Opened } from './key-ring.ts';
@@ -166,7 +166,7 @@ export function createSessions(parts: {
   };
 }
 
-const operatorRemoved: Failure = { kind: 'unauthenticated', message: 'This operator was removed.' };
+const operatorRemoved = unauthenticated('This operator was removed.');
 
 /** Follows from the cookie's secret, which no page can read: nothing more is kept. */
 function csrfOf(secret: string): string {

@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, unauthenticated } from '../../kernel/failure.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { CallerNote, LastingCallers } from './caller-note.ts';
 import { type KeyHeaders, keyHeaders } from './key-ring.ts';
@@ -13,10 +13,7 @@ export type UploadTickets = ReturnType<typeof createUploadTickets>;
 /** Node takes 16 KB of headers. */
 const lengthMax = 12_000;
 
-const wrong: Failure = {
-  kind: 'unauthenticated',
-  message: 'The address of this upload is not valid. Begin the upload again, or send your key.',
-};
+const wrong = unauthenticated('The address of this upload is not valid. Begin the upload again, or send your key.');
 
 export function createUploadTickets(sealer: Sealer, ring: LastingCallers) {
   const seal = (plain: string, upload: string) => sealer.seal(Buffer.from(plain), upload).toString('base64url');

@@ -1,12 +1,11 @@
 import type { Config } from '../../config/schema.ts';
-import type { Failure } from '../../kernel/failure.ts';
+import { type Failure, forbidden } from '../../kernel/failure.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 
-const crossSite: Failure = {
-  kind: 'forbidden',
-  message: 'This request comes from a page of another site. Open the dashboard of this server itself.',
-};
+const crossSite = forbidden(
+  'This request comes from a page of another site. Open the dashboard of this server itself.',
+);
 
 /**
  * Refuses a request that a page of another site makes a browser send; null when there is no sign of one. Programs send

@@ -3,7 +3,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import type { Principal } from '../../books/auth/principal.ts';
 import { isCsrf, type Session, type Sessions } from '../../books/auth/sessions.ts';
 import type { Config } from '../../config/schema.ts';
-import { type Failure, isFailure } from '../../kernel/failure.ts';
+import { type Failure, forbidden, isFailure, unauthenticated } from '../../kernel/failure.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { cookieName, cookieValue, sessionAddressOf } from './cookie.ts';
 import { crossSiteFailure } from './same-site.ts';
@@ -14,19 +14,14 @@ export type SessionDoor = ReturnType<typeof createSessionDoor>;
 const csrfHeader = 'x-culvert-csrf';
 const keyHeader = 'x-culvert-key';
 
-const sessionOver: Failure = { kind: 'unauthenticated', message: 'Your session has ended. Log in again.' };
-const noCsrf: Failure = {
-  kind: 'forbidden',
-  message: `The header ${csrfHeader} is missing or wrong. GET /dashboard/session gives its value.`,
-};
-const noOperator: Failure = {
-  kind: 'forbidden',
-  message: 'This session belongs to an API key, which does not open the admin API. Log in as an operator.',
-};
-const noKeyNamed: Failure = {
-  kind: 'unauthenticated',
-  message: `The session of an operator must name the key that it acts for: send its id in ${keyHeader}.`,
-};
+const sessionOver = unauthenticated('Your session has ended. Log in again.');
+const noCsrf = forbidden(`The header ${csrfHeader} is missing or wrong. GET /dashboard/session gives its value.`);
+const noOperator = forbidden(
+  'This session belongs to an API key, which does not open the admin API. Log in as an operator.',
+);
+const noKeyNamed = unauthenticated(
+  `The session of an operator must name the key that it acts for: send its id in ${keyHeader}.`,
+);
 
 export interface DoorParts {
   sessions: Sessions;
@@ -89,4 +84,4 @@ function allowedFor({ accounts }: Operator, principal: Principal | Failure): Pri
   return accounts === null || accounts.includes(principal.account) ? principal : noSuchKey;
 }
 
-const noSuchKey: Failure = { kind: 'forbidden', message: 'The API key no longer works: it was revoked or removed.' };
+const noSuchKey = forbidden('The API key no longer works: it was revoked or removed.');

@@ -6,7 +6,7 @@ import type { Proof, Session } from '../../books/auth/sessions.ts';
 import type { SharedTally } from '../../books/metering/tally.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, forbidden, invalid, isFailure, unauthenticated } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
@@ -46,25 +46,13 @@ type Way = (typeof ways)[number];
 
 /** One answer for whatever is wrong with it, so that none tells which. */
 const refused: Readonly<Record<Way, Failure>> = {
-  token: {
-    kind: 'unauthenticated',
-    message: "This login link was used or has expired. 'culvert dashboard' makes another one.",
-  },
-  admin_key: {
-    kind: 'unauthenticated',
-    message: 'This is neither the admin key of this server nor the key of an operator.',
-  },
-  key: { kind: 'unauthenticated', message: 'The API key is not valid.' },
+  token: unauthenticated("This login link was used or has expired. 'culvert dashboard' makes another one."),
+  admin_key: unauthenticated('This is neither the admin key of this server nor the key of an operator.'),
+  key: unauthenticated('The API key is not valid.'),
 };
-const adminInPlaceOfKey: Failure = {
-  kind: 'forbidden',
-  message: 'This is an admin key, not an API key. Log in with it as an operator.',
-};
+const adminInPlaceOfKey = forbidden('This is an admin key, not an API key. Log in with it as an operator.');
 
-const keyInPlaceOfAdmin: Failure = {
-  kind: 'forbidden',
-  message: 'This is an API key, not an admin key. Log in with it as an API key.',
-};
+const keyInPlaceOfAdmin = forbidden('This is an API key, not an admin key. Log in with it as an API key.');
 
 export function createSignIn(parts: SignInParts) {
   const { sessions, clock, addressOf, server } = parts;

@@ -4,7 +4,7 @@ import { type KeyRing, keyHeaders } from '../../books/auth/key-ring.ts';
 import { bedrockConverse } from '../../formats/dialects/bedrock-converse/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { invalid } from '../../kernel/failure.ts';
+import { forbidden, invalid } from '../../kernel/failure.ts';
 import { callerOf, type Exchange, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { keyRoute } from './key-route.ts';
@@ -45,7 +45,7 @@ function answer({ awsKeys, ring, clock, addressOf }: AwsCredentialsParts, exchan
   });
   if (typeof sent !== 'string') {
     const message = 'Credentials are for keys alone: sessions, tokens and keys of runs have none. Send a key.';
-    return refuse(client, { kind: 'forbidden', message }, []);
+    return refuse(client, forbidden(message), []);
   }
   const expiresMs = lifetime === 'key' ? never : clock.wallMs() + lifetimeMs;
   const { accessKeyId, secretAccessKey } = awsKeys.issue({ hash: hashKey(sent), expiresMs });

@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../formats/neutral/described-check.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
+import { type Failure, forbidden, invalid, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -86,15 +86,11 @@ async function answer(parts: EphemeralKeyParts, exchange: Exchange): Promise<voi
   writeJson(exchange, 200, body, headers);
 }
 
-const ofRun: Failure = {
-  kind: 'forbidden',
-  message: 'A key of a run makes no further keys. Ask with the key that made it.',
-};
+const ofRun = forbidden('A key of a run makes no further keys. Ask with the key that made it.');
 
-const ofGuest: Failure = {
-  kind: 'forbidden',
-  message: 'A caller without a key of this server makes no further keys. Ask with a key of this server.',
-};
+const ofGuest = forbidden(
+  'A caller without a key of this server makes no further keys. Ask with a key of this server.',
+);
 
 type KeyOptions = Pick<RunKey, 'models' | 'usd' | 'rpm'> & { minutes: number };
 

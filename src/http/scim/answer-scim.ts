@@ -8,7 +8,7 @@ import type { SharedTally } from '../../books/metering/tally.ts';
 import type { ScimConfig } from '../../config/schema/schema-dashboard.ts';
 import type { Config } from '../../config/schema.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
-import { type Failure, failureIn, invalid, isFailure, refuse } from '../../kernel/failure.ts';
+import { type Failure, failureIn, invalid, isFailure, refuse, unauthenticated } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
@@ -42,7 +42,7 @@ const core = (name: string) => `urn:ietf:params:scim:schemas:core:2.0:${name}`;
 const kinds: Readonly<Record<string, ScimRow['kind']>> = { Users: 'user', Groups: 'group' };
 
 const noDirectory: Failure = { kind: 'not-found', message: 'This server has no dashboard.scim in its configuration.' };
-const wrongToken: Failure = { kind: 'unauthenticated', message: 'The bearer token is not that of dashboard.scim.' };
+const wrongToken = unauthenticated('The bearer token is not that of dashboard.scim.');
 
 /** SCIM 2.0 (RFC 7643, 7644) below `/scim/v2`, as far as Microsoft Entra ID and Okta use it. */
 export function createScimDoor(parts: ScimDoorParts): (exchange: Exchange) => Promise<void> {

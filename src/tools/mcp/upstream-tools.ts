@@ -1,6 +1,6 @@
 import type { Prompt, Resource, ResourceTemplate, Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Principal } from '../../books/auth/principal.ts';
-import { type Failure, invalid, refuse } from '../../kernel/failure.ts';
+import { type Failure, forbidden, invalid, refuse } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import type { Signer } from '../../kernel/sign.ts';
@@ -303,5 +303,5 @@ function unknownName(what: 'tool' | 'prompt', text: string, names: readonly stri
 
 function notAllowed(what: string, text: string): Failure {
   const message = `The plan or the key does not allow the ${what} '${text.slice(0, 200)}'. An operator can add it to \`mcp\` of the plan or the key.`;
-  return { kind: 'forbidden', message };
+  return forbidden(message);
 }

@@ -1,22 +1,16 @@
 import { hash, X509Certificate } from 'node:crypto';
 import type { CertificatesConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure, unauthenticated } from '../../../kernel/failure.ts';
 import type { TokenCaller } from '../tokens/token-caller.ts';
 
 /** Certificates that a process remembers, by the header's text; a forgotten one is read again. */
 const certificatesMax = 1_000;
 const headerCharsMax = 16_384;
 
-const unreadable: Failure = {
-  kind: 'unauthenticated',
-  message: 'The proxy sent a client certificate that cannot be read.',
-};
-const notNow: Failure = { kind: 'unauthenticated', message: 'The client certificate is not valid at this time.' };
-const unnamed: Failure = {
-  kind: 'unauthenticated',
-  message: 'The client certificate names nobody whom this server knows.',
-};
+const unreadable = unauthenticated('The proxy sent a client certificate that cannot be read.');
+const notNow = unauthenticated('The client certificate is not valid at this time.');
+const unnamed = unauthenticated('The client certificate names nobody whom this server knows.');
 
 interface Read {
   caller: TokenCaller;

@@ -1,6 +1,6 @@
 import type { CallersConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, forbidden, isFailure } from '../../../kernel/failure.ts';
 import { type AccountFacts, keyPrefix } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
 import { createCallerTokens } from '../tokens/caller-tokens.ts';
@@ -86,10 +86,7 @@ export function createGuestDoor(clock: Clock, inForce: () => InForce) {
 
 function unknownPlan(plan: string): Failure {
   const shown = plan.replace(/\p{C}/gu, '').slice(0, 64);
-  return {
-    kind: 'forbidden',
-    message: `There is no plan '${shown}', which this caller has. Ask the operator to add it.`,
-  };
+  return forbidden(`There is no plan '${shown}', which this caller has. Ask the operator to add it.`);
 }
 
 /** Whether callers of its source are still let in. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, forbidden } from '../../../kernel/failure.ts';
 import { putNewest } from '../../../kernel/put-newest.ts';
 import { type AccountFacts, principalFacts } from '../key-directory.ts';
 import type { Principal } from '../principal.ts';
@@ -8,7 +8,7 @@ import type { TokenCaller } from './token-caller.ts';
 /** Ids of callers that a process remembers, two for each, for work that goes on after they have left. */
 const callersMax = 20_000;
 
-const suspended: Failure = { kind: 'forbidden', message: "The account of this token's caller is suspended." };
+const suspended = forbidden("The account of this token's caller is suspended.");
 
 /** The principals of callers without a key. */
 export class Guests {
@@ -64,10 +64,9 @@ function idWithRights({ keyId, plan, models, user }: TokenCaller): string {
 }
 
 function unknownAccount(account: string): Failure {
-  return {
-    kind: 'forbidden',
-    message: `There is no account '${account.replace(/\p{C}/gu, '').slice(0, 64)}', which the token names. Ask the operator to add it.`,
-  };
+  return forbidden(
+    `There is no account '${account.replace(/\p{C}/gu, '').slice(0, 64)}', which the token names. Ask the operator to add it.`,
+  );
 }
 
 function principalOf(caller: TokenCaller, account: AccountFacts, defaultPlan: string): Principal {

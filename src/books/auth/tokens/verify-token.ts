@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { type Failure, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, isFailure, unauthenticated } from '../../../kernel/failure.ts';
 import { claimAt } from '../identity.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
 import { signedClaims } from './signed-claims.ts';
@@ -126,5 +126,5 @@ function failureOf(error: unknown): Failure {
 }
 
 function refusal(message: string): Failure {
-  return { kind: 'unauthenticated', message };
+  return unauthenticated(message);
 }

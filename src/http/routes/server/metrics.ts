@@ -1,13 +1,10 @@
 import { openAiChat } from '../../../formats/dialects/openai-chat/index.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { forbidden } from '../../../kernel/failure.ts';
 import { identityHeaders } from '../../delivery.ts';
 import { operatorOf, type Route } from '../../exchange.ts';
 
-const ofSomeAccounts: Failure = {
-  kind: 'forbidden',
-  message: 'Metrics cover all accounts, so only operators of all accounts may read them.',
-};
+const ofSomeAccounts = forbidden('Metrics cover all accounts, so only operators of all accounts may read them.');
 
 /** `GET /metrics` for the admin key, in Prometheus' text format. */
 export function metricsRoute(render: () => Promise<{ contentType: string; text: string }>): Route {

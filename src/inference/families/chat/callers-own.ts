@@ -1,5 +1,5 @@
 import { bringsCredential } from '../../../formats/providers/callers-credential.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, unauthenticated } from '../../../kernel/failure.ts';
 import type { RouteCandidate, Verdict } from '../../../routing/route.ts';
 import type { Alias } from '../../models/alias.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
@@ -36,5 +36,5 @@ export function provenCandidates(
 function credentialMissing(model: string, candidates: readonly RouteCandidate[]): Failure {
   const names = [...new Set(candidates.map(({ target }) => target.provider))].join(', ');
   const message = `The model '${model}' uses its caller's own credential at provider ${names}, and this request brings none. Send the key of this server in the header x-culvert-key, and your credential for the provider in Authorization, as its own client does. Batches and other work without a caller cannot use this model.`;
-  return { kind: 'unauthenticated', message };
+  return unauthenticated(message);
 }

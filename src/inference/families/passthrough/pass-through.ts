@@ -4,7 +4,7 @@ import type { Reservation } from '../../../books/metering/admission.ts';
 import { costMilliOf } from '../../../books/metering/settlement.ts';
 import { keeping, unknownData } from '../../../config/data-rules.ts';
 import type { OutcomeClass } from '../../../formats/neutral/outcome.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { type Failure, forbidden } from '../../../kernel/failure.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { AttemptRecord } from '../../../routing/route.ts';
 import type { Target } from '../../../routing/target.ts';
@@ -68,7 +68,7 @@ export function wayTo(
   const { models } = services.snapshots.current;
   if (!models.allows(passedModel(provider), principal)) {
     const message = `Your plan or key does not allow requests to ${provider} as they are: its models do not name '${passedModel(provider)}'.`;
-    return { kind: 'forbidden', message };
+    return forbidden(message);
   }
   const below = safePath(path);
   if (typeof below !== 'string') return below;

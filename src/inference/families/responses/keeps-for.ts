@@ -1,6 +1,6 @@
 import { matchesGlob } from '../../../books/auth/model-glob.ts';
 import type { Principal } from '../../../books/auth/principal.ts';
-import type { Failure } from '../../../kernel/failure.ts';
+import { forbidden } from '../../../kernel/failure.ts';
 import type { Snapshot } from '../../models/snapshot.ts';
 
 /** Whether the operator lets responses of this key be kept. */
@@ -10,8 +10,6 @@ export function keepsFor({ config }: Pick<Snapshot, 'config'>, { account, keyNam
 }
 
 /** For what cannot be done without keeping anything. */
-export const notStored: Failure = {
-  kind: 'forbidden',
-  message:
-    'This server keeps no responses for this key. The operator may change that (storage.responses); until then send the whole conversation.',
-};
+export const notStored = forbidden(
+  'This server keeps no responses for this key. The operator may change that (storage.responses); until then send the whole conversation.',
+);

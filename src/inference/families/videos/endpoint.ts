@@ -8,7 +8,7 @@ import { videoFormats } from '../../../formats/media/videos/index.ts';
 import { readRemix, readVideoRequest, secondsDefault } from '../../../formats/media/videos/read-request.ts';
 import { readVeoOperation } from '../../../formats/media/videos/veo.ts';
 import { estimatedTokens } from '../../../formats/neutral/usage.ts';
-import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
+import { type Failure, failureIn, forbidden, invalid, isFailure } from '../../../kernel/failure.ts';
 import { type JsonObject, parsedJson } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { RouteCandidate } from '../../../routing/route.ts';
@@ -203,7 +203,7 @@ function modelOfTarget(
     }
   }
   const message = `No model that you may use has the target '${target}', which made this video.`;
-  return { kind: 'forbidden', message };
+  return forbidden(message);
 }
 
 /** One attempt at one target: a call that begins a job. Its seconds are charged once, when the job has begun. */
