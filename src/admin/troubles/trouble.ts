@@ -6,6 +6,8 @@ export interface Trouble extends Finding {
   page: 'providers' | 'models' | 'accounts' | 'keys' | 'plans' | 'requests';
   account: string | null;
   alert?: string;
+  /** One of many that keys may have alike; absent: it is none of them. */
+  ofKeys?: 'expiring' | 'blocked';
 }
 
 /** `in 5 min`: the time until something, as people say it. */

@@ -33,7 +33,7 @@ export type Wrong = z.output<typeof wrongSchema>;
 export type TroubleWatch = ReturnType<typeof createTroubleWatch>;
 
 /** `alert`: its name among alerts, where it is not `check`. */
-type Found = Finding & { account: string | null; alert?: string };
+type Found = Finding & Pick<Trouble, 'account' | 'alert' | 'ofKeys'>;
 
 const reusedForMs = 5_000;
 const storedMaxMs = 5_000;
@@ -97,7 +97,9 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
     /** Looks again, and lists what is well, too. */
     async findings(operator: Operator): Promise<Finding[]> {
       const found: Found[] = [...(await lookNow()), ...(await noneWhenDown(promptCacheTroubles(parts)))];
-      return visible(found, operator.accounts, operator).map(({ account: _, alert: __, ...finding }) => finding);
+      return visible(found, operator.accounts, operator).map(
+        ({ account: _, alert: __, ofKeys: ___, ...finding }) => finding,
+      );
     },
   };
 }
@@ -219,11 +221,10 @@ function blockedKeys({ keys }: Directory): Trouble[] {
   const blocked = keys.filter(({ from, revokedMs }) => from === 'configuration' && revokedMs !== null);
   return blocked.map(({ id, account, name }) => {
     const text = `The key '${name}' of account '${account}' is blocked, and its secret is in the configuration.`;
-    return { ...warning(text, 'keys', id), account, fix: blockedFix };
+    const fix = 'Write a new secret there, or lift the block: culvert keys restore.';
+    return { ...warning(text, 'keys', id), account, fix, ofKeys: 'blocked' };
   });
 }
-
-const blockedFix = 'Write a new secret there, or lift the block: culvert keys restore.';
 
 /** How long before its end, and after it, a key is named. */
 const expiryWarningMs = 7 * 86_400_000;
@@ -231,7 +232,6 @@ const expiryWarningMs = 7 * 86_400_000;
 const lifeMinMs = 14 * 86_400_000;
 /** Keys of each kind that are named. */
 const keysMax = 50;
-const expiryAlert = /^key .* expires$/s;
 
 /** Keys that end within a week, or did within the last one: their callers get 401 then. Those that end first come first. */
 function expiringKeys({ clock }: AdminParts, { keys }: Directory): Trouble[] {
@@ -246,18 +246,16 @@ function expiringKeys({ clock }: AdminParts, { keys }: Directory): Trouble[] {
     const more =
       row === null ? 'expires of the key in culvert.yaml' : `culvert keys change ${account}/${name} --expires 90d`;
     const fix = `Give it more time, or its callers another key and revoke this one: ${more}`;
-    return [{ leftMs, ...warning(text, 'keys', id), account, alert: `key ${account}/${name} expires`, fix }];
+    const alert = `key ${account}/${name} expires`;
+    return [{ leftMs, ...warning(text, 'keys', id), account, alert, fix, ofKeys: 'expiring' as const }];
   });
   return expiring.sort((a, b) => a.leftMs - b.leftMs).map(({ leftMs: _, ...trouble }) => trouble);
 }
 
 /** All troubles, and the first ones of the keys that expire and of those that are blocked. */
 function withFewKeys(found: readonly Found[]): Found[] {
-  let [expiring, blocked] = [0, 0];
-  return found.filter(({ alert = '', fix }) => {
-    if (expiryAlert.test(alert)) return ++expiring <= keysMax;
-    return fix !== blockedFix || ++blocked <= keysMax;
-  });
+  const counts = { expiring: 0, blocked: 0 };
+  return found.filter(({ ofKeys }) => ofKeys === undefined || ++counts[ofKeys] <= keysMax);
 }
 
 /** Models that budgets in USD count; of the configuration alone where the store does not answer in time. */
