@@ -350,6 +350,11 @@ export function hasText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
+/** True for a whole number from `min` to `max`. */
+export function isWhole(value: unknown, min: number, max: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+}
+
 /** The value, if it is a text that is not empty; else null. */
 export function textIn(value: unknown): string | null {
   return hasText(value) ? value : null;

@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+import { isObject, isWhole, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /** Members by which SDKs name themselves in every call: neither used nor worth a warning. */
 const sdkMembers = ['origin', 'integration'];
@@ -52,8 +52,7 @@ export class ToolFields {
   whole(name: string, bounds: { min: number; max: number; default: number }): number {
     const value = this.value(name);
     if (value === undefined) return bounds.default;
-    if (typeof value === 'number' && Number.isInteger(value) && value >= bounds.min && value <= bounds.max)
-      return value;
+    if (isWhole(value, bounds.min, bounds.max)) return value;
     return this.refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
   }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, isWhole, type JsonValue } from '../../kernel/json.ts';
 import type { Fault, FaultClass } from '../neutral/outcome.ts';
 import type { UpstreamError } from './dialect.ts';
 
@@ -43,5 +43,5 @@ function reportedStatus(body: unknown): number | null {
 
 function statusIn(value: JsonValue | undefined): number | null {
   const status = typeof value === 'string' && /^[45]\d\d$/.test(value) ? Number(value) : value;
-  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : null;
+  return isWhole(status, 400, 599) ? status : null;
 }

@@ -1,6 +1,6 @@
 import { allRead, type Failure, invalidField, isFailure } from '../../kernel/failure.ts';
 import { isSortedId } from '../../kernel/ids.ts';
-import { isObject, type JsonObject, type JsonValue, jsonText, objectIn } from '../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject, type JsonValue, jsonText, objectIn } from '../../kernel/json.ts';
 import { type AddressSource, addAddresses } from '../neutral/known-addresses.ts';
 import type {
   FileSearchTool,
@@ -156,7 +156,7 @@ function fileSearch(tool: JsonObject, { path, field }: At): FileSearchTool | Fai
   // Stores of OpenAI itself: here they have ids of another form, and collections the names of callers.
   if (collections.some((id) => id.startsWith('vs_') && !isSortedId('vs_', id))) return null;
   const most = tool.max_num_results;
-  if (most != null && !(Number.isInteger(most) && (most as number) >= 1 && (most as number) <= 50)) {
+  if (most != null && !isWhole(most, 1, 50)) {
     return invalidField(`${path}.max_num_results`, 'must be a whole number from 1 to 50');
   }
   const { filters, ranking_options: ranking } = tool;

@@ -11,7 +11,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, forbidden, invalid, isFailure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure-facts.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import { isWhole, type JsonObject } from '../../kernel/json.ts';
 import { parseObject } from '../../kernel/parse-object.ts';
 import { admittedOf, callerOf, type Exchange, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
@@ -100,12 +100,13 @@ function readKeyOptions(raw: Buffer): KeyOptions | Failure {
   const { minutes: life = minutes.usual, models = null, usd = null, rpm = null, ...others } = parsed.body;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return invalid(unknown, `${unknown} is unknown: expected minutes, models, usd or rpm.`);
-  if (!isWhole(life, minutes.most))
+  if (!isWhole(life, 1, minutes.most))
     return invalid('minutes', `minutes must be a whole number from 1 to ${minutes.most}.`);
   if (usd !== null && !(typeof usd === 'number' && usd > 0 && usd <= usdMax)) {
     return invalid('usd', `usd must be a number above 0, at most ${usdMax}.`);
   }
-  if (rpm !== null && !isWhole(rpm, rpmMax)) return invalid('rpm', `rpm must be a whole number from 1 to ${rpmMax}.`);
+  if (rpm !== null && !isWhole(rpm, 1, rpmMax))
+    return invalid('rpm', `rpm must be a whole number from 1 to ${rpmMax}.`);
   if (models === null) return { minutes: life, models, usd, rpm };
   if (!Array.isArray(models) || models.length === 0 || models.length > modelsMax) {
     return invalid('models', `models must be a list of 1 to ${modelsMax} names of models.`);
@@ -113,10 +114,6 @@ function readKeyOptions(raw: Buffer): KeyOptions | Failure {
   const wrong = models.findIndex((name) => typeof name !== 'string' || name === '');
   if (wrong !== -1) return invalid(`models[${wrong}]`, `models[${wrong}] must be the name of a model.`);
   return { minutes: life, models: [...new Set(models as string[])], usd, rpm };
-}
-
-function isWhole(value: unknown, most: number): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most;
 }
 
 function modelsBeyond(

@@ -5,7 +5,7 @@ import { shownPrice } from '../../inference/models/rate-names.ts';
 import { describedModel, listedModels } from '../../inference/models/ruled-names.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject } from '../../kernel/json.ts';
 import type { Capabilities, Target } from '../../routing/target.ts';
 import { callerOf, type Exchange, headerOf, type Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
@@ -216,7 +216,7 @@ function anthropicPage(
   query: URLSearchParams,
 ): { aliases: readonly Alias[]; hasMore: boolean } | Failure {
   const limit = Number(query.get('limit') ?? 20);
-  if (!Number.isInteger(limit) || limit < 1 || limit > pageMax) {
+  if (!isWhole(limit, 1, pageMax)) {
     return invalid('limit', `limit must be a whole number from 1 to ${pageMax}.`);
   }
   const name = query.has('before_id') ? 'before_id' : 'after_id';

@@ -1,3 +1,4 @@
+import { isWhole } from '../../kernel/json.ts';
 import { canonicalUrl, isOfDomain, samePageKey } from '../canonical-url.ts';
 import type { RawHit, SearchQuery } from './search-engine.ts';
 
@@ -73,7 +74,7 @@ function webAddress(value: unknown): string | null {
 }
 
 function sideOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= sideMax ? value : null;
+  return isWhole(value, 1, sideMax) ? value : null;
 }
 
 function matchesDomains(url: string, { includeDomains, excludeDomains }: SearchQuery): boolean {

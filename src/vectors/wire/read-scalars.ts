@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../kernel/json.ts';
+import { isWhole, type JsonValue } from '../../kernel/json.ts';
 import { kindOf, quoted, refuse } from '../filter/refuse.ts';
 
 /** A field that may be left out or null. */
@@ -7,7 +7,7 @@ export function optional(value: JsonValue | undefined): value is undefined | nul
 }
 
 export function readWhole(value: unknown, at: string, min: number, max: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+  if (!isWhole(value, min, max)) {
     refuse(at, `expected a whole number from ${min} to ${max}, got ${shown(value)}`);
   }
   return value;

@@ -1,5 +1,13 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, listIn, objectsIn, stringOr } from '../../../kernel/json.ts';
+import {
+  isObject,
+  isWhole,
+  type JsonObject,
+  type JsonValue,
+  listIn,
+  objectsIn,
+  stringOr,
+} from '../../../kernel/json.ts';
 import { asInReference } from '../../dialects/gemini/read-request.ts';
 import { uploadOfUri } from '../../dialects/named-objects.ts';
 import { sizesOfRatios } from '../../neutral/image-size.ts';
@@ -97,7 +105,7 @@ export function predictedPicturesOf(written: JsonObject, model: string): MediaRe
   const given = isObject(parameters) ? parameters : {};
   const { sampleCount, aspectRatio, sampleImageSize, outputOptions, ...rest } = given;
   const count = sampleCount ?? 1;
-  if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > samplesAtOnceMax) {
+  if (!isWhole(count, 1, samplesAtOnceMax)) {
     const message = `'parameters.sampleCount' must be a whole number from 1 to ${samplesAtOnceMax}.`;
     return invalid('parameters.sampleCount', message);
   }

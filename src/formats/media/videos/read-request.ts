@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { furtherMembers } from '../../dialects/forward-body.ts';
 import { invalidFieldIn, schemaBesideModel } from '../../dialects/forwarded/read-fields.ts';
 import { described, type JsonSchema } from '../../neutral/described-check.ts';
@@ -74,7 +74,7 @@ export function readVideoRequest(body: JsonObject): VideoRequest | Failure {
 function readSeconds(value: JsonValue | undefined): number | null {
   if (value === undefined || value === null) return secondsDefault;
   const number = typeof value === 'string' && /^\d{1,2}$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= secondsMax ? number : null;
+  return isWhole(number, 1, secondsMax) ? number : null;
 }
 
 /** Null: not said; undefined: it is none. */

@@ -9,7 +9,7 @@ import {
 } from '../../../inference/batches/part-uploads.ts';
 import { purposes } from '../../../inference/batches/stored-files.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject } from '../../../kernel/json.ts';
 import { OpenedOnce } from '../../../kernel/opened-once.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { withHold } from '../../with-hold.ts';
@@ -102,7 +102,7 @@ async function addPart(parts: FilesParts, exchange: Exchange, uploads: OpenUploa
 }
 
 function beginOf({ bytes, filename, mime_type, purpose, expires_after }: JsonObject): NewPartUpload | Failure {
-  if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < 1 || bytes > fileBytesMax) {
+  if (!isWhole(bytes, 1, fileBytesMax)) {
     const message = `'bytes' must be a whole number from 1 to ${fileBytesMax}: the size of the whole file.`;
     return invalid('bytes', message);
   }

@@ -5,7 +5,7 @@ import { deleteVideo, tenantVideos, videoAt, videoContent } from '../../../infer
 import { sendVideo, type VideoCaller } from '../../../inference/families/videos/stream-content.ts';
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, failureIn, invalid, isFailure } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isWhole, type JsonObject } from '../../../kernel/json.ts';
 import { callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { bodyHandler, uploadHandler } from '../../model-call.ts';
 import { writeJson } from '../../write-json.ts';
@@ -86,7 +86,7 @@ async function listed(
   query: URLSearchParams,
 ): Promise<{ json: JsonObject } | Failure> {
   const limit = Number(query.get('limit') ?? 20);
-  if (!(Number.isInteger(limit) && limit >= 0 && limit <= 100)) {
+  if (!isWhole(limit, 0, 100)) {
     return invalid('limit', "'limit' is a whole number, 0 to 100.");
   }
   const found = await tenantVideos(services, tenant);

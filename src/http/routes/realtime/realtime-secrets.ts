@@ -7,7 +7,7 @@ import type { RealtimeServices } from '../../../inference/families/realtime/serv
 import { refuse } from '../../../inference/spine/sink.ts';
 import { type Failure, invalid, isFailure } from '../../../kernel/failure.ts';
 import { randomBase62 } from '../../../kernel/ids.ts';
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { parseObject } from '../../../kernel/parse-object.ts';
 import { admittedOf, callerOf, type Exchange, type Route } from '../../exchange.ts';
 import { readJsonBody } from '../../read-body.ts';
@@ -192,7 +192,7 @@ function readTranscription({ client_secret: secret, ...settings }: JsonObject): 
 function lifeOf(expires: JsonValue | undefined, at: string): number | Failure {
   if (expires === undefined || expires === null) return seconds.usual;
   const life = isObject(expires) ? (expires.seconds ?? seconds.usual) : null;
-  if (typeof life === 'number' && Number.isInteger(life) && life >= seconds.least && life <= seconds.most) return life;
+  if (isWhole(life, seconds.least, seconds.most)) return life;
   const message = `${at}.seconds must be a whole number from ${seconds.least} to ${seconds.most}.`;
   return invalid(`${at}.seconds`, message);
 }

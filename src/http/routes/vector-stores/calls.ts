@@ -6,12 +6,12 @@ import type { StoreFile, VectorStore } from '../../../inference/vector-stores/st
 import type { StoreBatch } from '../../../inference/vector-stores/store-reads.ts';
 import type { VectorStores } from '../../../inference/vector-stores/vector-stores.ts';
 import { allRead, type Failure, failureIn, invalidField, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { callerOf } from '../../exchange.ts';
 import { writeJson } from '../../write-json.ts';
 import { listOf, oneOf } from '../list-page.ts';
 import type { StoredCall } from '../stored-route.ts';
-import { attributesOf, changedFacts, fileOf, filesOfBatch, isWhole, listPageOf, newStoreOf } from './store-fields.ts';
+import { attributesOf, changedFacts, fileOf, filesOfBatch, listPageOf, newStoreOf } from './store-fields.ts';
 
 export interface VectorStoreCallsParts extends SearchParts {
   /** Alias of the embedding model, where a caller names none. */

@@ -3,7 +3,7 @@ import type { Chunking, FileAttributes, StoreFacts } from '../../../inference/ve
 import type { ListPage } from '../../../inference/vector-stores/store-reads.ts';
 import type { AttachedFile } from '../../../inference/vector-stores/vector-stores.ts';
 import { allRead, type Failure, invalidField, isFailure } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import { listed, placeIn } from '../list-page.ts';
 
 /** Members of bodies about vector stores. A failure names the field. */
@@ -181,8 +181,4 @@ function textOf(value: JsonValue | undefined, at: string, charsMax: number): str
   if (value == null) return null;
   if (typeof value === 'string' && value.length <= charsMax) return value;
   return invalidField(at, `must be a text of at most ${charsMax} characters`);
-}
-
-export function isWhole(value: JsonValue | undefined, min: number, max: number): value is number {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }

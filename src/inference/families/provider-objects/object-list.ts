@@ -1,5 +1,5 @@
 import { FailureError, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, isWhole, type JsonObject } from '../../../kernel/json.ts';
 
 /** Pages of a provider's list that are looked through for a caller's objects, and how long one is. */
 const pagesMax = 10;
@@ -19,7 +19,7 @@ export async function pageOfTenant(
 ): Promise<{ status: number; body: string | Buffer }> {
   const query = new URLSearchParams(search);
   const limit = Number(query.get('limit') ?? 20);
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= 100)) {
+  if (!isWhole(limit, 1, 100)) {
     throw new FailureError(invalid('limit', "'limit' must be a whole number from 1 to 100."));
   }
   query.set('limit', String(pageRows));
