@@ -80,16 +80,10 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       summary: 'Exports the requests of a period as CSV, newest first, without routes.',
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      run: async ({ query: filter, operator }) =>
-        begun(
-          exported(
-            parts,
-            await queryOf(records, filter, operator),
-            filter,
-            (event) => csvLine(csvCells(event)),
-            csvLine(csvNames()),
-          ),
-        ),
+      run: ({ query, operator }) => {
+        const form = { head: csvLine(csvNames()), textOf: (event: UsageEvent) => csvLine(csvCells(event)) };
+        return begun(exported(parts, records, query, operator, form));
+      },
     }),
     textOperation({
       route: 'GET /requests.jsonl',
@@ -97,16 +91,10 @@ export function requestOperations(parts: AdminParts, records: Records): Operatio
       summary: 'Exports the requests of a period as JSON lines, newest first, with routes.',
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
-      run: async ({ query: filter, operator }) =>
-        begun(
-          exported(
-            parts,
-            await queryOf(records, filter, operator),
-            filter,
-            (event) => `${JSON.stringify(recordOf(event, operator.accounts))}\n`,
-            '',
-          ),
-        ),
+      run: ({ query, operator }) => {
+        const textOf = (event: UsageEvent) => `${JSON.stringify(recordOf(event, operator.accounts))}\n`;
+        return begun(exported(parts, records, query, operator, { head: '', textOf }));
+      },
     }),
     jsonOperation({
       route: 'GET /requests/{id}',
@@ -162,13 +150,13 @@ async function seen(parts: AdminParts, operator: Operator, id: string): Promise<
 /** Reads page by page: one page is in memory, however long the range is. */
 async function* exported(
   { ledger, clock }: AdminParts,
-  query: WhichRequests,
+  records: Records,
   filter: z.output<z.ZodObject<typeof exportFields>>,
-  textOf: (event: UsageEvent) => string,
-  head: string,
+  operator: Operator,
+  { head, textOf }: { head: string; textOf: (event: UsageEvent) => string },
 ): AsyncGenerator<string> {
   const { fromMs, toMs } = periodOf(filter, clock.wallMs());
-  const range = { ...query, sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
+  const range = { ...(await queryOf(records, filter, operator)), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
   let cursor: string | null = null;
   let text = head;
   do {
