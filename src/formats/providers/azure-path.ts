@@ -1,4 +1,4 @@
-import { pathSegment } from './path-segment.ts';
+import { pathSegment } from '../../kernel/web/uri-text.ts';
 
 /** Versions that the v1 API has: they are no dates, and its paths name no deployment. */
 const v1Versions = /^(v1|latest|preview)$/;

@@ -1,7 +1,7 @@
+import { pathSegment } from '../../kernel/web/uri-text.ts';
 import type { ImageFacts, ImageModelFacts } from '../media/images/format.ts';
 import { sizesOfRatios } from '../neutral/image-size.ts';
 import { azurePath } from './azure-path.ts';
-import { pathSegment } from './path-segment.ts';
 
 type Family = ImageFacts['families'][number];
 

@@ -6,3 +6,8 @@ export function uriText(part: string): string {
     return part;
   }
 }
+
+/** A name from outside, such as a model's, as one segment of a path: `..` must not climb out. */
+export function pathSegment(name: string): string {
+  return /^\.*$/.test(name) ? '-' : encodeURIComponent(name.toWellFormed());
+}

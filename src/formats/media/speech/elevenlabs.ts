@@ -1,6 +1,7 @@
 import { type JsonObject, objectIn } from '../../../kernel/json.ts';
+import { pathSegment } from '../../../kernel/web/uri-text.ts';
 import type { AudioFormat } from '../../neutral/speech.ts';
-import { lossesOf, pathSegment, type SpeechDialect } from './format.ts';
+import { lossesOf, type SpeechDialect } from './format.ts';
 
 /** https://elevenlabs.io/docs/api-reference/text-to-speech/stream: the path names voice and format. */
 export const elevenLabsSpeech: SpeechDialect = {

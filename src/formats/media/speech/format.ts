@@ -92,8 +92,3 @@ export function lossesOf({ request, facts }: SpeechOrder, { extra }: { extra: 't
   if (extra === 'lost') for (const field in request.extra) losses.push({ field, why: 'unknown' });
   return losses;
 }
-
-/** A name from outside as one segment of a path: it cannot climb out of it. */
-export function pathSegment(name: string): string {
-  return /^\.*$/.test(name) ? '-' : encodeURIComponent(name.toWellFormed());
-}

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { pathSegment } from '../../../kernel/web/uri-text.ts';
 import { isCohere } from '../../embeddings/bedrock.ts';
 import { inCloud, openedByBeta } from '../claude-in-clouds.ts';
 import { imagesOfBedrock } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
-import { pathSegment } from '../path-segment.ts';
 import { bedrockCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel, ForwardMembers, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';

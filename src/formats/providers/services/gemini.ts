@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { pathSegment } from '../../../kernel/web/uri-text.ts';
 import type { InputTypeFacts } from '../../embeddings/format.ts';
 import type { VoiceFacts } from '../../media/speech/voices.ts';
 import type { VideoFacts } from '../../media/videos/format.ts';
 import { imagesOfGoogle } from '../image-models.ts';
 import { openAiQuirks } from '../openai-like.ts';
-import { pathSegment } from '../path-segment.ts';
 import type { DiscoveredModel, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { pathSegment } from '../../../kernel/web/uri-text.ts';
 import { openAiLike } from '../openai-like.ts';
-import { pathSegment } from '../path-segment.ts';
 import type { DiscoveredModel } from '../provider.ts';
 import { amazonDomain } from './bedrock.ts';
 

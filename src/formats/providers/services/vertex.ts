@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { pathSegment } from '../../../kernel/web/uri-text.ts';
 import type { DialectId } from '../../dialects/dialect.ts';
 import { usesContentMethod } from '../../embeddings/vertex.ts';
 import { inCloud, openedByBeta } from '../claude-in-clouds.ts';
 import { openAiQuirks } from '../openai-like.ts';
-import { pathSegment } from '../path-segment.ts';
 import { claudeCaching } from '../prompt-caching.ts';
 import type { DiscoveredModel, Place, Provider } from '../provider.ts';
 import { listedModelsMax } from '../read-model-list.ts';
