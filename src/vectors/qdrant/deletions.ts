@@ -63,15 +63,12 @@ export function createDeletions(options: {
 async function deletePoints(connection: Connection, deletion: Deletion): Promise<void> {
   const { generation } = deletion;
   const physical = `/collections/${physicalName(deletion)}`;
-  if (isExclusive(deletion)) {
-    await connection.ask({ method: 'DELETE', path: physical, use: 'write' }).catch((error: unknown) => {
-      if (!(error instanceof QdrantRefused && error.status === 404)) throw error;
-    });
-    return;
-  }
   const path = `${physical}/points/delete?wait=true`;
   const body = JSON.stringify({ filter: { must: [ofGeneration(generation)] } });
-  await connection.ask({ method: 'POST', path, body, use: 'write' }).catch((error: unknown) => {
+  const removed = isExclusive(deletion)
+    ? connection.ask({ method: 'DELETE', path: physical, use: 'write' })
+    : connection.ask({ method: 'POST', path, body, use: 'write' });
+  await removed.catch((error: unknown) => {
     // An operator deleted the whole Qdrant collection.
     if (!(error instanceof QdrantRefused && error.status === 404)) throw error;
   });
