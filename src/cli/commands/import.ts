@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { checkConfigText } from '../../config/check.ts';
 import { formatProblem } from '../../config/problem.ts';
 import { culvert, pasted } from '../../kernel/command-form.ts';
-import { isObject, objectIn } from '../../kernel/json.ts';
+import { hasText, isObject, objectIn } from '../../kernel/json.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { ForeignSource } from '../import/foreign-sources.ts';
 import { readForeignYaml } from '../import/foreign-yaml.ts';
@@ -68,7 +68,7 @@ function saltKeyOf(text: string): string | null {
   const named = typeof master === 'string' ? /^os\.environ\/(.+)$/.exec(master)?.[1] : undefined;
   const ofFile = named === undefined ? master : process.env[named];
   const found = [process.env.LITELLM_SALT_KEY, process.env.LITELLM_MASTER_KEY, ofFile];
-  return found.find((key): key is string => typeof key === 'string' && key !== '') ?? null;
+  return found.find(hasText) ?? null;
 }
 
 /** Writes the file, which an existing one never makes room for, and says what is left to do. */

@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client';
 import type { OidcConfig } from '../../../config/schema/schema-dashboard.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { isObject } from '../../../kernel/json.ts';
+import { hasText, isObject, textIn } from '../../../kernel/json.ts';
 import { claimAt, groupsIn, type Identity } from '../identity.ts';
 
 /** Secret that the browser must bring back with the code. Nobody else may know it. */
@@ -69,7 +69,7 @@ export function createOpenIdLogin(config: OidcConfig, clock: Clock) {
         issuer,
         subject: claims.sub,
         name: nameIn(all),
-        username: usernameIn(all),
+        username: textIn(all.preferred_username),
         email: verifiedEmailIn(all),
         groups: groupsIn(listed),
         ...(listed === undefined && withholds(all, config.groups_claim) && { groupsWithheld: true }),
@@ -96,16 +96,12 @@ function secretAuth(clientSecret: string): oidc.ClientAuth {
 
 function nameIn(claims: Readonly<Record<string, unknown>>): string {
   const named = [claims.email, claims.preferred_username, claims.name, claims.sub];
-  return named.find((one): one is string => typeof one === 'string' && one !== '') ?? '';
+  return named.find(hasText) ?? '';
 }
 
 /** Entra ID names a place of Graph in place of more than 200 groups, or says `hasgroups`. */
 function withholds({ _claim_names: elsewhere, hasgroups }: Readonly<Record<string, unknown>>, name: string): boolean {
   return (isObject(elsewhere) && Object.hasOwn(elsewhere, name)) || hasgroups === true || hasgroups === 'true';
-}
-
-function usernameIn({ preferred_username: name }: Readonly<Record<string, unknown>>): string | null {
-  return typeof name === 'string' && name !== '' ? name : null;
 }
 
 function verifiedEmailIn({ email, email_verified }: Readonly<Record<string, unknown>>): string | null {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { SamlConfig } from '../../../config/schema/schema-dashboard.ts';
+import { hasText } from '../../../kernel/json.ts';
 import { groupsIn, type Identity } from '../identity.ts';
 import { samlIssuer } from '../operator.ts';
 
@@ -137,5 +138,5 @@ function valuesOf({ AttributeStatement: statements = [] }: Assertion, name: stri
     .filter(({ $ }) => $.Name === name)
     .flatMap(({ AttributeValue: values = [] }) => values)
     .map((value) => (typeof value === 'string' ? value : (value as { _?: unknown } | null)?._))
-    .filter((value): value is string => typeof value === 'string' && value !== '');
+    .filter(hasText);
 }

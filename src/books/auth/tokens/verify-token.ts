@@ -3,6 +3,7 @@ import { decodeJwt, errors, type JWTPayload } from 'jose';
 import type { TokenIssuerConfig } from '../../../config/schema/schema-callers.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { type Failure, isFailure, unauthenticated } from '../../../kernel/failure.ts';
+import { hasText } from '../../../kernel/json.ts';
 import { claimAt } from '../identity.ts';
 import { createIssuerKeys, KeysUnread } from './issuer-keys.ts';
 import { signedClaims } from './signed-claims.ts';
@@ -97,7 +98,7 @@ function planIn(payload: JWTPayload, plans: TokenIssuerConfig['plans']): string 
 /** A list of texts, or one text with spaces between its parts, as `scope` has them. */
 function textsIn(claim: unknown): string[] {
   const listed: unknown[] = Array.isArray(claim) ? claim : typeof claim === 'string' ? claim.split(/\s+/) : [];
-  return listed.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, modelsMax);
+  return listed.filter(hasText).slice(0, modelsMax);
 }
 
 /** Untrusted text, as lists may show it; null: none is left. */

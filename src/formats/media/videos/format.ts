@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import { type Loss, lossesOfRest } from '../../neutral/loss.ts';
 import type { Fault } from '../../neutral/outcome.ts';
+import type { InlinePicture } from '../images/format.ts';
 
 /** The formats in which upstreams are asked for videos: OpenAI's jobs, and Google's long-running predictions. */
 export type VideoFormatId = 'openai' | 'veo';
@@ -18,11 +19,6 @@ export interface VideoFormat {
 
 /** A job of OpenAI's as it is, or the operation that becomes one. */
 export type StartedVideo = { job: JsonObject & { id: string } } | { operation: string };
-
-export interface InlinePicture {
-  mediaType: string;
-  base64: string;
-}
 
 /** A checked request for a video. */
 export interface VideoRequest {

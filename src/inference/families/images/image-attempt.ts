@@ -8,7 +8,7 @@ import type { Loss } from '../../../formats/neutral/loss.ts';
 import type { Fault } from '../../../formats/neutral/outcome.ts';
 import { addWritten, type Usage } from '../../../formats/neutral/usage.ts';
 import type { ProviderConnection } from '../../../formats/providers/provider-connection.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../kernel/json.ts';
 import { knownEntry } from '../../../kernel/known-entry.ts';
 import type { Target } from '../../../routing/target.ts';
 import type { UpstreamUpload } from '../../../upstream/transport/upstream-call.ts';
@@ -276,7 +276,7 @@ function uploadOf(
 
 /** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
 function editForm(body: JsonObject, { pictures, mask, markup }: ImageEdit): Upload {
-  const fields = Object.entries(body).map(([name, value = null]) => ({ name, value: fieldText(value) }));
+  const fields = Object.entries(body).map(([name, value = null]) => ({ name, value: jsonText(value) }));
   const fileOf = (name: string, fileName: string, { type, file }: UploadedPicture): FormFile => {
     return { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type, file };
   };
@@ -286,10 +286,6 @@ function editForm(body: JsonObject, { pictures, mask, markup }: ImageEdit): Uplo
   if (mask !== null) files.push(fileOf('mask', 'mask', mask));
   if (markup !== null) files.push(fileOf('markup', 'markup', markup));
   return formUpload(fields, files);
-}
-
-function fieldText(value: JsonValue): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** JSON in whose place for each picture its base64 is read from disk while it is sent. */
