@@ -49,7 +49,10 @@ const reference: JsonSchema = { type: 'string', pattern: '\\$\\{' };
 function forEditors(schema: JsonSchema): JsonSchema {
   const { kind: _kind, mark: _mark, has_user: _hasUser, secret_path: _secretPath, ...rest } = schema;
   const result: JsonSchema = { ...rest };
-  if (schema.properties !== undefined) result.properties = mapValues(schema.properties, forEditors);
+  if (schema.properties !== undefined) {
+    const members = Object.entries(schema.properties);
+    result.properties = Object.fromEntries(members.map(([name, member]) => [name, forEditors(member)]));
+  }
   if (typeof schema.additionalProperties === 'object')
     result.additionalProperties = forEditors(schema.additionalProperties);
   if (schema.items !== undefined) result.items = forEditors(schema.items);
@@ -71,11 +74,4 @@ function forEditors(schema: JsonSchema): JsonSchema {
 function isNarrowScalar(schema: JsonSchema): boolean {
   if (schema.type === 'integer' || schema.type === 'number' || schema.type === 'boolean') return true;
   return schema.type === 'string' && (schema.pattern ?? schema.enum ?? schema.const ?? schema.maxLength) !== undefined;
-}
-
-function mapValues(
-  record: Record<string, JsonSchema>,
-  map: (schema: JsonSchema) => JsonSchema,
-): Record<string, JsonSchema> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -82,7 +82,8 @@ function createMembers(records: Records) {
   async function memberOf(id: string, caller: Operator): Promise<OperatorRow> {
     const { stored } = await records.current(null);
     const row = stored.operators.find((one) => one.id === id);
-    if (row === undefined || inCommon(row, caller.accounts).length === 0) return refuse(noMember(id));
+    if (row === undefined || inCommon(row, caller.accounts).length === 0)
+      refuse({ kind: 'not-found', message: `There is no member '${id.slice(0, 64)}'.` });
     if (managerOf(row) !== 'culvert') refuse(byGroups(row));
     // An operator who may not make a member like this does not change it either.
     const refused = mayNotGive(caller, { role: row.role, accounts: inCommon(row, caller.accounts) });
@@ -126,10 +127,6 @@ function shown(row: OperatorRow, scope: readonly string[] | null): z.input<typeo
   const { id, name, role, createdMs } = row;
   const accounts = [...inCommon(row, scope)];
   return { id, name, role, accounts, managed_by: managerOf(row), created_at: isoOrNull(createdMs) };
-}
-
-function noMember(id: string): Failure {
-  return { kind: 'not-found', message: `There is no member '${id.slice(0, 64)}'.` };
 }
 
 function elsewhereToo({ name }: OperatorRow): Failure {

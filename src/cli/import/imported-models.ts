@@ -67,7 +67,7 @@ function modelOf(
     ),
     ...(attempts !== null && { attempts }),
     ...(dimensions !== null && { dimensions }),
-    ...(type === 'embedding' && limited.length > 1 && { space: spaceName(alias) }),
+    ...(type === 'embedding' && limited.length > 1 && { space: alias.replace('*', 'any').slice(0, 64) }),
   };
 }
 
@@ -126,8 +126,4 @@ function ofOneSpace(alias: string, group: readonly Deployment[], notes: Notes): 
     notes.add(deployment.path, `this model is not carried over: its vectors are not those of the others of ${alias}`);
     return false;
   });
-}
-
-function spaceName(alias: string): string {
-  return alias.replace('*', 'any').slice(0, 64);
 }

@@ -198,7 +198,7 @@ function extraBudgetIn({ until, tokens, requests }: ExtraBudgetFlags, _id: strin
 /** `culvert accounts show`: the account, its keys, and how full its windows are where the server can tell. */
 async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
-    const account = (await admin.request('GET', accountPath(id))) as Row;
+    const account = (await admin.request('GET', `/accounts/${encodeURIComponent(id)}`)) as Row;
     const { rows: keys } = await listRows(admin, '/keys', { account: id }, keysShownMax);
     const limits = await limitsOf(admin, id);
     if (listForm(flags) === 'json') {
@@ -232,8 +232,4 @@ async function unitWindows(admin: AdminClient, account: string): Promise<{ windo
   const query = { account, group_by: 'day' };
   const { windows } = (await admin.request('GET', '/usage', { query })) as { windows?: unknown };
   return windows === undefined ? {} : { windows };
-}
-
-function accountPath(id: string): string {
-  return `/accounts/${encodeURIComponent(id)}`;
 }
