@@ -3,6 +3,7 @@ import { type Principal, unrestricted } from '../books/auth/principal.ts';
 import { limitsLeft } from '../books/metering/limits/limits-left.ts';
 import { aliasFor } from '../config/alias-pattern.ts';
 import { isBinding } from '../config/data-rules.ts';
+import { someText } from '../config/scalars.ts';
 import { dataRuleSchema } from '../config/schema/schema-data.ts';
 import { cleanTag } from '../formats/neutral/tag.ts';
 import { explainChat } from '../inference/families/chat/explain-chat.ts';
@@ -99,12 +100,7 @@ export function explainOperations(parts: AdminParts, records: Records): Operatio
       summary: 'Explains where a request would go right now, and why. It sends nothing and charges nothing.',
       body: z.strictObject({
         endpoint: z.enum(['chat', 'messages', 'responses', 'embeddings']).default('chat'),
-        key: z
-          .string()
-          .min(1)
-          .max(256)
-          .optional()
-          .describe('Id of the key to ask as. Default: a caller who may use everything.'),
+        key: someText(256).optional().describe('Id of the key to ask as. Default: a caller who may use everything.'),
         headers: z
           .record(z.string().max(256), z.string().max(8_192))
           .default({})

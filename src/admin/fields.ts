@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseDistanceMs, parseInstantMs } from '../config/scalars.ts';
+import { parseDistanceMs, parseInstantMs, someText } from '../config/scalars.ts';
 
 /** Fields that several operations take or give. Times are ISO 8601 in UTC on the wire. */
 
@@ -16,12 +16,12 @@ export const pageFields = {
     .max(listLimitMax)
     .default(listLimitDefault)
     .describe('Maximum number of rows in a response.'),
-  cursor: z.string().min(1).max(1_024).optional().describe('The `next_cursor` of the previous response.'),
+  cursor: someText(1_024).optional().describe('The `next_cursor` of the previous response.'),
 };
 
 /** Text that a filter is compared with, byte for byte: `%`, `_` and `*` mean themselves. */
 export function filter(description: string) {
-  return z.string().min(1).max(256).optional().describe(description);
+  return someText(256).optional().describe(description);
 }
 
 /** Whether one of the texts contains it, ignoring case. */

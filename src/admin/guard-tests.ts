@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
 import { guardNames } from '../config/guard-names.ts';
+import { someText } from '../config/scalars.ts';
 import { guardSchema } from '../config/schema/schema-guards.ts';
 import type { GuardConfig } from '../config/schema.ts';
 import { type Texts, textsIn } from '../formats/neutral/json-texts.ts';
@@ -32,7 +33,7 @@ const testCase = z
     request: requestBody.optional(),
     answer: z.string().max(1_000_000).optional().describe('The text of a model.'),
     expect: z
-      .union([verdict, z.array(z.string().min(1).max(64)).max(100)], {
+      .union([verdict, z.array(someText(64)).max(100)], {
         error: 'expected a list of kinds such as ["email"], or a verdict such as "masked"',
       })
       .optional()

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Operator } from '../books/auth/operator.ts';
+import { someText } from '../config/scalars.ts';
 import { culvert } from '../kernel/command-form.ts';
 import { keepPayloadDigits } from '../vectors/exact-json.ts';
 import type { ExportedCollection, ExportedPoint } from '../vectors/export-lines.ts';
@@ -11,8 +12,8 @@ import { jsonOperation, type Operation, refuse, textOperation } from './operatio
 import { inOrderOf } from './page.ts';
 import type { AdminParts } from './parts.ts';
 
-const tenantField = z.string().min(1).max(256).describe("Owner of vector data: a key's `tenant`.");
-const nameField = z.string().min(1).max(255);
+const tenantField = someText(256).describe("Owner of vector data: a key's `tenant`.");
+const nameField = someText(255);
 
 const tenantSchema = z.object({
   tenant: z.string(),
@@ -27,7 +28,7 @@ const tenantSchema = z.object({
 });
 
 const distanceField = z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']);
-const modelField = z.string().min(1).max(256).nullable();
+const modelField = someText(256).nullable();
 const sizeField = z.int().min(1).max(65_536);
 
 const namedVectorSchema = z.discriminatedUnion('kind', [
@@ -45,10 +46,10 @@ const collectionSchema: z.ZodType<ExportedCollection> = z.strictObject({
   named_vectors: z.record(z.string().max(255), namedVectorSchema).optional(),
   settings: z.record(z.string(), z.json()).optional(),
   payload_indexes: z.record(
-    z.string().min(1).max(1_024),
+    someText(1_024),
     z.enum(['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid']),
   ),
-  text_indexes: z.record(z.string().min(1).max(1_024), z.record(z.string(), z.json())).optional(),
+  text_indexes: z.record(someText(1_024), z.record(z.string(), z.json())).optional(),
   aliases: z.array(nameField.regex(/^[A-Za-z0-9_.-]+$/, 'expected letters, digits, _, - and .')).max(1_000),
 }) as z.ZodType<ExportedCollection>;
 

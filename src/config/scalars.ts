@@ -193,11 +193,7 @@ function unquoted(input: unknown): string | null {
 
 /** The part of a credential that is no secret: the id of a key, an application or a directory. */
 export function credentialId(maxChars = 200) {
-  return z
-    .string()
-    .min(1)
-    .max(maxChars)
-    .check((context) => refuseReference(context));
+  return someText(maxChars).check((context) => refuseReference(context));
 }
 
 /** A secret where a path may be meant: a PEM file, or a variable for a child process. */
@@ -253,9 +249,15 @@ export function positiveInt(max = 1_000_000_000) {
   return z.int().min(1).max(max);
 }
 
+/** A text that is not empty. */
+export function someText(charsMax?: number) {
+  const text = z.string().min(1);
+  return charsMax === undefined ? text : text.max(charsMax);
+}
+
 /** A list of model names in which `*` matches any characters. */
 export function globs() {
-  return z.array(z.string().min(1).max(256)).max(1_000);
+  return z.array(someText(256)).max(1_000);
 }
 
 /** Most units that an endpoint or a model may cost: the product of both, ten images at once, stays a safe integer. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name } from './scalars.ts';
+import { name, someText } from './scalars.ts';
 import { accountsSchema, keysSchema, type partBudgets } from './schema/schema-accounts.ts';
 import { type agentSchema, agentsSchema } from './schema/schema-agents.ts';
 import { callersSchema } from './schema/schema-callers.ts';
@@ -52,7 +52,7 @@ export const configSchema = z.strictObject({
   fetch: fetchSchema.prefault({}),
   telemetry: telemetrySchema.prefault({}),
   include: z
-    .array(z.string().min(1).max(1_024))
+    .array(someText(1_024))
     .max(64)
     .default([])
     .describe(

@@ -6,6 +6,7 @@ import type { Operator } from '../../books/auth/operator.ts';
 import { isAsStrict, isBinding } from '../../config/data-rules.ts';
 import { extraAmounts } from '../../config/declared.ts';
 import { guardNames } from '../../config/guard-names.ts';
+import { someText } from '../../config/scalars.ts';
 import { accountName, partBudgets } from '../../config/schema/schema-accounts.ts';
 import { dataRuleSchema } from '../../config/schema/schema-data.ts';
 import { extraBudget as extraBudgetSchema } from '../../config/schema/schema-plans.ts';
@@ -31,7 +32,7 @@ import { refuseUnknownGuards } from './unknown-guards.ts';
 
 const status = z.enum(['active', 'suspended']);
 const displayName = accountName().describe('The name that people see.');
-const planName = z.string().min(1).max(64).describe('Name of its plan.');
+const planName = someText(64).describe('Name of its plan.');
 
 const shownRule = z
   .object({ regions: z.array(z.string()).optional(), no_training: z.boolean(), zero_retention: z.boolean() })

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { BodyRuleRow } from '../../books/auth/account-store.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { aliasFor } from '../../config/alias-pattern.ts';
+import { someText } from '../../config/scalars.ts';
 import { type Failure, forbidden, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { type Directory, type KnownKey, livingKeysOf, type Records } from '../directory.ts';
@@ -35,11 +36,7 @@ export type BodyRuleReply = z.output<typeof ruleSchema>;
 
 const newSchema = z.strictObject({
   of: z.enum(subjects),
-  name: z
-    .string()
-    .min(1)
-    .max(256)
-    .describe('Id or `account/name` of the key, id of the account, or name of the model.'),
+  name: someText(256).describe('Id or `account/name` of the key, id of the account, or name of the model.'),
   reason: z.string().trim().min(1, 'expected the reason, for the audit log').max(500).describe('For the audit log.'),
   until: futureInstant('At most 30 days ahead: a date, a time, or a duration from now such as 2h.').prefault('1h'),
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { someText } from '../../config/scalars.ts';
 import { refuseWith } from '../operation.ts';
 
 /** Version of something that has none in the store: another content gives another version. */
@@ -17,10 +18,7 @@ export const contentVersionField = z
   .string()
   .describe('Version of the content. It changes with each write; PATCH and PUT take it.');
 
-export const knownContentVersion = z
-  .string()
-  .min(1)
-  .max(64)
+export const knownContentVersion = someText(64)
   .optional()
   .describe('The `version` that you know. If the current one is another, the answer is 409 with `current`.');
 

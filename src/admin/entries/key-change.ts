@@ -3,7 +3,7 @@ import type { KeyRow, KeySettings } from '../../books/auth/account-store.ts';
 import { guardNames } from '../../config/guard-names.ts';
 import { keyTags } from '../../config/key-tags.ts';
 import { formatPath } from '../../config/problem.ts';
-import { globs, network } from '../../config/scalars.ts';
+import { globs, network, someText } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema/schema-plans.ts';
 import { checkAgainst } from '../../config/schema-issues.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -15,7 +15,7 @@ import { type Members, patched } from './merge-patch.ts';
 /** Body of PATCH /keys/{id}: an absent member stays as it is. */
 export const keyChangeSchema = z
   .strictObject({
-    name: z.string().min(1).max(64).optional().describe('Its vector data and its usage stay its own.'),
+    name: someText(64).optional().describe('Its vector data and its usage stay its own.'),
     expires: futureInstant('A date, a time, or a duration from now such as 90d; null: never.').nullish(),
     models: globs().min(1).nullish().describe('Models it may use; null: all models of the plan.'),
     ips: z.array(network()).min(1).max(1_000).nullish().describe('Addresses that may use it; null: all.'),

@@ -6,7 +6,7 @@ import { isoOrNull } from '../../books/auth/key-facts.ts';
 import type { Operator } from '../../books/auth/operator.ts';
 import { guardNames } from '../../config/guard-names.ts';
 import { keyTags } from '../../config/key-tags.ts';
-import { duration, globs, network } from '../../config/scalars.ts';
+import { duration, globs, network, someText } from '../../config/scalars.ts';
 import { keyLimitsSchema } from '../../config/schema/schema-plans.ts';
 import { type Directory, type KnownKey, keyText, planOf, type Records } from '../directory.ts';
 import { anyContains, filter, futureInstant, timeField } from '../fields.ts';
@@ -63,8 +63,8 @@ const filters = {
   ),
 };
 const newKeySchema = z.strictObject({
-  account: z.string().min(1).max(64),
-  name: z.string().min(1).max(64),
+  account: someText(64),
+  name: someText(64),
   expires: futureInstant('A date, a time, or a duration from now such as 90d.').nullish(),
   models: globs()
     .min(1)
@@ -74,10 +74,7 @@ const newKeySchema = z.strictObject({
   limits: keyLimitsSchema.nullish(),
   guards: guardNames().describe('Guards of its requests, besides those of its account and plan.'),
   tags: keyTags().describe('What it is found by, and its usage is summed by, such as a team or a project.'),
-  share_vectors_with: z
-    .string()
-    .min(1)
-    .max(256)
+  share_vectors_with: someText(256)
     .nullish()
     .describe('Id of a key of the same account. Both keys own its vector data.'),
 });

@@ -4,6 +4,7 @@ import { mintOperatorKey } from '../../books/auth/api-key.ts';
 import { isoOrNull, operatorFacts } from '../../books/auth/key-facts.ts';
 import { operatorNameExpected, operatorNamePattern, reservedOperators, samlIssuer } from '../../books/auth/operator.ts';
 import { type ProviderLogin, providerLogins } from '../../books/auth/session-store.ts';
+import { someText } from '../../config/scalars.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
@@ -29,7 +30,7 @@ export const nameField = z
   .describe('The name that the audit log shows.');
 const roleField = z.enum(roles).describe('What it may do (docs/dashboard.md).');
 export const accountsField = z
-  .array(z.string().min(1).max(64))
+  .array(someText(64))
   .min(1)
   .max(accountsMax)
   .nullable()

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { serverPrincipal } from '../../books/auth/principal.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
+import { someText } from '../../config/scalars.ts';
 import type { CompareAnswers, Compared } from '../../inference/endpoints/compare-answers.ts';
 import { invalid, isFailure } from '../../kernel/failure.ts';
 import type { Records } from '../directory.ts';
@@ -49,7 +50,7 @@ export type AgreementReply = z.output<typeof agreementReply>;
 
 const bodySchema = z.strictObject({
   ...spanFields,
-  judge: z.string().min(1).max(256).describe('The model that compares two answers.'),
+  judge: someText(256).describe('The model that compares two answers.'),
   limit: z.int().min(1).max(50).default(10).describe('Most requests that are asked again. Each costs three calls.'),
 });
 

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import type { Operator } from '../../books/auth/operator.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
+import { someText } from '../../config/scalars.ts';
 import type { RouteConfig } from '../../config/schema.ts';
 import { isObject } from '../../kernel/json.ts';
 import { requestedAccounts } from '../account-scope.ts';
@@ -24,8 +24,8 @@ export interface ObservedRequest {
 export const spanFields = {
   from: pastInstant('Start of the span. Default: 30 days before `to`.').optional(),
   to: pastInstant('End of the span, not included. Default: now.').optional(),
-  account: z.string().min(1).max(256).optional().describe('Only requests of this account.'),
-  cursor: z.string().min(1).max(1_024).optional().describe('The `next_cursor` of the previous response.'),
+  account: someText(256).optional().describe('Only requests of this account.'),
+  cursor: someText(1_024).optional().describe('The `next_cursor` of the previous response.'),
 };
 
 /** The rule that classifies by this name, or a refusal. */

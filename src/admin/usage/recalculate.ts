@@ -5,6 +5,7 @@ import { type Repriced, repricedMax } from '../../books/ledger/repricing.ts';
 import { giveBackEndpoint } from '../../books/metering/give-back.ts';
 import type { UsageEvent } from '../../books/metering/ledger.ts';
 import { type Priced, repriced, repricedBack } from '../../books/metering/reprice.ts';
+import { someText } from '../../config/scalars.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { requestedAccounts } from '../account-scope.ts';
 import type { Records } from '../directory.ts';
@@ -59,7 +60,7 @@ const body = z.strictObject({
     .default('unpriced')
     .describe('unpriced: those without a price; all: also those that were charged by another price.'),
   apply: z.boolean().default(false).describe('true: change them. Default: say what would change.'),
-  cursor: z.string().min(1).max(1_024).optional().describe('The `next_cursor` of the previous response.'),
+  cursor: someText(1_024).optional().describe('The `next_cursor` of the previous response.'),
 });
 
 /** `/usage/recalculate`: the prices of today for requests of the past. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { guardNames } from '../guard-names.ts';
 import { keyNameForm, keyTags } from '../key-tags.ts';
-import { globs, instant, name, network, secret, timeZone } from '../scalars.ts';
+import { globs, instant, name, network, secret, someText, timeZone } from '../scalars.ts';
 import { dataRuleSchema } from './schema-data.ts';
 import { budgetUsdMax, extraBudget, keyLimitsSchema } from './schema-plans.ts';
 
@@ -11,11 +11,10 @@ const disguises = /[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu;
 
 /** The name that people see of an account. */
 export const accountName = () =>
-  z
-    .string()
-    .min(1)
-    .max(accountNameMax)
-    .refine((text) => text.search(disguises) < 0, 'expected a text without line breaks and control characters');
+  someText(accountNameMax).refine(
+    (text) => text.search(disguises) < 0,
+    'expected a text without line breaks and control characters',
+  );
 
 /** The name of an account that another system calls so; empty when nothing of it may be shown. */
 export function accountNameFrom(text: string): string {
@@ -48,7 +47,7 @@ const partBudget = z
   });
 
 function partName(what: string) {
-  return z.string().min(1).max(256).optional().describe(what);
+  return someText(256).optional().describe(what);
 }
 
 /** Budgets within an account. */

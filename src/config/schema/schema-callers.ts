@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { duration, globs, httpUrl, name, webhookSecret } from '../scalars.ts';
+import { duration, globs, httpUrl, name, someText, webhookSecret } from '../scalars.ts';
 
-const claim = z.string().min(1).max(200);
+const claim = someText(200);
 const byClaim = z.strictObject({ claim: claim.describe('Claim of the token, or its path: `realm_access.roles`.') });
 
 /** Signatures that only the holder of a private key can make: what a caller could forge with a public one is not among them. */
@@ -24,7 +24,7 @@ const tokenSchema = z
       'Who signs the tokens: their claim `iss`, to the letter. Its OpenID document says where its keys are.',
     ),
     audience: z
-      .union([z.string().min(1).max(500), z.array(z.string().min(1).max(500)).min(1).max(20)])
+      .union([someText(500), z.array(someText(500)).min(1).max(20)])
       .describe('Claim `aud` of tokens for this server. Tokens for others are refused.'),
     jwks_url: httpUrl()
       .optional()
@@ -41,7 +41,7 @@ const tokenSchema = z
       .strictObject({
         claim: claim.describe('A text, or a list of texts.'),
         by: z
-          .record(z.string().min(1).max(256), name("a plan's name"))
+          .record(someText(256), name("a plan's name"))
           .describe('Plans by the value of the claim; the first that fits counts.'),
       })
       .optional()
@@ -90,13 +90,9 @@ const certificatesSchema = z
     accounts: z
       .array(
         z.strictObject({
-          match: z
-            .string()
-            .min(1)
-            .max(500)
-            .describe(
-              'URI (such as a SPIFFE id), DNS name, e-mail or common name of the certificate, or `sha256:` and its fingerprint; `*` is any text.',
-            ),
+          match: someText(500).describe(
+            'URI (such as a SPIFFE id), DNS name, e-mail or common name of the certificate, or `sha256:` and its fingerprint; `*` is any text.',
+          ),
           account: name("an account's name").describe('The account of its callers. It must exist.'),
           plan: name("a plan's name").optional().describe("Default: the account's."),
           models: globs().optional().describe('Models that its callers may use. Default: all that the plan allows.'),

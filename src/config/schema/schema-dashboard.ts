@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from '../loopback-host.ts';
 import { rsaCertificate, rsaPrivateKey } from '../rsa-certificate.ts';
-import { duration, secret } from '../scalars.ts';
+import { duration, secret, someText } from '../scalars.ts';
 
 /** URL of a provider of logins: https, or http on this machine; without a user. */
 function providerUrl(expected: string) {
@@ -20,16 +20,16 @@ const issuerExpected = 'expected the https:// URL of an OpenID provider, as its 
 
 const issuer = providerUrl(issuerExpected).refine((text) => URL.parse(text)?.search === '', issuerExpected);
 
-const claim = z.string().min(1).max(200);
-const entityId = z.string().min(1).max(1_024);
+const claim = someText(200);
+const entityId = someText(1_024);
 
 const rolesSchema = z
   .array(
     z.strictObject({
-      group: z.string().min(1).max(256).describe('As the claim or attribute holds it; `*` is everyone who logs in.'),
+      group: someText(256).describe('As the claim or attribute holds it; `*` is everyone who logs in.'),
       role: z.enum(['owner', 'admin', 'member', 'viewer', 'billing']).describe('What its members may do.'),
       accounts: z
-        .array(z.string().min(1).max(64))
+        .array(someText(64))
         .min(1)
         .max(1_000)
         .optional()
@@ -49,7 +49,7 @@ const scimSchema = z
   })
   .describe('SCIM 2.0 at /scim/v2: a directory provisions who logs in by oidc or saml, and ends their sessions.');
 
-const nameSchema = z.string().min(1).max(60).optional();
+const nameSchema = someText(60).optional();
 
 const oidcSchema = z
   .strictObject({
@@ -88,10 +88,7 @@ const idpSchema = z
     metadata_url: providerUrl('expected an https:// URL')
       .optional()
       .describe('Address of its metadata. Culvert reads it at the first login, and again when an hour has passed.'),
-    metadata: z
-      .string()
-      .min(1)
-      .max(1_000_000)
+    metadata: someText(1_000_000)
       .optional()
       // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people write it
       .describe('The XML of its metadata, such as `${file:idp.xml}`.'),

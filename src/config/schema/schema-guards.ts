@@ -3,7 +3,7 @@ import { patternSize } from '../../guards/checks/pattern-length.ts';
 import * as kinds from '../../guards/kinds.ts';
 import { type FormCheckName, formChecks, type OutsideCheckName, outsideChecks } from '../../guards/kinds.ts';
 import { schemaFault } from '../../guards/schema-fault.ts';
-import { duration, httpUrl, name, secret, webhookSecret } from '../scalars.ts';
+import { duration, httpUrl, name, secret, someText, webhookSecret } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { modelName } from './schema-models.ts';
 import { awsSchema, googleSchema } from './schema-providers.ts';
@@ -44,7 +44,7 @@ const guardMembers = {
     .describe('Signs the requests of `webhook` as Standard Webhooks does. At least 32 bytes, or whsec_ and base64.'),
   api_key: secret().optional().describe('Key of `openai-moderation`, `azure-content-safety` or `lakera`.'),
   categories: z
-    .array(z.string().min(1).max(100))
+    .array(someText(100))
     .min(1)
     .optional()
     .describe(
@@ -60,7 +60,7 @@ const guardMembers = {
     ),
   guardrail: z
     .strictObject({
-      id: z.string().min(1).max(2_048).describe('Its id or ARN.'),
+      id: someText(2_048).describe('Its id or ARN.'),
       version: z
         .string()
         .regex(/^(DRAFT|[1-9]\d{0,7})$/, 'expected a version such as 1, or DRAFT')
@@ -88,14 +88,14 @@ const guardMembers = {
     .optional()
     .describe('Template of `model-armor`, such as projects/acme/locations/europe-west4/templates/strict.'),
   google: googleSchema.optional(),
-  project: z.string().min(1).max(200).optional().describe('Project of `lakera`. Default: that of its account.'),
+  project: someText(200).optional().describe('Project of `lakera`. Default: that of its account.'),
   model: modelName
     .optional()
     .describe(
       'Alias that `model` asks: a model for moderations, or one that chats and answers safe or unsafe. For `topics`, a model for embeddings.',
     ),
   topics: z
-    .record(name("a topic's name"), z.array(z.string().min(1).max(400)).min(1).max(100))
+    .record(name("a topic's name"), z.array(someText(400)).min(1).max(100))
     .refine((topics) => Object.keys(topics).length > 0 && Object.values(topics).flat().length <= 500, {
       error: 'expected some topics, with at most 500 examples together',
     })
@@ -181,14 +181,10 @@ const kindsOf: Readonly<Record<string, readonly string[]>> = {
   injection: kinds.injectionKinds,
 };
 
-const patternSchema = z
-  .string()
-  .min(1)
-  .max(1_000)
-  .superRefine((pattern, context) => {
-    const size = patternSize(pattern);
-    if ('why' in size) context.addIssue({ code: 'custom', message: size.why });
-  });
+const patternSchema = someText(1_000).superRefine((pattern, context) => {
+  const size = patternSize(pattern);
+  if ('why' in size) context.addIssue({ code: 'custom', message: size.why });
+});
 
 export const guardSchema = z
   .strictObject({
@@ -234,12 +230,7 @@ export const guardSchema = z
       .describe(
         'Regular expressions for `patterns`. Each repetition needs a bound, such as {1,40}; `(?i)` ignores case.',
       ),
-    words: z
-      .array(z.string().min(1).max(200))
-      .min(1)
-      .max(10_000)
-      .optional()
-      .describe('Words and phrases for `words`, in any case.'),
+    words: z.array(someText(200)).min(1).max(10_000).optional().describe('Words and phrases for `words`, in any case.'),
     ...guardMembers,
     deadline: duration({ min: '1ms', max: '60s' })
       .prefault('300ms')

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hookNames } from '../../hooks/hook-names.ts';
 import { secretHeaders } from '../../rules/rule-facts.ts';
-import { duration, httpUrl, name, size, webhookSecret } from '../scalars.ts';
+import { duration, httpUrl, name, size, someText, webhookSecret } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
 
 const headerName = z
@@ -18,10 +18,7 @@ export const hookSchema = z
       .enum(['module', 'webhook'])
       .default('module')
       .describe('Code that runs in a thread of this server, or a service that gets signed requests.'),
-    module: z
-      .string()
-      .min(1)
-      .max(4_096)
+    module: someText(4_096)
       .optional()
       .describe(
         'File or folder of a `module`, relative to this file, such as `./hooks/team.ts`, or the name of an installed package.',

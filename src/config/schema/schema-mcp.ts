@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size } from '../scalars.ts';
+import { duration, globs, httpUrl, positiveInt, secret, secretOrPath, size, someText } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema } from './schema-route.ts';
 
@@ -29,17 +29,11 @@ const oauthSchema = z
       .describe(
         'The authorization server, as the MCP server names it. The secret is sent to no other. A login without one takes the server that the MCP server names.',
       ),
-    client_id: z
-      .string()
-      .min(1)
-      .max(500)
+    client_id: someText(500)
       .optional()
       .describe('The client that is registered there. A login without one registers a client.'),
     client_secret: secret().optional().describe('Its secret.'),
-    scope: z
-      .string()
-      .min(1)
-      .max(2_000)
+    scope: someText(2_000)
       .optional()
       .describe('Scopes of the tokens, with spaces between them. Default of a login: those that the MCP server names.'),
   })
@@ -78,10 +72,7 @@ export const mcpUrlServerSchema = z.strictObject({
 export const mcpServerSchema = z
   .strictObject({
     url: httpUrl().optional().describe('Its address, for Streamable HTTP.'),
-    openapi: z
-      .string()
-      .min(1)
-      .max(4_096)
+    openapi: someText(4_096)
       .meta({ mark: 'address' })
       .optional()
       .describe(
@@ -92,9 +83,7 @@ export const mcpServerSchema = z
       .describe(
         'Address of the API of `openapi`. Default: the first server of the document, where it is at the same origin.',
       ),
-    command: z
-      .string()
-      .min(1)
+    command: someText()
       .optional()
       .describe('The program to run instead, which speaks over standard input and output. Only a file can say this.'),
     // Many programs take their key so: no argument is shown.
@@ -104,7 +93,7 @@ export const mcpServerSchema = z
       .default([])
       .describe('Arguments of the program.'),
     env: z
-      .record(z.string().min(1).max(200), secretOrPath(0))
+      .record(someText(200), secretOrPath(0))
       .default({})
       .describe('Variables of the program, in addition to PATH, HOME and a few more. It gets none of Culvert’s own.'),
     processes: positiveInt(100)

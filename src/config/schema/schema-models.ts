@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { guardNames } from '../guard-names.ts';
-import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt } from '../scalars.ts';
+import { costUnitsMax, duration, milliMultiple, name, percentage, positiveInt, someText } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { parametersSchema } from './schema-parameters.ts';
 import { timeoutsSchema } from './schema-providers.ts';
@@ -143,7 +143,7 @@ const targetObjectSchema = z.strictObject({
       'Its texts begin with its thoughts: between `<think>` and `</think>` (pair), or up to `</think>` (closing, where its template writes the first tag). Callers get them as reasoning. Default: texts stay as they are.',
     ),
   batch: positiveInt(100_000).optional().describe('Most inputs of one embedding call.'),
-  space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings.'),
+  space: someText(64).optional().describe('Vector space of its embeddings.'),
   data: dataFactsSchema,
   timeouts: timeoutsSchema.prefault({}),
 });
@@ -202,7 +202,7 @@ export const modelSchema = z.strictObject({
   targets: targetsSchema.describe('Where it may run: `provider/model` or an object.'),
   only: z
     .strictObject({
-      accounts: z.array(z.string().min(1).max(64)).max(1_000).optional().describe('Ids of accounts.'),
+      accounts: z.array(someText(64)).max(1_000).optional().describe('Ids of accounts.'),
       plans: z.array(name('a plan')).max(1_000).optional().describe('Names of plans.'),
     })
     .optional()
@@ -301,16 +301,13 @@ export const modelSchema = z.strictObject({
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),
   dimensions: z.int().min(1).max(65_536).optional().describe('Length of its embedding vectors.'),
-  space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings; a fallback never leaves it.'),
-  voices: z
-    .record(z.string().min(1).max(64), z.string().min(1).max(128))
-    .optional()
-    .describe('Voices by the name callers use.'),
+  space: someText(64).optional().describe('Vector space of its embeddings; a fallback never leaves it.'),
+  voices: z.record(someText(64), someText(128)).optional().describe('Voices by the name callers use.'),
   realtime: z
     .strictObject({
       transcription: modelName.describe('The alias that writes down what the caller says.'),
       speech: modelName.describe('The alias that speaks the answers.'),
-      voice: z.string().min(1).max(64).default('alloy').describe('Its voice, where the caller names none.'),
+      voice: someText(64).default('alloy').describe('Its voice, where the caller names none.'),
     })
     .optional()
     .describe(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name } from '../scalars.ts';
+import { name, someText } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
 import { parametersSchema } from './schema-parameters.ts';
 
@@ -40,7 +40,7 @@ const messagesSchema = z
   .array(
     z.strictObject({
       role: z.enum(['system', 'user', 'assistant']).describe('Author of the message.'),
-      content: z.string().min(1).max(charsMax).describe('Text. `{{name}}` is the value of a variable.'),
+      content: someText(charsMax).describe('Text. `{{name}}` is the value of a variable.'),
     }),
   )
   .min(1, 'expected at least one message')

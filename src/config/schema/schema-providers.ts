@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { catalog } from '../../formats/providers/catalog.ts';
 import { objectApis } from '../../formats/providers/object-apis.ts';
-import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret } from '../scalars.ts';
+import { credentialId, duration, httpUrl, name, percentage, positiveInt, secret, someText } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { headersSchema, proxySchema, tlsSchema } from './schema-route.ts';
 
@@ -50,16 +50,12 @@ const entraSchema = z
       .optional()
       .describe('The application, or a managed identity given by its user. Default: AZURE_CLIENT_ID.'),
     client_secret: secret().optional().describe('The secret of the application. Default: AZURE_CLIENT_SECRET.'),
-    certificate_file: z
-      .string()
-      .min(1)
+    certificate_file: someText()
       .optional()
       .describe(
         'A PEM file with the certificate of the application and its private key. Default: AZURE_CLIENT_CERTIFICATE_PATH.',
       ),
-    scope: z
-      .string()
-      .min(1)
+    scope: someText()
       .optional()
       .describe(
         'What the token is for. Default: the AI services of the cloud of base_url, such as https://cognitiveservices.azure.com/.default.',
@@ -76,9 +72,7 @@ const entraSchema = z
 
 export const googleSchema = z
   .strictObject({
-    credentials_file: z
-      .string()
-      .min(1)
+    credentials_file: someText()
       .optional()
       .describe(
         'JSON of a service account, of workload identity federation or of a user. Default: GOOGLE_APPLICATION_CREDENTIALS, else gcloud, else the metadata server.',
@@ -94,7 +88,7 @@ export const awsSchema = z
     access_key_id: credentialId().optional().describe('Id of an access key.'),
     secret_access_key: secret().optional().describe('Its secret.'),
     session_token: secret().optional().describe('Of a key that expires.'),
-    profile: z.string().min(1).max(200).optional().describe('Profile in ~/.aws/config or ~/.aws/credentials.'),
+    profile: someText(200).optional().describe('Profile in ~/.aws/config or ~/.aws/credentials.'),
     role_arn: z
       .string()
       .regex(
@@ -225,7 +219,7 @@ export const providerSchema = z.strictObject({
       "Whether requests to it continue the trace of the caller (`traceparent`), which suits a service of yours. Default: where one of its keys is a Culvert's (`sk-cv-…`).",
     ),
   shared_objects: z
-    .array(z.string().min(1).max(200))
+    .array(someText(200))
     .max(1_000)
     .default([])
     .describe(

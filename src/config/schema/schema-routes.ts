@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { conditionCharsMax } from '../../rules/condition.ts';
-import { duration, name } from '../scalars.ts';
+import { duration, name, someText } from '../scalars.ts';
 import { modelName } from './schema-models.ts';
 import { parametersSchema } from './schema-parameters.ts';
 
@@ -23,7 +23,7 @@ const ladderSchema = z.strictObject({
 const classSchema = z.strictObject({
   model: modelName.describe('The alias that answers requests of this class.'),
   examples: z
-    .array(z.string().min(1).max(2_000))
+    .array(someText(2_000))
     .min(1)
     .max(100)
     .describe('Texts of users that belong to this class. Ten or more make it dependable.'),
@@ -53,10 +53,7 @@ const classifySchema = z.strictObject({
 export const routeName = name("a rule's name").regex(/^[A-Za-z]/, "a rule's name begins with a letter");
 
 const routeFields = z.strictObject({
-  when: z
-    .string()
-    .min(1)
-    .max(conditionCharsMax)
+  when: someText(conditionCharsMax)
     .optional()
     .describe('Condition in CEL, such as `plan == "free" && tokens > 8000`. Default: each request.'),
   order: z
@@ -78,10 +75,10 @@ const routeFields = z.strictObject({
     .optional()
     .describe('Targets of the model that may answer, as `provider/model`, or `provider` for all of them there.'),
   parameters: parametersSchema.optional().describe("Members of conversations, in place of the caller's."),
-  tag: z.string().min(1).max(64).optional().describe("Tag by which its use is summed, in place of the caller's."),
+  tag: someText(64).optional().describe("Tag by which its use is summed, in place of the caller's."),
   refuse: z
     .strictObject({
-      message: z.string().min(1).max(1_000).describe('What the caller reads. The name of the rule is in it too.'),
+      message: someText(1_000).describe('What the caller reads. The name of the rule is in it too.'),
       status: z.literal(refusalStatuses).default(403).describe('HTTP status.'),
     })
     .optional()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { urlsOfHosts } from '../../kernel/web/urls-of-hosts.ts';
 import { guardNames } from '../guard-names.ts';
-import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from '../scalars.ts';
+import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size, someText } from '../scalars.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
@@ -41,10 +41,7 @@ const processesMax = 128;
 /** Where Culvert listens, and its bounds for callers. */
 export const serverSchema = z
   .strictObject({
-    host: z
-      .string()
-      .min(1)
-      .max(255)
+    host: someText(255)
       .default('127.0.0.1')
       .describe('Address to listen on. Anything but loopback needs at least one key.'),
     port: z.int().min(0).max(65_535).default(4141).describe('Port to listen on; 0 takes a free one.'),
@@ -187,7 +184,7 @@ export const s3Schema = z
       .describe(
         'true: https://endpoint/bucket/…; false: https://bucket.endpoint/…. Default: true with an endpoint, else false.',
       ),
-    access_key_id: z.string().min(1).optional().describe('Default: `AWS_ACCESS_KEY_ID`.'),
+    access_key_id: someText().optional().describe('Default: `AWS_ACCESS_KEY_ID`.'),
     secret_access_key: secret().optional().describe('Default: `AWS_SECRET_ACCESS_KEY`.'),
     session_token: secret().optional().describe('Of temporary keys. Default: `AWS_SESSION_TOKEN`.'),
   })
@@ -196,7 +193,7 @@ export const s3Schema = z
 /** Where data is kept. */
 export const storageSchema = z
   .strictObject({
-    data_dir: z.string().min(1).default('./.culvert').describe('Folder for databases, files and generated keys.'),
+    data_dir: someText().default('./.culvert').describe('Folder for databases, files and generated keys.'),
     database: storeUrl(/^(sqlite|postgres(ql)?:\/\/\S+)$/, 'expected sqlite or a URL such as postgres://user@host/db')
       .default('sqlite')
       .describe(
@@ -248,7 +245,7 @@ export const storageSchema = z
           .default(true)
           .describe('Keep responses that callers do not send `"store": false` with, and conversations.'),
         except: z
-          .array(z.string().min(1))
+          .array(someText())
           .max(1_000)
           .default([])
           .describe('Keys (`account/name`, `*` for any part) whose responses are not kept.'),

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { duration, httpUrl, name, percentage, secret, size, timeZone, webhookSecret, webhookUrl } from '../scalars.ts';
+import {
+  duration,
+  httpUrl,
+  name,
+  percentage,
+  secret,
+  size,
+  someText,
+  timeZone,
+  webhookSecret,
+  webhookUrl,
+} from '../scalars.ts';
 import { headersSchema } from './schema-route.ts';
 import { bucketUrl } from './schema-server.ts';
 
@@ -27,7 +38,7 @@ const may: Readonly<Record<Service, readonly string[]>> = {
 };
 
 const shared = ['type', 'name', 'url', 'headers'];
-const word = (description: string) => z.string().min(1).max(256).optional().describe(description);
+const word = (description: string) => someText(256).optional().describe(description);
 
 const loggerSchema = z
   .strictObject({
@@ -82,7 +93,7 @@ const sinkSchema = z
       .describe('`s3://BUCKET/FOLDER` gets an object for each batch. `storage.s3` says how the bucket is reached.'),
     webhook: webhookUrl().optional().describe('This URL gets each batch by POST.'),
     secret: webhookSecret().optional().describe('Signs what the webhook gets (Standard Webhooks), ≥ 32 bytes.'),
-    folder: z.string().min(1).optional().describe('This folder on the machine gets a file for each batch.'),
+    folder: someText().optional().describe('This folder on the machine gets a file for each batch.'),
     bodies: z
       .boolean()
       .default(false)
@@ -176,7 +187,7 @@ const statementsSchema = z.strictObject({
 /** Keys whose contents are recorded; false: none. */
 function keysOrNone() {
   const error = 'expected false or a list of keys such as [dev/laptop]';
-  return z.union([z.literal(false), z.array(z.string().min(1)).max(100)], { error }).default(false);
+  return z.union([z.literal(false), z.array(someText()).max(100)], { error }).default(false);
 }
 
 /** Logs and metrics. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, httpUrl, positiveInt, secret, size } from '../scalars.ts';
+import { duration, httpUrl, positiveInt, secret, size, someText } from '../scalars.ts';
 import { dataFactsSchema } from './schema-data.ts';
 import { cachedAnswerMembers } from './schema-models.ts';
 import { proxySchema, tlsSchema } from './schema-route.ts';
@@ -35,9 +35,7 @@ export const vectorsSchema = z
       .describe('Bounds on vector data.'),
     stores: z
       .strictObject({
-        embedding_model: z
-          .string()
-          .min(1)
+        embedding_model: someText()
           .default('culvert-lexical-1024')
           .describe('Model that embeds the files of a new store. The built-in one compares words, not meanings.'),
         files: positiveInt(100_000).default(10_000).describe('Files a store may have.'),
@@ -60,9 +58,7 @@ const searchProviderSchema = z.strictObject({
 /** Web search, scraping and crawling. */
 export const toolsSchema = z
   .strictObject({
-    model: z
-      .string()
-      .min(1)
+    model: someText()
       .optional()
       .describe('Model that writes the formats summary and json; default: the first chat model of the key.'),
     search: z
@@ -95,7 +91,7 @@ export const toolsSchema = z
           .describe(
             'Where Chromium has no sandbox (the server runs as root), render pages too for which no call asked it.',
           ),
-        chromium: z.string().min(1).optional().describe('Path of the Chromium binary; default: the usual places.'),
+        chromium: someText().optional().describe('Path of the Chromium binary; default: the usual places.'),
         max_bytes: size({ max: '1gb' }).prefault('10mb').describe('Maximum size of a page after decompression.'),
       })
       .prefault({})
