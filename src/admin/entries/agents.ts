@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { agentMarks } from '../../books/auth/entry-secrets.ts';
 import { redactPart } from '../../config/redact.ts';
 import { agentName, agentSchema } from '../../config/schema/schema-agents.ts';
 import type { Operation } from '../operation.ts';
@@ -55,7 +54,7 @@ export function agentOperations(parts: AdminParts, entryRecords: EntryRecords): 
         summary: 'Creates an agent, as under `agents` in culvert.yaml. Its headers are encrypted.',
         body: newAgent,
       },
-      change: { summary: 'Changes the stored settings of an agent.', guardOf: guardAddresses(agentMarks) },
+      change: { summary: 'Changes the stored settings of an agent.', guardOf: guardAddresses('agent') },
       remove: { summary: 'Removes the stored settings of an agent.' },
     }),
     entries.act('test', {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { guardMarks } from '../../books/auth/entry-secrets.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { guardSchema } from '../../config/schema/schema-guards.ts';
@@ -71,7 +70,7 @@ export function guardOperations(parts: AdminParts, records: Records, entryRecord
         summary: 'Changes the stored settings of a guard. Running requests finish as they began.',
         guardOf: (patch) => (before, after) => {
           refuseTokensElsewhere(after);
-          guardAddresses(guardMarks)(patch)(before, after);
+          guardAddresses('guard')(patch)(before, after);
         },
       },
       remove: {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { mcpServerMarks } from '../../books/auth/entry-secrets.ts';
 import { mcpServerName, mcpUrlServerSchema } from '../../config/schema/schema-mcp.ts';
 import type { Records } from '../directory.ts';
 import { timeField } from '../fields.ts';
@@ -37,7 +36,7 @@ export function mcpServerOperations(
       },
       change: {
         summary: 'Changes the stored settings of an MCP server. Its sessions end, and running calls with them.',
-        guardOf: guardAddresses(mcpServerMarks),
+        guardOf: guardAddresses('mcp'),
       },
       remove: {
         summary: 'Removes the stored settings of an MCP server. Its sessions end.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CredentialRow, EntryRow } from '../../books/auth/account-store.ts';
-import { openDefinition, providerMarks } from '../../books/auth/entry-secrets.ts';
+import { marksOf, openDefinition } from '../../books/auth/entry-secrets.ts';
 import { redactPart } from '../../config/redact.ts';
 import { name } from '../../config/scalars.ts';
 import { providerSchema } from '../../config/schema/schema-providers.ts';
@@ -158,7 +158,7 @@ function refuseToSendElsewhere(
   patch: Members,
   { credentials, model }: { credentials: boolean; model: string | null },
 ): void {
-  const marks = providerMarks();
+  const marks = marksOf('provider');
   const moved = movedAddresses(marks, before, after);
   const [member] = moved;
   if (member === undefined) return;

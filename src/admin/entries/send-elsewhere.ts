@@ -1,3 +1,4 @@
+import { marksOf } from '../../books/auth/entry-secrets.ts';
 import type { DefinitionMarks } from '../../config/marked-members.ts';
 import { secretMark } from '../../config/redact.ts';
 import { invalid } from '../../kernel/failure.ts';
@@ -12,9 +13,9 @@ export function movedAddresses({ addresses }: DefinitionMarks, before: Members, 
 }
 
 /** For changes of stored entries: no address that a patch changes gets secrets that nobody may read. */
-export function guardAddresses(marksOf: () => DefinitionMarks) {
+export function guardAddresses(kind: 'mcp' | 'agent' | 'guard') {
   return (patch: Members) => (before: Members, after: Members) => {
-    const marks = marksOf();
+    const marks = marksOf(kind);
     for (const moved of movedAddresses(marks, before, after)) refuseUnreadSecrets(marks, moved, before, after, patch);
   };
 }

@@ -8,48 +8,27 @@ import { providerSchema } from '../../config/schema/schema-providers.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { CredentialRow, EntryRow, Stored } from './account-store.ts';
 
-let ofProviders: DefinitionMarks | undefined;
-let ofMcpServers: DefinitionMarks | undefined;
-let ofAgents: DefinitionMarks | undefined;
-let ofModels: DefinitionMarks | undefined;
-let ofGuards: DefinitionMarks | undefined;
+const schemas = {
+  provider: providerSchema,
+  model: modelSchema,
+  mcp: mcpUrlServerSchema,
+  agent: agentSchema,
+  guard: guardSchema,
+};
+const known: { [Kind in keyof typeof schemas]?: DefinitionMarks } = {};
 
-/** Members that the schema marks in the definition of a stored provider. */
-export function providerMarks(): DefinitionMarks {
-  ofProviders ??= definitionMarks(providerSchema);
-  return ofProviders;
-}
-
-/** The same for a stored MCP server. */
-export function mcpServerMarks(): DefinitionMarks {
-  ofMcpServers ??= definitionMarks(mcpUrlServerSchema);
-  return ofMcpServers;
-}
-
-/** The same for a stored agent. */
-export function agentMarks(): DefinitionMarks {
-  ofAgents ??= definitionMarks(agentSchema);
-  return ofAgents;
-}
-
-/** The same for a stored guard. */
-export function guardMarks(): DefinitionMarks {
-  ofGuards ??= definitionMarks(guardSchema);
-  return ofGuards;
+/** Members that the schema marks in the definition of a stored entry of this kind. */
+export function marksOf(kind: keyof typeof schemas): DefinitionMarks {
+  known[kind] ??= definitionMarks(schemas[kind]);
+  return known[kind];
 }
 
 /** Prompts and rules for routes have no secrets. */
 const nothing: ReadonlySet<string> = new Set();
 
 function secretMembersOf(kind: EntryRow['kind'], definition: unknown): ReadonlySet<string> {
-  if (kind === 'model') {
-    ofModels ??= definitionMarks(modelSchema);
-    return ofModels.membersWithBody(definition);
-  }
   if (kind === 'prompt' || kind === 'route') return nothing;
-  if (kind === 'guard') return guardMarks().secretMembers;
-  if (kind === 'agent') return agentMarks().secretMembers;
-  return (kind === 'mcp' ? mcpServerMarks() : providerMarks()).secretMembers;
+  return kind === 'model' ? marksOf(kind).membersWithBody(definition) : marksOf(kind).secretMembers;
 }
 
 /** A definition for the store: possible secrets are taken out and sealed. It has no `credentials` and no `api_key`. */
