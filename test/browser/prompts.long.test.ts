@@ -238,6 +238,25 @@ test('labels that another operator moves meanwhile are not moved unseen', { skip
   assert.deepEqual(await labels(), { production: 5 });
 });
 
+test('where the newest version answers, whoever adds one second sees the first one', { skip }, async (t) => {
+  const { gateway, admin } = await start(t);
+  const post = (path: string, text: string, more = {}) => {
+    const messages = [{ role: 'system', content: text }];
+    return admin(path, { method: 'POST', body: JSON.stringify({ ...more, messages }) });
+  };
+  await post('/prompts', 'One.', { name: 'reply' });
+  const page = await openPage(t, gateway, '/dashboard/prompts/reply');
+  await page.getByRole('button', { name: 'New version' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByPlaceholder('Reply in a {{tone}} tone.').fill('Three.');
+  await post('/prompts/reply/versions', 'Two.');
+  await dialog.getByRole('button', { name: 'Add version' }).click();
+  await dialog.getByRole('row', { name: 'newest version 2 unchanged' }).waitFor();
+  await dialog.getByRole('button', { name: 'Keep my changes' }).click();
+  await dialog.getByRole('button', { name: 'Add version' }).click();
+  await page.getByText('Version 3 of reply was added.').waitFor();
+});
+
 test('a text has the direction of its language', { skip }, async (t) => {
   const { gateway, admin } = await start(t);
   const messages = ['Reply in one line.', 'أجب في سطر واحد.'].map((content) => ({ role: 'system', content }));

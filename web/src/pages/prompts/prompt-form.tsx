@@ -59,8 +59,10 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
               },
             })
           : call<PromptReply>('POST', `${prompts.addressOf(seen.name)}/versions`, {
-              // A draft changes nothing that another person did.
-              query: { version: labels.length === 0 ? undefined : (seen.version ?? undefined) },
+              // A draft changes nothing that another person did, unless the newest version answers.
+              query: {
+                version: labels.length === 0 && seen.labels.production !== undefined ? undefined : seen.version,
+              },
               body: { ...version, labels },
             });
       return added.catch(throwAtField);
@@ -71,21 +73,22 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       await prompts.refresh(client);
       onDone();
       const search = prompt === null ? {} : { version: newest?.number };
-      void navigate({ to: `/dashboard/prompts/${encodeURIComponent(name)}`, search: search as never });
+      const to = `/dashboard/prompts/${encodeURIComponent(name)}`;
+      void navigate({ to, search: search as never, ignoreBlocker: true });
     },
   });
   const field = textFields(draft, change);
   const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
   const current = currentOf<PromptReply>(save.error);
-  const withLabels = { ...seen?.labels, ...Object.fromEntries(labels.map((label) => [label, newVersion])) };
+  const withLabels = { ...factsOf(seen), ...Object.fromEntries(labels.map((label) => [label, newVersion])) };
   return (
     <ActionForm
       by={save}
       conflict={
         current !== null && (
           <ChangedMeanwhile
-            before={seen?.labels ?? {}}
-            theirs={current.labels}
+            before={factsOf(seen)}
+            theirs={factsOf(current)}
             yours={withLabels}
             onGoOn={(next) => {
               setSeen(current);
@@ -139,6 +142,11 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       </Field>
     </ActionForm>
   );
+}
+
+/** What another person may change meanwhile. */
+function factsOf(prompt: PromptReply | null) {
+  return { ...prompt?.labels, 'newest version': prompt?.versions[0]?.number };
 }
 
 /** The server may name a field below its version, which the form does not show: `versions.2.messages[0].content`. */
