@@ -60,6 +60,34 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     }
   });
 
+  test('a dialog with changes asks before Back, a reload or Ctrl K loses them, and not once they are saved', async () => {
+    await followTo(page, '/dashboard/plans');
+    await followTo(page, '/dashboard/guards');
+    await page.getByRole('button', { name: 'Add guard' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Add a guard' });
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    await name.fill('cards');
+    const asked: string[] = [];
+    const stay = (question: Dialog) => {
+      asked.push(question.type());
+      void question.dismiss();
+    };
+    page.on('dialog', stay);
+    await page.goBack();
+    await page.evaluate('setTimeout(() => location.reload())');
+    await until('both questions', () => asked.length === 2);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('plans');
+    await page.keyboard.press('Enter');
+    await until('the third question', () => asked.length === 3);
+    assert.deepEqual(asked, ['confirm', 'beforeunload', 'confirm']);
+    assert.equal(await name.inputValue(), 'cards');
+    await dialog.getByRole('button', { name: 'Add guard' }).click();
+    await page.waitForURL(/guards\/cards/);
+    page.off('dialog', stay);
+    assert.equal(asked.length, 3);
+  });
+
   test('a secret that is shown once is not lost by Back or a reload', async () => {
     await followTo(page, '/dashboard/plans');
     await followTo(page, '/dashboard/keys');

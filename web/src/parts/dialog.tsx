@@ -4,6 +4,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { Button, IconButton } from './button.tsx';
 import { classes } from './classes.ts';
 import { ErrorNote } from './error-note.tsx';
+import { useUnsaved } from './forms/use-unsaved.ts';
 
 export interface DialogProps {
   open: boolean;
@@ -71,6 +72,7 @@ export function Dialog({
   // Whether a form in it was changed, and whether the reader is asked about that.
   const [unsaved, setUnsaved] = useState<'none' | 'some' | 'asked'>('none');
   if (!open && unsaved !== 'none') setUnsaved('none');
+  useUnsaved(open && onClose !== null && unsaved !== 'none');
   const leave = () => {
     if (onClose === null || unsaved === 'asked') return;
     if (unsaved === 'some') setUnsaved('asked');

@@ -35,7 +35,7 @@ export default function AccountsPage() {
   const navigate = useNavigate();
   const [made, setMade] = useState<MadeAccount | null>(null);
   const open = ({ account: { id } }: MadeAccount) =>
-    void navigate({ to: `/dashboard/accounts/${encodeURIComponent(id)}` });
+    void navigate({ to: `/dashboard/accounts/${encodeURIComponent(id)}`, ignoreBlocker: true });
   const { add, dialog } = useAdding({
     area: 'accounts',
     ofAllAccounts: true,

@@ -74,7 +74,8 @@ function NameForm() {
     <Form
       error={null}
       onSubmit={() => {
-        if (name !== '' && fault === null) void navigate({ to: `/dashboard/plans/${encodeURIComponent(name)}` });
+        const to = `/dashboard/plans/${encodeURIComponent(name)}`;
+        if (name !== '' && fault === null) void navigate({ to, ignoreBlocker: true });
       }}
       footer={
         <Button type="submit" look="main" disabled={name === '' || fault !== null}>

@@ -31,7 +31,11 @@ export function AddPoints(props: AddPointsProps) {
   const [from, setFrom] = useState<'texts' | 'crawl'>('texts');
   const navigate = useNavigate();
   const follow = (crawl: string) =>
-    void navigate({ to: '/dashboard/tools', search: { tool: 'crawls', crawl, key: caller.key.id } as never });
+    void navigate({
+      to: '/dashboard/tools',
+      search: { tool: 'crawls', crawl, key: caller.key.id } as never,
+      ignoreBlocker: true,
+    });
   return (
     <Dialog open onClose={onClose} title={`Add points to ${name}`} width="wide">
       <div className="flex flex-col items-start gap-4 [&>form]:w-full">

@@ -52,7 +52,7 @@ export function AddService<Reply extends { name: string }>(props: AddServiceProp
   });
   const onSuccess = ({ name: added }: { name: string }) => {
     onAdded();
-    void navigate({ to: `${list}/${encodeURIComponent(added)}` });
+    void navigate({ to: `${list}/${encodeURIComponent(added)}`, ignoreBlocker: true });
   };
   return (
     <ActionForm

@@ -52,7 +52,8 @@ export function StoredForm<Entry extends NamedEntry>(props: StoredFormProps<Entr
       toast(base === null ? `${saved.name} was added.` : `${saved.name} was changed.`);
       await entries.refresh(client);
       onDone();
-      if (base === null) void navigate({ to: `${adds?.list}/${encodeURIComponent(saved.name)}` });
+      const to = `${adds?.list}/${encodeURIComponent(saved.name)}`;
+      if (base === null) void navigate({ to, ignoreBlocker: true });
     },
   });
   const current = currentOf<Entry>(save.error);
