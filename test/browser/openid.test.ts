@@ -59,6 +59,27 @@ test('a person logs in at the provider, has the role of their groups, and logs o
   await page.locator('input[name=login]').waitFor();
 });
 
+test('a login at the provider in another tab goes on with the page whose session had ended', { skip }, async (t) => {
+  provider.people.set('olga', { groups: ['platform'] });
+  const page = await openPage(t, gateway, '/dashboard/guards', { login: null });
+  await logInThere(page, 'olga');
+  await page.getByRole('button', { name: 'Add guard' }).first().click();
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await name.fill('cards');
+  await page.context().clearCookies({ name: /^culvert/ });
+  await page.getByRole('button', { name: 'Add guard' }).last().click();
+  const ended = page.getByRole('dialog', { name: 'Your session has ended' });
+  const opened = page.context().waitForEvent('page');
+  await ended.getByRole('link', { name: 'Continue with Example' }).click();
+  const tab = await opened;
+  await tab.getByRole('heading', { name: 'Guards', level: 1 }).waitFor();
+  await tab.close();
+  // A browser with a window says so when the first tab is seen again.
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
+  await ended.waitFor({ state: 'detached' });
+  assert.equal(await name.inputValue(), 'cards');
+});
+
 test('a person whom no group lets in is told so, and can log in as another', { skip }, async (t) => {
   provider.people.set('gast', { groups: ['guests'] });
   const page = await openPage(t, gateway, '/dashboard', { login: null });

@@ -20,11 +20,16 @@ const InvitationPage = lazyPart(() => import('./invitation.tsx'));
  * next one.
  */
 export function Gate({ kind }: { kind: Session['kind'] }) {
-  const { data, error, refetch } = useQuery(sessionQuery);
+  const { data, error, refetch } = useQuery({
+    ...sessionQuery,
+    // The next login may be in another tab.
+    refetchOnWindowFocus: ({ state }) => (state.data?.session === null ? 'always' : true),
+  });
   const last = useRef<Session | null>(null);
   const isAnother = data?.session != null && last.current !== null && personOf(data.session) !== personOf(last.current);
   if (data?.session != null && !isAnother) last.current = data.session;
-  const session = last.current;
+  // The page of the one before goes at once: it would ask whether its changes may be lost.
+  const session = isAnother ? null : last.current;
   // What was read and typed before is not theirs.
   useEffect(() => {
     if (isAnother) location.reload();
@@ -86,7 +91,7 @@ export function Gate({ kind }: { kind: Session['kind'] }) {
           description="Log in to continue. What you typed is kept."
         >
           <Suspense>
-            <LoginForm ways={data.login} />
+            <LoginForm ways={data.login} place="over" />
           </Suspense>
         </Dialog>
       )}

@@ -13,6 +13,8 @@ interface LoginProps {
   ways: LoginWays;
   /** The link of the address was used, or could not be. */
   onLink?: (error: Error | null) => void;
+  /** `over`: over a page that keeps what was typed, so a provider's login opens in another tab. */
+  place?: 'alone' | 'over';
 }
 
 export function LoginPage({ ways, onLink }: LoginProps) {
@@ -47,7 +49,7 @@ export function EntrancePage({ title, children }: { title: string; children: Rea
 }
 
 /** Also over a page whose session has ended. */
-export function LoginForm({ ways, onLink }: LoginProps) {
+export function LoginForm({ ways, onLink, place = 'alone' }: LoginProps) {
   const [kind, setKind] = useState<'admin_key' | 'key'>('admin_key');
   const [text, setText] = useState('');
   const client = useQueryClient();
@@ -74,7 +76,10 @@ export function LoginForm({ ways, onLink }: LoginProps) {
       {byToken && login.error !== null && <Note tone="warn">{login.error.message}</Note>}
       {hasProvider && (
         <>
-          <ProviderLinks ways={ways} />
+          <ProviderLinks ways={ways} target={place === 'over' ? '_blank' : undefined} />
+          {place === 'over' && (
+            <p className="text-muted text-sm">It opens in another tab. Come back here once you are logged in.</p>
+          )}
           <div className="flex items-center gap-3 text-faint text-xs before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
             or
           </div>
@@ -121,13 +126,18 @@ export function LoginForm({ ways, onLink }: LoginProps) {
 }
 
 /** Links to the login of each provider, which lead back to this page. */
-export function ProviderLinks({ ways, as }: { ways: LoginWays; as?: string }) {
+export function ProviderLinks({ ways, as, target }: { ways: LoginWays; as?: string; target?: '_blank' }) {
   const query = new URLSearchParams({ to: placeNow() + location.search });
   return providerLogins.map((login) => {
     const provider = ways[login];
     if (provider === null) return null;
     return (
-      <a key={login} href={`${serverPath}/dashboard/${login}/start?${query}`} className={buttonClass('main', 'w-full')}>
+      <a
+        key={login}
+        href={`${serverPath}/dashboard/${login}/start?${query}`}
+        target={target}
+        className={buttonClass('main', 'w-full')}
+      >
         Continue with {provider.name}
         {as !== undefined && ` as ${as}`}
       </a>
