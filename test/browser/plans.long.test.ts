@@ -98,6 +98,18 @@ suite('plans', { skip: chromiumMissing }, () => {
     assert.equal(await page.evaluate('globalThis.offers'), 0);
   });
 
+  test('a plan that another person has removed is created anew from what was typed', async () => {
+    await gateway.fetch('/admin/v1/plans/anew', { method: 'PUT', headers, json: { rpm: 5 } });
+    await followTo(page, '/dashboard/plans/anew');
+    await page.getByLabel('Requests per minute').fill('77');
+    await gateway.fetch('/admin/v1/plans/anew', { method: 'DELETE', headers });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText("There is no plan 'anew'").waitFor();
+    await page.getByRole('button', { name: 'Create plan' }).click();
+    await page.getByRole('button', { name: 'Save' }).waitFor();
+    assert.equal((await planOf('anew')).definition.rpm, 77);
+  });
+
   test('a person who may not write plans is not told to save one', async (t) => {
     const operator = await gateway.fetch('/admin/v1/operators', { headers, json: { name: 'reader', role: 'viewer' } });
     const { key } = (await operator.json()) as { key: string };

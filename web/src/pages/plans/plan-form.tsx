@@ -5,6 +5,7 @@ import { plans } from '../../api/entries.ts';
 import { ApiError, call } from '../../api/request.ts';
 import { Input, Select, TextArea } from '../../parts/controls.tsx';
 import { DataRuleFields } from '../../parts/data-rule.tsx';
+import { isMissing } from '../../parts/error-note.tsx';
 import { ActionForm } from '../../parts/forms/action-form.tsx';
 import { ChangedMeanwhile, currentOf } from '../../parts/forms/changed-meanwhile.tsx';
 import { textFields } from '../../parts/forms/fields.ts';
@@ -42,6 +43,12 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
         body: definitionOf(typed),
       });
       return { saved, sent: typed };
+    },
+    onError(error) {
+      // Another person has removed it: the form creates it anew.
+      if (!isMissing(error)) return;
+      setBefore(null);
+      void plans.refresh(client);
     },
     async onSuccess({ saved, sent }) {
       setBefore(saved);
