@@ -126,4 +126,10 @@ test('the key that an address names is used, and any other is found by typing, o
   await page.goto('/dashboard/jobs');
   await page.getByText('This key has no batches.').waitFor();
   assert.equal(await picker.innerText(), `${accountOf(count - 3)} · k`, 'the last choice');
+  await page.goto('/dashboard/jobs?key=revoked');
+  await page.getByText('The key revoked is not active, or you may not use it.').waitFor();
+  assert.equal(await page.getByText('This key has').count(), 0, 'the batches of another key');
+  await picker.click();
+  await page.getByRole('option').first().click();
+  await page.getByText('This key has no batches.').waitFor();
 });

@@ -58,12 +58,18 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
   }
   if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, onText, error: new Error(refused) };
   const keys = listed ?? [];
-  const key = keys.find(({ id }) => id === named) ?? keys.find(({ id }) => id === chosen) ?? usualKey(session, keys);
+  const isAway = listed !== undefined && named !== undefined && !keys.some(({ id }) => id === named);
+  const key = keys.find(({ id }) => id === (named ?? chosen)) ?? usualKey(session, keys);
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id);
     setChosen(id);
     setFilters({ ...Object.fromEntries(ofKey.map((name) => [name, ''])), key: id });
   };
+  if (isAway) {
+    // With another key, a link would show something else than to whoever sent it.
+    const message = `The key ${named} is not active, or you may not use it. Choose another key.`;
+    return { caller: undefined, keys, choose, onText, error: new Error(message) };
+  }
   const caller = listed === undefined ? undefined : key === undefined ? null : callerOf(session, key);
   return { caller, keys, choose, onText, error };
 }

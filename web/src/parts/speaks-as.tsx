@@ -11,13 +11,13 @@ import { SkeletonRows } from './skeleton.tsx';
 
 /** Picks the key that an operator speaks for; nothing for a person with one key. */
 export function SpeaksAs({ caller, keys, choose, onText }: Callers) {
-  if (useSession().kind === 'key' || caller == null) return null;
+  if (useSession().kind === 'key' || keys.length === 0) return null;
   return (
     <div className="flex items-center gap-2 text-muted text-sm">
       <span className="hidden sm:inline">Key</span>
       <Choose
         label="Key to use"
-        value={caller.key.id}
+        value={caller?.key.id ?? null}
         options={keys.map(({ id, name, account, prefix }) => ({
           value: id,
           label: `${account} · ${name}`,
