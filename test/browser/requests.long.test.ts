@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { startGateway, workersKnow } from '../start-gateway.ts';
-import { assertLooksRight, openPage, settled } from './open-page.ts';
+import { assertLooksRight, followTo, openPage, settled } from './open-page.ts';
 import { type SeededKey, startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -24,6 +24,17 @@ suite('the requests', { skip }, () => {
     for (const text of await shared.locator('tbody td:nth-child(2)').allInnerTexts()) assert.notEqual(text, '200');
     await shared.getByRole('button', { name: 'Clear' }).click();
     await shared.waitForURL(/requests$/);
+  });
+
+  test('show each filter that an address has, on a phone and on the page that is open', async (t) => {
+    const page = await openPage(t, gateway, '/dashboard/requests', { size: 'phone' });
+    const account = page.getByLabel('Account', { exact: true });
+    assert.equal(await account.isVisible(), false);
+    await followTo(page, '/dashboard/requests?account=atlas');
+    assert.equal(await account.inputValue(), 'atlas');
+    assert.ok(await account.isVisible());
+    await followTo(page, '/dashboard/requests?user=user-1');
+    assert.equal(await page.getByLabel('User', { exact: true }).inputValue(), 'user-1');
   });
 
   test('appear as they end, and stop when they are told to', async (t) => {

@@ -24,6 +24,8 @@ export const filterNames = [
 export type FilterName = (typeof filterNames)[number];
 type Values = Partial<Record<FilterName, string>>;
 
+/** Filters that a phone shows once they are used, or asked for. */
+const usual = ['account', 'model', 'provider'] as const;
 /** Filters that are shown once they are used, or asked for. */
 const rare = ['key', 'mcp_server', 'agent', 'endpoint', 'user', 'tag', 'key_tag', 'session', 'cost_min'] as const;
 
@@ -44,9 +46,11 @@ interface FilterBarProps {
 
 /** Filters of the list. All of them are in the URL. */
 export function FilterBar({ values, onValues }: FilterBarProps) {
-  const hidden = rare.filter((name) => values[name] !== undefined);
-  const [more, setMore] = useState(hidden.length > 0);
-  const some = filterNames.some((name) => values[name] !== undefined);
+  const isUsed = (name: FilterName) => values[name] !== undefined;
+  const usesRare = rare.some(isUsed);
+  const [asked, setMore] = useState(false);
+  const more = asked || usesRare;
+  const some = filterNames.some(isUsed);
   const outcome = values.class ?? values.status ?? '';
   const filter = (name: FilterName) => ({
     value: values[name],
@@ -75,7 +79,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
         ))}
         {statuses.every(([value]) => value !== outcome) && <option value={outcome}>{outcome}</option>}
       </Select>
-      <div className={more ? 'contents' : 'hidden sm:contents'}>
+      <div className={more || usual.some(isUsed) ? 'contents' : 'hidden sm:contents'}>
         <FilterInput label="Account" from="/admin/v1/accounts" field="id" {...filter('account')} />
         <FilterInput
           label="Model"
@@ -110,14 +114,16 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
           <FilterInput label="Min USD" inputMode="decimal" {...filter('cost_min')} />
         </>
       )}
-      <Button
-        look="quiet"
-        icon={<SlidersHorizontal className="size-4" />}
-        aria-expanded={more}
-        onClick={() => setMore(!more)}
-      >
-        {more ? 'Fewer' : 'More'}
-      </Button>
+      {!usesRare && (
+        <Button
+          look="quiet"
+          icon={<SlidersHorizontal className="size-4" />}
+          aria-expanded={more}
+          onClick={() => setMore(!more)}
+        >
+          {more ? 'Fewer' : 'More'}
+        </Button>
+      )}
       {some && (
         <Button
           look="quiet"
