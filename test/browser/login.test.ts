@@ -100,6 +100,11 @@ suite('logging in', { skip }, () => {
     );
     await page.getByRole('link', { name: 'Replicas' }).click();
     await page.getByText('The answer is not from Culvert: a proxy in front of it may ask for a login.').waitFor();
+    await page.route('**/admin/v1/keys?*', (route) =>
+      route.fulfill({ status: 503, contentType: 'text/html', body: '<html>503</html>' }),
+    );
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await page.getByText('A proxy in front of Culvert seems to have answered with status 503. Try again').waitFor();
   });
 
   test('a session that ends is noticed by calls that no query made, and the next one reads the page again', async (t) => {

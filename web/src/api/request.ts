@@ -23,12 +23,18 @@ export class ApiError extends Error {
   constructor(status: number, body: unknown) {
     const { error, ...members } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
     const details = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
-    super(typeof details.message === 'string' ? details.message : `Culvert answered with status ${status}.`);
+    super(typeof details.message === 'string' ? details.message : unexplained(status));
     this.status = status;
     this.type = typeof details.type === 'string' ? details.type : 'unknown';
     this.param = typeof details.param === 'string' ? details.param : null;
     this.members = members;
   }
+}
+
+/** Culvert names a reason; a proxy in front of it answers so while Culvert restarts. */
+function unexplained(status: number): string {
+  const next = status >= 500 ? ' Try again in a moment.' : '';
+  return `A proxy in front of Culvert seems to have answered with status ${status}.${next}`;
 }
 
 /** The shell asks for the next login. */
@@ -137,7 +143,9 @@ export async function call<Reply>(method: string, path: string, options?: CallOp
   try {
     return JSON.parse(text) as Reply;
   } catch {
-    throw new Error('The answer is not from Culvert: a proxy in front of it may ask for a login. Reload the page.');
+    throw new Error(
+      'The answer is not from Culvert: a proxy in front of it may ask for a login. Log in there in another tab, and try again.',
+    );
   }
 }
 
