@@ -126,6 +126,21 @@ test('the key that an address names is used, and any other is found by typing, o
   await page.goto('/dashboard/jobs');
   await page.getByText('This key has no batches.').waitFor();
   assert.equal(await picker.innerText(), `${accountOf(count - 3)} · k`, 'the last choice');
+  // Not about jobs: a list of so many keys is here.
+  await page.goto('/dashboard/keys');
+  const turn = (to: string) => page.getByRole('button', { name: `${to} page` }).click();
+  await turn('Next');
+  await page.getByText('Page 2', { exact: true }).waitFor();
+  const cursor = new URL(page.url()).searchParams.get('pages');
+  await page.goto(`/dashboard/keys?pages=${Array(40).fill(cursor).join('+')}`);
+  for (const [to, number] of [
+    ['Next', 42],
+    ['Next', 43],
+    ['Previous', 42],
+  ] as const) {
+    await turn(to);
+    await page.getByText(`Page ${number}`, { exact: true }).waitFor();
+  }
   await page.goto('/dashboard/jobs?key=revoked');
   await page.getByText('The key revoked is not active, or you may not use it.').waitFor();
   assert.equal(await page.getByText('This key has').count(), 0, 'the batches of another key');

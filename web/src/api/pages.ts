@@ -60,16 +60,22 @@ interface PageQuery<Row> {
 /** Pages that a URL remembers; a reader who went further begins again from there. */
 const pagesInUrlMax = 40;
 
-/** The cursors of the pages up to this one: in the URL, or only here. */
+/** The cursors of the pages up to this one, in the URL or only here, and the number of earlier ones that the URL left out. */
 function usePlace<Cursor extends string | number>(queryKey: string, inUrl: boolean) {
   const [filters, setFilters] = useFilters<typeof pagesName>();
   const [place, setPlace] = useState<{ queryKey: string; cursors: Cursor[] }>({ queryKey, cursors: [] });
   if (!inUrl) {
     const go = (cursors: Cursor[]) => setPlace({ queryKey, cursors });
-    return [place.queryKey === queryKey ? place.cursors : [], go] as const;
+    return [place.queryKey === queryKey ? place.cursors : [], go, 0] as const;
   }
-  const cursors = (filters[pagesName] ?? '').split(' ').filter((cursor) => cursor !== '') as Cursor[];
-  return [cursors, (next: Cursor[]) => setFilters({ [pagesName]: next.slice(-pagesInUrlMax).join(' ') })] as const;
+  const texts = (filters[pagesName] ?? '').split(' ').filter((cursor) => cursor !== '');
+  const leftOut = Number(/^~(\d+)$/.exec(texts[0] ?? '')?.[1] ?? 0);
+  const go = (next: Cursor[]) => {
+    const more = leftOut + Math.max(0, next.length - pagesInUrlMax);
+    const kept = next.slice(-pagesInUrlMax);
+    setFilters({ [pagesName]: (more === 0 || kept.length === 0 ? kept : [`~${more}`, ...kept]).join(' ') });
+  };
+  return [texts.slice(leftOut === 0 ? 0 : 1) as Cursor[], go, leftOut] as const;
 }
 
 /** The same for any other list. Begins again when `key` changes. */
@@ -79,9 +85,9 @@ export function usePagesOf<Row, Cursor extends string | number>(
   { everyMs = () => false, revisionOf, inUrl = false }: PageQuery<Row> = {},
 ): Pages<Row> {
   const queryKey = JSON.stringify(key);
-  const [cursors, setCursors] = usePlace<Cursor>(queryKey, inUrl);
+  const [cursors, setCursors, leftOut] = usePlace<Cursor>(queryKey, inUrl);
   const cursor = cursors.at(-1);
-  const page = cursors.length + 1;
+  const page = leftOut + cursors.length + 1;
   const { data, error, isPlaceholderData, refetch } = useQuery({
     queryKey: [...key, cursor ?? null, revisionOf?.(page) ?? null],
     queryFn: ({ signal }) => ask(cursor, signal),
