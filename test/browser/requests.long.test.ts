@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
 import { chromiumMissing } from '../chromium.ts';
 import { startGateway, workersKnow } from '../start-gateway.ts';
-import { assertLooksRight, followTo, openPage, settled } from './open-page.ts';
+import { assertAccessible, assertLooksRight, followTo, openPage, settled } from './open-page.ts';
 import { type SeededKey, startSeededGateway } from './seeded-gateway.ts';
 
 const skip = chromiumMissing;
@@ -196,6 +196,22 @@ suite('the requests', { skip }, () => {
     await page.goto('/dashboard/usage?group_by=user&from=24h');
     await page.getByRole('cell', { name: payload }).waitFor();
     assert.equal(await page.evaluate('window.ran'), undefined);
+  });
+
+  test('without an account, a key or a model have no empty links', async (t) => {
+    const json = { model: 'smart', messages: [{ role: 'user', content: 'Hello' }] };
+    await gateway.fetch('/v1/chat/completions', { headers: { authorization: 'Bearer sk-cv-nobody' }, json });
+    const headers = { authorization: `Bearer ${gateway.keys['lumen/reader']}` };
+    await gateway.fetch('/v1/vectors/collections', { headers, json: { name: 'notes', vector_size: 3 } });
+    await workersKnow();
+    const page = await openPage(t, gateway, '/dashboard/requests?status=401');
+    await page.locator('tbody a').first().click();
+    await page.waitForURL(/requests\/req_/);
+    await settled(page);
+    await assertAccessible(page);
+    await page.goto('/dashboard?range=24h');
+    await page.getByRole('link', { name: 'no model' }).waitFor();
+    await assertAccessible(page);
   });
 });
 

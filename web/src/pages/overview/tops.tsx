@@ -149,7 +149,7 @@ function Top({ title, by, rows, order, range }: TopProps) {
               key={row.group}
               to="/dashboard/requests"
               search={{ ...range.search, [by]: row.group }}
-              name={row.group}
+              name={row.group || `no ${by}`}
               failed={{ part: row.errors, of: row.requests }}
               share={sizeOf(row) / most}
             >

@@ -162,15 +162,19 @@ function Summary({ request }: { request: RequestReply }) {
 }
 
 function Who({ request }: { request: RequestReply }) {
-  const listed = (filter: Record<string, string>, text: string) => (
-    <Link
-      to="/dashboard/requests"
-      search={filter as never}
-      className="underline decoration-line-strong underline-offset-2 hover:decoration-current"
-    >
-      {text}
-    </Link>
-  );
+  // A request that was refused early has no account, no key and no model.
+  const listed = (filter: Record<string, unknown>, text: string | null | undefined) =>
+    text ? (
+      <Link
+        to="/dashboard/requests"
+        search={filter as never}
+        className="underline decoration-line-strong underline-offset-2 hover:decoration-current"
+      >
+        {text}
+      </Link>
+    ) : (
+      <None />
+    );
   return (
     <Facts>
       <Fact name="Id">
@@ -189,8 +193,8 @@ function Who({ request }: { request: RequestReply }) {
       </Fact>
       <Fact name="Account">{listed({ account: request.account }, request.account)}</Fact>
       <Fact name="Key">{listed({ key: request.key }, request.tenant)}</Fact>
-      <Fact name="User">{request.user === null ? <None /> : listed({ user: request.user }, request.user)}</Fact>
-      <Fact name="Tag">{request.tag == null ? <None /> : listed({ tag: request.tag }, request.tag)}</Fact>
+      <Fact name="User">{listed({ user: request.user }, request.user)}</Fact>
+      <Fact name="Tag">{listed({ tag: request.tag }, request.tag)}</Fact>
       {request.session != null && (
         <Fact name="Session">
           <Link
@@ -206,7 +210,7 @@ function Who({ request }: { request: RequestReply }) {
         {request.endpoint} {request.stream && <Badge>stream</Badge>}{' '}
         {request.aborted && <Badge tone="warn">client disconnected</Badge>}
       </Fact>
-      <Fact name="Model">{request.model === '' ? <None /> : listed({ model: request.model }, request.model)}</Fact>
+      <Fact name="Model">{listed({ model: request.model }, request.model)}</Fact>
       {request.variant !== null && (
         <Fact name="Variant">
           <Link
