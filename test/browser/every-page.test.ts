@@ -51,6 +51,9 @@ test('tables fit windows of any width', { skip }, async (t) => {
   const server = { name: 'tickets', url: 'https://tickets.example.org/a/long/path/to/its/mcp' };
   await gateway.admin('/mcp-servers', { method: 'POST', body: server });
   await gateway.admin('/agents', { method: 'POST', body: { ...server, name: 'planner' } });
+  // At their limits, in letters at which no line breaks.
+  const longest = { name: 'v'.repeat(64), type: 'openai', base_url: `http://127.0.0.1:9/${'u'.repeat(150)}` };
+  await gateway.admin('/providers', { method: 'POST', body: { ...longest, api_key: 'upstream-secret-5' } });
   const page = await openPage(t, gateway, '/dashboard/requests');
   for (const path of [...lists.map((name) => `/dashboard/${name}`), '/dashboard/settings?tab=audit']) {
     await followTo(page, path);

@@ -232,7 +232,8 @@ export function NameCell({ name, children }: { name: string; children: ReactNode
       <div className="line-clamp-2 font-medium [overflow-wrap:anywhere]" title={name}>
         {name}
       </div>
-      <div className="truncate text-muted text-xs">{children}</div>
+      {/* It may be as narrow as the name: a line that does not break would widen the table. */}
+      <div className="line-clamp-1 break-all text-muted text-xs">{children}</div>
     </div>
   );
 }
