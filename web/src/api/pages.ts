@@ -72,8 +72,8 @@ function usePlace<Cursor extends string | number>(queryKey: string, inUrl: boole
   const leftOut = Number(/^~(\d+)$/.exec(texts[0] ?? '')?.[1] ?? 0);
   const go = (next: Cursor[]) => {
     const more = leftOut + Math.max(0, next.length - pagesInUrlMax);
-    const kept = next.slice(-pagesInUrlMax);
-    setFilters({ [pagesName]: (more === 0 || kept.length === 0 ? kept : [`~${more}`, ...kept]).join(' ') });
+    const last = next.slice(-pagesInUrlMax);
+    setFilters({ [pagesName]: (more === 0 || last.length === 0 ? last : [`~${more}`, ...last]).join(' ') });
   };
   return [texts.slice(leftOut === 0 ? 0 : 1) as Cursor[], go, leftOut] as const;
 }

@@ -48,8 +48,8 @@ interface FilterBarProps {
 export function FilterBar({ values, onValues }: FilterBarProps) {
   const isUsed = (name: FilterName) => values[name] !== undefined;
   const usesRare = rare.some(isUsed);
-  const [asked, setMore] = useState(false);
-  const more = asked || usesRare;
+  const [isOpen, setOpen] = useState(false);
+  const more = isOpen || usesRare;
   const some = filterNames.some(isUsed);
   const outcome = values.class ?? values.status ?? '';
   const filter = (name: FilterName) => ({
@@ -119,7 +119,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
           look="quiet"
           icon={<SlidersHorizontal className="size-4" />}
           aria-expanded={more}
-          onClick={() => setMore(!more)}
+          onClick={() => setOpen(!more)}
         >
           {more ? 'Fewer' : 'More'}
         </Button>
