@@ -262,6 +262,7 @@ suite('around every page', { skip }, () => {
     for (const hidden of ['Requests', 'Settings']) assert.ok(!places.includes(hidden), hidden);
     await page.goto('/dashboard/requests');
     await page.getByText('which may not see requests').waitFor();
+    assert.equal(await page.getByLabel('Loading', { exact: true }).count(), 0, 'a chart that never comes');
   });
 
   test('a viewer does not see pages that call for a key, and is told why where an address leads there', async (t) => {

@@ -131,7 +131,7 @@ export default function RequestsPage() {
       }
       bar={<FilterBar values={filters} onValues={setFilters} />}
     >
-      {isSummed && pages.rows?.length !== 0 && (
+      {isSummed && pages.rows?.length !== 0 && (pages.rows !== undefined || pages.error === null) && (
         <Suspense fallback={waiting}>
           {pages.rows === undefined ? waiting : <Volume query={sumsOf(filters)} range={range} />}
         </Suspense>
