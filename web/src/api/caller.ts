@@ -66,7 +66,7 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
     setFilters({ ...Object.fromEntries(ofKey.map((name) => [name, ''])), key: id });
   };
   if (isAway) {
-    // With another key, a link would show something else than to whoever sent it.
+    // With another key, a link would show something else than its sender saw.
     const message = `The key ${named} is not active, or you may not use it. Choose another key.`;
     return { caller: undefined, keys, choose, onText, error: new Error(message) };
   }

@@ -144,7 +144,7 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
   );
 }
 
-/** What another person may change meanwhile. */
+/** Facts of a prompt that another person may change meanwhile. */
 function factsOf(prompt: PromptReply | null) {
   return { ...prompt?.labels, 'newest version': prompt?.versions[0]?.number };
 }
