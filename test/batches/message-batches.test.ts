@@ -7,6 +7,7 @@ import { startUpstream } from '../start-upstream.ts';
 import { until } from '../until.ts';
 import { anthropic } from './world.ts';
 
+const aloneKey = 'sk-cv-test-key-alone';
 const upstream = await startUpstream();
 after(() => upstream.close());
 const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
@@ -21,6 +22,11 @@ const gateway = await startGateway(
       late: { targets: ['chat/mock/delay=1m'] },
       refusing: { targets: ['chat/mock/status=400'] },
     },
+    keys: [
+      { key: testKey, account: 'dev', name: 'test' },
+      { key: otherKey, account: 'other', name: 'test' },
+      { key: aloneKey, account: 'alone', name: 'test' },
+    ],
   },
 );
 const client = anthropic(gateway.url, testKey);
@@ -33,9 +39,9 @@ function request(customId: string, model = 'chat') {
 
 type Batch = Anthropic.Messages.MessageBatch;
 
-async function batchWhen(id: string, is: (batch: Batch) => boolean): Promise<Batch> {
+async function batchWhen(id: string, is: (batch: Batch) => boolean, by = client): Promise<Batch> {
   for (;;) {
-    const batch = await client.messages.batches.retrieve(id);
+    const batch = await by.messages.batches.retrieve(id);
     if (is(batch)) return batch;
     await pause(50);
   }
@@ -194,15 +200,17 @@ test('a batch of messages that is begun again with the same Idempotency-Key is t
 });
 
 test('a deleted batch of messages leaves no bytes, neither its requests nor its results', async () => {
-  const before = await storedBytes();
-  const { id } = await client.messages.batches.create({ requests: [request('a')] });
-  await batchWhen(id, hasEnded);
-  const results = await (await gateway.fetch(`/v1/messages/batches/${id}/results`)).text();
+  // Files of other tests that go meanwhile are not of this account.
+  const alone = anthropic(gateway.url, aloneKey);
+  const { id } = await alone.messages.batches.create({ requests: [request('a')] });
+  await batchWhen(id, hasEnded, alone);
+  const headers = { authorization: `Bearer ${aloneKey}` };
+  const results = await (await gateway.fetch(`/v1/messages/batches/${id}/results`, { headers })).text();
   // Another worker knows of it a little later.
-  await until('both files count', async () => (await storedBytes()) >= before + 2 * results.length);
-  await client.messages.batches.delete(id);
+  await until('both files count', async () => (await storedBytes(aloneKey)) >= 2 * results.length);
+  await alone.messages.batches.delete(id);
   // The answers of its lines are gone with its end, which is seen at the next measuring.
-  await until('they are gone', async () => (await storedBytes()) < before + 2 * results.length);
+  await until('they are gone', async () => (await storedBytes(aloneKey)) < 2 * results.length);
 });
 
 test('a batch of messages that is one too many leaves no bytes', async () => {
