@@ -21,7 +21,7 @@ const listsOfAccounts: ReadonlySet<string> = new Set(['accounts', 'bodies', 'con
 const conditions: ReadonlySet<string> = new Set(['when', 'because']);
 /** Comments in a condition, and its texts, each with the name that `==` or `!=` compares it with. */
 const comparedTexts =
-  /\/\/[^\n]*|(?:\b(\w+)\s*[=!]=\s*)?("{3}.*?(?:"{3}|$)|'{3}.*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
+  /\/\/[^\n]*|(?:\b(\w+)\s*[=!]=\s*)?("{3}(?:\\.|[^\\])*?(?:"{3}|$)|'{3}(?:\\.|[^\\])*?(?:'{3}|$)|"(?:\\.|[^"\\])*(?:"|$)|'(?:\\.|[^'\\])*(?:'|$))/gs;
 /** A part that is cut may go on with one of them. */
 const namesCallers = /\b(?:account|key|key_name)\b|…$/;
 /** Any other name may be one of a caller, as in `[account].exists(a, a == "acme")`. */

@@ -99,6 +99,7 @@ async function twoAccounts(t: { after(fn: () => unknown): void }) {
         refuse: { message: 'no' },
       },
       noted: { when: `tag == "//free" // as bravo asked`, refuse: { message: 'no' } },
+      quoted: { when: String.raw`account == """a\"""bravo"""`, refuse: { message: 'no' } },
     },
     storage: { responses: { except: ['bravo/*', 'alpha/x', '*/x'] } },
     hooks: {
@@ -206,13 +207,14 @@ test('S45 an operator of one account sees nothing of another through any operati
   const config = JSON.stringify((await admin.call('GET', '/config', undefined, mine)).json.config);
   for (const shown of ['"of-alpha"', '["alpha/laptop"]', '"accounts":["alpha"]', '"group":"team-a"', '"looks"'])
     assert.ok(config.includes(shown), shown);
-  const [rule, noted] = (await admin.call('GET', '/routes', undefined, mine)).json.data;
+  const [rule, noted, quoted] = (await admin.call('GET', '/routes', undefined, mine)).json.data;
   assert.equal(
     rule.when,
     `account == "(hidden)" || key in ["(hidden)", "alpha/x"] || account.startsWith("(hidden)") && tag == "of-tag" || [account].exists(a, a == "(hidden)") // (hidden)
           || account == "(hidden)"`,
   );
   assert.equal(noted.when, 'tag == "//free" // (hidden)');
+  assert.equal(quoted.when, 'account == "(hidden)"');
   const body = { model: 'secretive', messages: [{ role: 'user', content: 'Hello' }] };
   const explained = await admin.call('POST', '/explain', { body, key: keys.alpha }, mine);
   assert.doesNotMatch(explained.text, isOther);
