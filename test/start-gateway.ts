@@ -52,10 +52,13 @@ export async function answerKept({ dataDir }: Pick<TestGateway, 'dataDir'>, sinc
   }
 }
 
+/** 0: it has none, or a test has damaged it. */
 function newestAnswerMs(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     return Number(database.prepare('SELECT max(at_ms) AS ms FROM entry').get()?.ms ?? 0);
+  } catch {
+    return 0;
   } finally {
     database.close();
   }
