@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
+import { SocketCaller } from '../contract/heard-events.ts';
 import { startGateway, testKey } from '../start-gateway.ts';
+import { until } from '../until.ts';
 import { startRealtime } from '../upstream-formats/start-realtime.ts';
 
 /* Rules for routes over realtime sessions, as each begins. */
@@ -17,6 +19,8 @@ const gateway = await startGateway(
     models: {
       talk: { targets: ['up/gpt-realtime'] },
       mini: { targets: ['up/gpt-realtime-mini', 'other/gpt-realtime-mini'] },
+      hears: { type: 'transcription', targets: ['up/gpt-4o-transcribe'] },
+      notes: { type: 'transcription', targets: ['up/gpt-4o-mini-transcribe'] },
     },
     accounts: { dev: {} },
     routes: {
@@ -26,6 +30,7 @@ const gateway = await startGateway(
         model: 'mini',
         targets: ['other'],
       },
+      plain: { when: 'model == "hears"', model: 'notes' },
     },
   },
 );
@@ -42,6 +47,30 @@ test('a session goes to the model and the targets of a rule', async () => {
   assert.equal(response.headers['x-culvert-model'], 'gpt-realtime-mini');
   socket.terminate();
 });
+
+for (const [name, session, there] of [
+  ['talk', { type: 'realtime', model: 'talk' }, { type: 'realtime', model: 'gpt-realtime-mini' }],
+  [
+    'hears&intent=transcription',
+    { type: 'transcription', audio: { input: { transcription: { model: 'hears' } } } },
+    { type: 'transcription', audio: { input: { transcription: { model: 'gpt-4o-mini-transcribe' } } } },
+  ],
+] as const) {
+  test(`settings may repeat the name by which a session was opened, whatever its model is: ${name}`, async () => {
+    const opening = upstream.next();
+    const caller = new SocketCaller(open(name));
+    const { events } = await opening;
+    await caller.heard('session.created');
+    caller.send('session.update', { event_id: 'mine', session });
+    const mine = () => events.find(({ event_id }) => event_id === 'mine');
+    await until(
+      'it is taken or refused',
+      () => mine() !== undefined || caller.events.some(({ type }) => type === 'error'),
+    );
+    assert.deepEqual(mine()?.session, there);
+    await caller.close();
+  });
+}
 
 test('a session that a rule refuses gets a plain answer', async () => {
   const socket = open('talk', { 'x-night': '1' });

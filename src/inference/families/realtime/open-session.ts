@@ -50,6 +50,8 @@ export interface SocketCall extends SessionCall {
 export async function openSession(services: RealtimeServices, socketCall: SocketCall): Promise<void> {
   const opened = await ruledSession(services, socketCall);
   if (opened === null) return;
+  // Its events have the caller's name for the model, whatever rules made of it.
+  const heard = { ...opened, model: socketCall.model };
   const { clock } = services;
   const { call, settings, ending, errorEvent } = opened;
   const limits = services.snapshots.current.config.server.realtime;
@@ -58,7 +60,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   const cascade = cascadeOf(services, opened);
   if (cascade !== null) {
     if (isFailure(cascade)) return refuse(call.sink, cascade, call.admitted.headers);
-    return openCascade(services, opened, cascade);
+    return openCascade(services, heard, cascade);
   }
   const ways = isTranscription ? new TranscriptionWays(call.sink) : null;
   const connect = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
@@ -84,12 +86,12 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
       if (caller === null) return reached.socket.terminate();
       const upstream = isTranscription
         ? new TranscriptionEnd(new SocketEnd(reached.socket), {
-            model: { named: opened.model, there: held.attempt.target.model },
+            model: { named: heard.model, there: held.attempt.target.model },
             created: opened.created,
             errorEvent,
           })
-        : upstreamEnd(opened, held, (signal) => connect(held.attempt, held.to, signal));
-      const session = isTranscription && opened.created === 'untold' ? named(opened) : settings;
+        : upstreamEnd(heard, held, (signal) => connect(held.attempt, held.to, signal));
+      const session = isTranscription && opened.created === 'untold' ? named(heard) : settings;
       if (session !== null) upstream.send(JSON.stringify({ type: 'session.update', session }));
       await runSession({
         clock,
@@ -104,7 +106,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
       });
     },
   );
-  if (ways?.isByCalls) await openCascade(services, opened, { transcription: opened.model, answers: null });
+  if (ways?.isByCalls) await openCascade(services, heard, { transcription: opened.model, answers: null });
 }
 
 type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
