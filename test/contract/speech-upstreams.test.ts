@@ -320,6 +320,26 @@ for (const [type, model, voice, status, body, words] of [
   });
 }
 
+test('a voice that one account of ElevenLabs lacks is asked of the next one', async (t) => {
+  const [lacking, having] = [await startSpeaking(t), await startSpeaking(t)];
+  const account = ({ url }: SpeakingUpstream) => ({ type: 'elevenlabs', api_key: 'upstream-secret', base_url: url });
+  const targets = ['lacking', 'having'].map((provider, at) => ({ provider, model: 'eleven_v3', priority: at + 1 }));
+  const gateway = await startGateway(t, {
+    providers: { lacking: account(lacking), having: account(having) },
+    models: { s: { type: 'speech', targets } },
+  });
+  const say = () => gateway.fetch(speechPath, { json: { model: 's', voice: 'a'.repeat(20), input: 'Hello.' } });
+  const none = answerJson(404, { detail: { status: 'voice_not_found', message: 'A voice was not found.' } });
+  lacking.next(none);
+  const sound = Buffer.concat([Buffer.from('ID3\x04'), Buffer.alloc(500, 1)]);
+  having.next((_, response) => response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound));
+  await soundOf(await say());
+  for (const upstream of [lacking, having]) upstream.next(none);
+  const refused = await say();
+  assert.equal(refused.status, 404);
+  assert.match(((await refused.json()) as ErrorBody).error.message, /A voice was not found/);
+});
+
 test('Fish takes speeds from a half to two, and what lies outside is clamped', async (t) => {
   const { upstream, say } = await over(t, { type: 'fish' }, 's1', 'missing');
   const sound = Buffer.concat([Buffer.from('ID3\x04'), Buffer.alloc(500, 1)]);

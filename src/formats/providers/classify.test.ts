@@ -256,6 +256,7 @@ const ofModels: readonly Partial<UpstreamError>[] = [
   { message: 'm is not a multimodal model' },
   { message: 'No endpoints found that support tool use.' },
   { message: 'No such model/version combination found.' },
+  { message: 'A voice with the voice_id x was not found.', code: 'voice_not_found' },
 ];
 const ofRequests: readonly Partial<UpstreamError>[] = [
   { message: "Invalid value: 'max'. Supported values are: 'low' and 'high'.", code: 'invalid_value' },

@@ -22,7 +22,7 @@ export const classifyError: Classify = (provider, status, error, dialect): Fault
 };
 
 const lacking =
-  /\bunsupported_(?:parameter|value)\b|\b(?:not|n.t) (?:supported|enabled) (?:with|by|for|on|in) (?:(?:this|the) model\b|models?\/)|\bdoes(?: not|n.t) support\b|\bonly supported by certain models\b|\bno such model\/|\baccess to the requested model\b|\bnot a multimodal model\b|\bno endpoints found that\b/i;
+  /\bunsupported_(?:parameter|value)\b|\b(?:not|n.t) (?:supported|enabled) (?:with|by|for|on|in) (?:(?:this|the) model\b|models?\/)|\bdoes(?: not|n.t) support\b|\bonly supported by certain models\b|\bno such model\/|\baccess to the requested model\b|\bvoice_(?:not_found|does_not_exist)\b|\bnot a multimodal model\b|\bno endpoints found that\b/i;
 
 /** Whether an error that is the caller's says what a model cannot do, in any vendor's words: another model may do it. */
 export function isOfModel(error: ErrorText): boolean {
