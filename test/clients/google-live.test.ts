@@ -313,6 +313,30 @@ test('the result of a call that Gemini has cancelled changes nothing', async () 
   opened.session.close();
 });
 
+test('a result goes to Gemini though another call beside it was cancelled', async () => {
+  const opening = gemini.next();
+  const tools = [{ functionDeclarations: [{ name: 'look' }] }];
+  const opened = await open('live-google', { responseModalities: [Modality.TEXT], tools });
+  opened.session.sendClientContent({ turns: 'Hello' });
+  await opened.ended();
+  const live = await opening;
+  live.send({ toolCall: { functionCalls: ['c1', 'c2'].map((id) => ({ id, name: 'look', args: {} })) } });
+  await until('the calls came', () => opened.messages.some(({ toolCall }) => toolCall?.functionCalls?.length === 2));
+  live.send({ toolCallCancellation: { ids: ['c2'] } });
+  live.send({ serverContent: { modelTurn: { role: 'model', parts: [{ text: 'Well' }] }, turnComplete: true } });
+  await opened.ended(2);
+  for (const id of ['c1', 'c2'])
+    opened.session.sendToolResponse({ functionResponses: { id, name: 'look', response: { output: 'seen' } } });
+  const { toolResponse } = await live.heard((message) => message.toolResponse !== undefined);
+  const { functionResponses } = toolResponse as { functionResponses: JsonObject[] };
+  assert.deepEqual(
+    functionResponses.map(({ id }) => id),
+    ['c1'],
+  );
+  assert.deepEqual(opened.closes, []);
+  opened.session.close();
+});
+
 test('each response is a row of the ledger', async () => {
   const opened = await open('live-google', { responseModalities: [Modality.AUDIO] });
   opened.session.sendClientContent({ turns: 'Hello' });

@@ -42,8 +42,8 @@ export class LiveCaller {
   /** Calls of the response that runs, and ids of those that wait for their results. */
   #calls: JsonObject[] = [];
   readonly #open = new Set<string>();
-  /** The model has cancelled the call of the last result. */
-  #isLate = false;
+  /** The model waits for a result that has come, and was not asked for an answer since. */
+  #isAwaited = false;
   /** Items of the caller's of which pieces were written down already. */
   readonly #transcribing = new Set<string>();
 
@@ -141,17 +141,17 @@ export class LiveCaller {
   }
 
   #results({ functionResponses }: JsonObject): void {
-    let isAwaited = false;
     for (const { id, response } of objectsIn(functionResponses)) {
-      this.#isLate = false;
+      const isAnother = this.#isAwaited;
+      this.#isAwaited = true;
       const callId = jsonText(id);
       const result = isObject(response) ? (response.output ?? response.result ?? response) : (response ?? '');
       const output = typeof result === 'string' ? result : JSON.stringify(result);
       this.#open.delete(callId);
       this.#add({ type: 'function_call_output', call_id: callId, output });
-      isAwaited ||= !this.#isLate;
+      this.#isAwaited ||= isAnother;
     }
-    if (isAwaited && this.#open.size === 0) this.#respond();
+    if (this.#isAwaited && this.#open.size === 0) this.#respond();
   }
 
   #add(item: JsonObject): void {
@@ -160,6 +160,7 @@ export class LiveCaller {
 
   /** Asks for an answer. Speech of the caller interrupts that of the model, as at Google. */
   #respond(): void {
+    this.#isAwaited = false;
     if (this.#isRunning) this.#sinks.up({ type: 'response.cancel' });
     this.#sinks.up({ type: 'response.create' });
   }
@@ -226,7 +227,8 @@ export class LiveCaller {
 
   #failed({ error }: RealtimeEvent): void {
     const { code, message } = objectIn(error);
-    this.#isLate ||= code === 'invalid_tool_call_id';
+    // The model has cancelled the call.
+    if (code === 'invalid_tool_call_id') this.#isAwaited = false;
     if (!harmless.has(jsonText(code))) this.#sinks.fail(jsonText(message) || 'The session failed.');
   }
 }
