@@ -3,6 +3,7 @@ import { after, type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { CascadeCaller, openCascade, sound, userSays } from './cascade-caller.ts';
 
 /* Settings of `session.update` in a session by a cascade: each has an effect, or gets an error. */
@@ -175,6 +176,24 @@ test('a cancellation of another response leaves the one that runs', async (t) =>
   assert.equal(refused.code, 'response_cancel_not_active');
   caller.send('response.cancel', { response_id: (response as JsonObject).id! });
   assert.deepEqual((await done).status_details, { type: 'cancelled', reason: 'client_cancelled' });
+});
+
+test('a response that is cancelled before it begins is not made', async (t) => {
+  const caller = await open(t, { output_modalities: ['text'] }, 'slow');
+  const statuses = () =>
+    caller.events.flatMap((event) => (event.type === 'response.done' ? [(event.response as JsonObject).status] : []));
+  caller.send('conversation.item.create', userSays('Hello'));
+  caller.send('response.create');
+  caller.send('response.cancel');
+  await caller.heard('response.done');
+  caller.send('response.create');
+  await caller.heard('response.output_text.delta');
+  caller.send('response.create');
+  caller.send('response.cancel');
+  await until('both have ended', () => statuses().length === 3);
+  assert.deepEqual(statuses(), ['cancelled', 'cancelled', 'cancelled']);
+  assert.ok(!caller.events.some(({ type }) => type === 'error'));
+  assert.equal((await caller.response({ instructions: 'Anew.' })).status, 'completed');
 });
 
 for (const interrupts of [true, false]) {

@@ -74,6 +74,8 @@ export class CascadeEnd implements SessionEnd {
   readonly #items: CascadeItems;
   /** The response that is made; null: none is. */
   #answering: Answering | null = null;
+  /** Responses that the caller has asked for, and that have not begun. */
+  readonly #waiting = new Set<OrderedResponse>();
   /** The item that holds what the caller is saying, or has said last. */
   #speaking = '';
   /** A turn has no answer yet, since the caller spoke on before it began. */
@@ -156,11 +158,12 @@ export class CascadeEnd implements SessionEnd {
       case 'response.create': {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
         const ordered = this.#ordered(event);
-        return ordered === null ? undefined : this.#after(() => this.#respond(ordered));
+        if (ordered === null || !this.#after(() => this.#respond(ordered))) return;
+        this.#waiting.add(ordered);
+        return;
       }
       case 'response.cancel':
-        if (this.#events.cancels(event, this.#answering?.id ?? null)) this.#stop('client_cancelled');
-        return;
+        return this.#cancel(event);
       case 'output_audio_buffer.clear':
         return;
       default:
@@ -323,10 +326,12 @@ export class CascadeEnd implements SessionEnd {
     this.#failed(failure);
   }
 
-  #after(turn: () => Promise<void>): void {
+  /** False: too many turns wait, which the caller was told. */
+  #after(turn: () => Promise<void>): boolean {
     const full = this.#turns.full();
-    if (full !== null) return this.#events.error(full, null, null);
-    this.#turns.add(turn);
+    if (full !== null) this.#events.error(full, null, null);
+    else this.#turns.add(turn);
+    return full === null;
   }
 
   /** Reads a `response.create`; null: it is refused. */
@@ -342,8 +347,10 @@ export class CascadeEnd implements SessionEnd {
     return input === null ? null : { response: named, input };
   }
 
-  async #respond({ response: named, input }: OrderedResponse): Promise<void> {
+  async #respond(ordered: OrderedResponse): Promise<void> {
+    const { response: named, input } = ordered;
     const { steps, call, answers: models } = this.#parts;
+    this.#waiting.delete(ordered);
     if (this.#left.signal.aborted || models === null) return;
     const stop = new AbortController();
     const changed = updated(this.#settings, named, soundsTaken);
@@ -355,6 +362,7 @@ export class CascadeEnd implements SessionEnd {
       metadata: named.metadata ?? null,
       keep: (item, stage) => this.#keep(item, stage, settings.output === 'audio' ? voiced : null),
     });
+    if (ordered.isCancelled) return response.done({ status: 'cancelled', reason: 'client_cancelled', usage: null });
     const answering: Answering = { id: response.id, stop, reason: 'turn_detected' };
     this.#answering = answering;
     const made = new CascadeAnswer({ steps, call, models, settings, response, voiced, signal: stop.signal });
@@ -377,6 +385,14 @@ export class CascadeEnd implements SessionEnd {
     if (stage === 'added') return this.#conversation.add({ id, item, message: null }, null, sound);
     this.#conversation.complete(id, item, modelMessageOf(item));
     return this.#conversation.before(id);
+  }
+
+  /** Without an id it takes back the responses that wait, too: they begin, and end at once. */
+  #cancel(event: RealtimeEvent): void {
+    const waiting = (event.response_id ?? null) === null ? [...this.#waiting] : [];
+    for (const ordered of waiting) ordered.isCancelled = true;
+    if (this.#answering === null && waiting.length > 0) return;
+    if (this.#events.cancels(event, this.#answering?.id ?? null)) this.#stop('client_cancelled');
   }
 
   #stop(reason: Answering['reason']): void {

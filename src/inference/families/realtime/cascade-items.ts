@@ -188,4 +188,6 @@ export interface OrderedResponse {
   response: JsonObject;
   /** Answered in place of the conversation, with ids of its items; null: the conversation. */
   input: readonly (string | ReadItem)[] | null;
+  /** The caller has taken it back before it began. */
+  isCancelled?: boolean;
 }
