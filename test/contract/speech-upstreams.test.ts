@@ -309,7 +309,8 @@ for (const [type, model, voice, status, body, words] of [
     const { upstream, say, gateway } = await over(t, { type }, model, 'missing');
     upstream.next(answerJson(status, body));
     const refused = await say({ voice });
-    assert.equal(refused.status, status);
+    // A 403 would say that the caller's own account may not.
+    assert.equal(refused.status, status === 403 ? 400 : status);
     assert.match(((await refused.json()) as ErrorBody).error.message, words);
     const sound = Buffer.concat([Buffer.from('ID3\x04'), Buffer.alloc(500, 1)]);
     upstream.next((_, response) => response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound));

@@ -223,9 +223,10 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
   };
 }
 
-/** Some say with another status that a prompt is too long. */
+/** Some say with another status that a prompt is too long, or what is wrong with a request: 401 and 403 are about keys here. */
 function statusForCaller({ class: outcome, status }: Fault): number {
   if (outcome === 'too_long') return status === 413 ? 413 : 400;
+  if (outcome === 'caller_fault' && (status === 401 || status === 403)) return 400;
   return status !== null && status >= 400 && status < 500 && status !== 422 ? status : 400;
 }
 
