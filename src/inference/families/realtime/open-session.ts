@@ -51,7 +51,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   const opened = await ruledSession(services, socketCall);
   if (opened === null) return;
   // Its events have the caller's name for the model, whatever rules made of it.
-  const heard = { ...opened, model: socketCall.model };
+  const renamed = { ...opened, model: socketCall.model };
   const { clock } = services;
   const { call, settings, ending, errorEvent } = opened;
   const limits = services.snapshots.current.config.server.realtime;
@@ -60,7 +60,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
   const cascade = cascadeOf(services, opened);
   if (cascade !== null) {
     if (isFailure(cascade)) return refuse(call.sink, cascade, call.admitted.headers);
-    return openCascade(services, heard, cascade);
+    return openCascade(services, renamed, cascade);
   }
   const ways = isTranscription ? new TranscriptionWays(call.sink) : null;
   const connect = (attempt: RouteAttempt, to: ConfiguredProvider, signal: AbortSignal) => {
@@ -86,12 +86,12 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
       if (caller === null) return reached.socket.terminate();
       const upstream = isTranscription
         ? new TranscriptionEnd(new SocketEnd(reached.socket), {
-            model: { named: heard.model, there: held.attempt.target.model },
+            model: { named: renamed.model, there: held.attempt.target.model },
             created: opened.created,
             errorEvent,
           })
-        : upstreamEnd(heard, held, (signal) => connect(held.attempt, held.to, signal));
-      const session = isTranscription && opened.created === 'untold' ? named(heard) : settings;
+        : upstreamEnd(renamed, held, (signal) => connect(held.attempt, held.to, signal));
+      const session = isTranscription && opened.created === 'untold' ? named(renamed) : settings;
       if (session !== null) upstream.send(JSON.stringify({ type: 'session.update', session }));
       await runSession({
         clock,
@@ -106,7 +106,7 @@ export async function openSession(services: RealtimeServices, socketCall: Socket
       });
     },
   );
-  if (ways?.isByCalls) await openCascade(services, heard, { transcription: opened.model, answers: null });
+  if (ways?.isByCalls) await openCascade(services, renamed, { transcription: opened.model, answers: null });
 }
 
 type CascadeModels = Pick<CascadeParts, 'transcription' | 'answers'>;
