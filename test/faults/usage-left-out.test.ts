@@ -268,11 +268,16 @@ test('counts of message_start are those of the first words', async (t) => {
 
 test('input that a chat counts at its beginning alone is counted', async (t) => {
   const counts = (prompt_tokens: number, completion_tokens: number) => ({ prompt_tokens, completion_tokens });
-  const first = { ...counts(50, 1), prompt_tokens_details: { cached_tokens: 40 } };
+  const details = (cached_tokens: number, reasoning_tokens: number) => ({
+    prompt_tokens_details: { cached_tokens },
+    completion_tokens_details: { reasoning_tokens },
+  });
+  const first = { ...counts(50, 1), ...details(40, 0) };
   for (const [last, expected] of [
-    [counts(0, 9), [50, 9, 40]],
-    [counts(0, 0), [50, 1, 40]],
-    [counts(60, 9), [60, 9, 0]],
+    [{ ...counts(0, 9), ...details(0, 5) }, [50, 9, 40, 5]],
+    [counts(0, 9), [50, 9, 40, 0]],
+    [counts(0, 0), [50, 1, 40, 0]],
+    [counts(60, 9), [60, 9, 0, 0]],
   ] as const) {
     const url = await startAnswering(t, () => ({
       whole: {},
@@ -294,7 +299,7 @@ test('input that a chat counts at its beginning alone is counted', async (t) => 
       const text = await answer.text();
       const { usage } = (await explained(gateway, answer)) as { usage: Record<string, unknown> };
       assert.deepEqual(
-        [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens],
+        [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.reasoning_tokens],
         expected,
         `${id}: ${text}`,
       );

@@ -176,8 +176,11 @@ export class ChunkReader {
     if (error !== null) return this.#fail(faultInside(chunk, error, classOfError), events);
     let usage = neutralUsage(this.#usageOf(chunk));
     // Layers over Anthropic's format count the input in the first chunk and the output in the last one, with an input of 0.
-    if (usage?.inputTokens === 0 && this.#usage !== null)
-      usage = { ...usage, ...this.#usage, outputTokens: usage.outputTokens || this.#usage.outputTokens };
+    if (usage?.inputTokens === 0 && this.#usage !== null) {
+      const { outputTokens, reasoningTokens } = usage;
+      usage = { ...usage, ...this.#usage, ...(outputTokens > 0 && { outputTokens }) };
+      if (reasoningTokens) usage.reasoningTokens = reasoningTokens;
+    }
     this.#usage = usage ?? this.#usage;
     const { service_tier: tier } = chunk;
     if (usage !== null && typeof tier === 'string' && tier !== 'default') noteService(usage, [tier]);
