@@ -33,8 +33,17 @@ suite('the requests', { skip }, () => {
     await followTo(page, '/dashboard/requests?account=atlas');
     assert.equal(await account.inputValue(), 'atlas');
     assert.ok(await account.isVisible());
+    const empty = async (field: typeof account) => {
+      await field.fill('');
+      await page.waitForURL(/requests$/);
+      await settled(page);
+      assert.ok(await field.isVisible(), 'a field that is emptied stays');
+    };
+    await empty(account);
     await followTo(page, '/dashboard/requests?user=user-1');
-    assert.equal(await page.getByLabel('User', { exact: true }).inputValue(), 'user-1');
+    const user = page.getByLabel('User', { exact: true });
+    assert.equal(await user.inputValue(), 'user-1');
+    await empty(user);
   });
 
   test('appear as they end, and stop when they are told to', async (t) => {

@@ -48,8 +48,11 @@ interface FilterBarProps {
 export function FilterBar({ values, onValues }: FilterBarProps) {
   const isUsed = (name: FilterName) => values[name] !== undefined;
   const usesRare = rare.some(isUsed);
-  const [isOpen, setOpen] = useState(false);
-  const more = isOpen || usesRare;
+  const [more, setMore] = useState(usesRare);
+  const [hasUsual, setHasUsual] = useState(false);
+  // A field that is emptied stays where it is: its next text is typed there.
+  if (usesRare && !more) setMore(true);
+  if (!hasUsual && usual.some(isUsed)) setHasUsual(true);
   const some = filterNames.some(isUsed);
   const outcome = values.class ?? values.status ?? '';
   const filter = (name: FilterName) => ({
@@ -79,7 +82,7 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
         ))}
         {statuses.every(([value]) => value !== outcome) && <option value={outcome}>{outcome}</option>}
       </Select>
-      <div className={more || usual.some(isUsed) ? 'contents' : 'hidden sm:contents'}>
+      <div className={more || hasUsual ? 'contents' : 'hidden sm:contents'}>
         <FilterInput label="Account" from="/admin/v1/accounts" field="id" {...filter('account')} />
         <FilterInput
           label="Model"
@@ -114,16 +117,15 @@ export function FilterBar({ values, onValues }: FilterBarProps) {
           <FilterInput label="Min USD" inputMode="decimal" {...filter('cost_min')} />
         </>
       )}
-      {!usesRare && (
-        <Button
-          look="quiet"
-          icon={<SlidersHorizontal className="size-4" />}
-          aria-expanded={more}
-          onClick={() => setOpen(!more)}
-        >
-          {more ? 'Fewer' : 'More'}
-        </Button>
-      )}
+      <Button
+        look="quiet"
+        icon={<SlidersHorizontal className="size-4" />}
+        aria-expanded={more}
+        disabled={usesRare}
+        onClick={() => setMore(!more)}
+      >
+        {more ? 'Fewer' : 'More'}
+      </Button>
       {some && (
         <Button
           look="quiet"
