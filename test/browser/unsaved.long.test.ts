@@ -88,6 +88,46 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     assert.equal(asked.length, 3);
   });
 
+  test('a dialog with changes asks before another tab or entry of its page takes its place, and not once they are saved', async () => {
+    const asked: string[] = [];
+    const stay = (question: Dialog) => {
+      asked.push(question.message());
+      void question.dismiss();
+    };
+    page.on('dialog', stay);
+    const dialog = page.getByRole('dialog').first();
+    await followTo(page, '/dashboard/vectors');
+    await page.getByRole('button', { name: 'New collection' }).first().click();
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('unsaved');
+    await dialog.getByRole('button', { name: 'Create collection' }).click();
+    await page.getByRole('heading', { level: 1, name: 'unsaved' }).waitFor();
+    assert.deepEqual(asked, [], 'a saved form');
+    await page.locator('main').getByRole('link', { name: 'Vectors' }).click();
+    await page.getByRole('link', { name: 'unsaved' }).click();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    const texts = dialog.getByRole('textbox', { name: 'Texts' });
+    await texts.fill('A long text.');
+    await page.goBack();
+    await until('a question', () => asked.length === 1);
+    assert.equal(await texts.inputValue(), 'A long text.');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.getByRole('button', { name: 'Discard them' }).click();
+    await followTo(page, '/dashboard/settings?tab=operators');
+    await page.getByRole('button', { name: 'Create an operator' }).click();
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    await name.fill('olga');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('Settings: Sessions');
+    await page.keyboard.press('Enter');
+    await until('another question', () => asked.length === 2);
+    assert.equal(await name.inputValue(), 'olga');
+    assert.equal(await page.evaluate('document.activeElement.name'), 'name', 'the focus is back');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.getByRole('button', { name: 'Discard them' }).click();
+    assert.equal(asked.length, 2);
+    page.off('dialog', stay);
+  });
+
   test('a secret that is shown once is not lost by Back or a reload', async () => {
     await followTo(page, '/dashboard/plans');
     await followTo(page, '/dashboard/keys');

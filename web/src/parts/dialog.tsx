@@ -72,7 +72,7 @@ export function Dialog({
   // Whether a form in it was changed, and whether the reader is asked about that.
   const [unsaved, setUnsaved] = useState<'none' | 'some' | 'asked'>('none');
   if (!open && unsaved !== 'none') setUnsaved('none');
-  useUnsaved(open && onClose !== null && unsaved !== 'none');
+  useUnsaved(open && onClose !== null && unsaved !== 'none', 'dialog');
   const leave = () => {
     if (onClose === null || unsaved === 'asked') return;
     if (unsaved === 'some') setUnsaved('asked');

@@ -59,7 +59,7 @@ export function PlanForm({ name, plan, mayWrite }: PlanFormProps) {
     },
   });
   const shown = definitionOf(typedOf(before?.definition ?? newPlan));
-  useUnsaved(mayWrite && !save.isPending && JSON.stringify(definitionOf(typed)) !== JSON.stringify(shown));
+  useUnsaved(mayWrite && !save.isPending && JSON.stringify(definitionOf(typed)) !== JSON.stringify(shown), 'page');
   const current = currentOf<PlanReply>(save.error);
   const change = (changes: Partial<TypedPlan>) => setTyped({ ...typed, ...changes });
   const field = textFields(typed, change);

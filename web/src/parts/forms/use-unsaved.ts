@@ -1,14 +1,16 @@
 import { useBlocker } from '@tanstack/react-router';
 import { useRef } from 'react';
 
-/** Asks before a page whose form was changed is left, by a link or by the browser. */
-export function useUnsaved(isChanged: boolean): void {
+/**
+ * Asks before a changed form is lost, by a link or by the browser. The form of a page stays where only the search of the
+ * address changes. A dialog may not, unless its page replaces the search, as it does once a form is saved.
+ */
+export function useUnsaved(isChanged: boolean, of: 'page' | 'dialog'): void {
   useBlocker({
-    shouldBlockFn: ({ current, next }) =>
-      isChanged &&
-      current.pathname !== next.pathname &&
+    disabled: !isChanged,
+    shouldBlockFn: ({ action, current, next }) =>
+      (current.pathname !== next.pathname || (of === 'dialog' && action !== 'REPLACE')) &&
       !window.confirm('Your changes are not saved. Leave the page and discard them?'),
-    enableBeforeUnload: () => isChanged,
   });
 }
 
