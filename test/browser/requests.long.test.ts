@@ -219,7 +219,8 @@ suite('the requests', { skip }, () => {
     await settled(page);
     await assertAccessible(page);
     await page.goto('/dashboard?range=24h');
-    await page.getByRole('link', { name: 'no model' }).waitFor();
+    await page.getByText('no model', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('link', { name: 'no model' }).count(), 0, 'a link to requests of all models');
     await assertAccessible(page);
   });
 });

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Overview } from '../../../../src/admin/overview.ts';
 import { useMay } from '../../api/rights.ts';
+import { classes } from '../../parts/classes.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Count } from '../../parts/figures.tsx';
 import { percent, span } from '../../parts/format.ts';
@@ -77,7 +78,8 @@ function ProvidersByAttempts({ range, span: covered }: { range: Ranged; span: { 
 }
 
 interface LineProps {
-  to: string;
+  /** Null: no list has these alone. */
+  to: string | null;
   search: Record<string, string>;
   name: string;
   failed: { part: number; of: number };
@@ -88,15 +90,19 @@ interface LineProps {
 
 function Line({ to, search, name, failed, share, children }: LineProps) {
   return (
-    <li className="relative px-4 py-1.5 hover:bg-hover">
+    <li className={classes('relative px-4 py-1.5', to !== null && 'hover:bg-hover')}>
       <div className="flex items-baseline gap-3">
-        <Link
-          to={to as never}
-          search={search as never}
-          className="min-w-0 flex-1 truncate after:absolute after:inset-0"
-        >
-          {name}
-        </Link>
+        {to === null ? (
+          <span className="min-w-0 flex-1 truncate text-muted">{name}</span>
+        ) : (
+          <Link
+            to={to as never}
+            search={search as never}
+            className="min-w-0 flex-1 truncate after:absolute after:inset-0"
+          >
+            {name}
+          </Link>
+        )}
         {failed.part > 0 && (
           // One refusal among few makes nobody red, as in the tables of attempts.
           <span
@@ -147,7 +153,7 @@ function Top({ title, by, rows, order, range }: TopProps) {
           {rows.map((row) => (
             <Line
               key={row.group}
-              to="/dashboard/requests"
+              to={row.group === '' ? null : '/dashboard/requests'}
               search={{ ...range.search, [by]: row.group }}
               name={row.group || `no ${by}`}
               failed={{ part: row.errors, of: row.requests }}
