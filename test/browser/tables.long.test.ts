@@ -134,6 +134,12 @@ suite('tables', { skip: chromiumMissing }, () => {
     await name.press('Enter');
     await followTo(page, '/dashboard/models');
     await menu('Saved views');
+    await name.fill('Half');
+    page.once('dialog', (question) => void question.dismiss());
+    await dialog.getByRole('link', { name: 'Atlas, a week' }).click();
+    assert.equal(await name.inputValue(), 'Half', 'it stays where the reader does');
+    await name.fill('');
+    page.once('dialog', (question) => void question.accept());
     await dialog.getByRole('link', { name: 'Atlas, a week' }).click();
     await page.waitForURL(/requests\?account=atlas&range=7d/);
     await settled(page);

@@ -29,8 +29,8 @@ export default function ViewsDialog({ address, onClose }: { address: string; onC
   };
   const go = (to: string) => {
     const [path, search] = to.split('?');
-    void navigate({ to: path as never, search: searchForm.parseSearch(search ?? '') as never });
-    onClose();
+    // It stays where the reader does.
+    void navigate({ to: path as never, search: searchForm.parseSearch(search ?? '') as never }).then(onClose);
   };
   return (
     <Dialog
