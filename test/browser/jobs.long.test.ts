@@ -147,4 +147,8 @@ test('the key that an address names is used, and any other is found by typing, o
   await picker.click();
   await page.getByRole('option').first().click();
   await page.getByText('This key has no batches.').waitFor();
+  const none = { data: [], next_cursor: null };
+  await page.route('**/admin/v1/keys?status=active*', (route) => route.fulfill({ json: none }));
+  await page.goto('/dashboard/jobs?key=revoked');
+  await page.getByText('There are no keys yet.').waitFor();
 });

@@ -51,21 +51,20 @@ export function useCaller(ofKey: readonly string[] = []): Callers {
     keys: listed,
     onText,
     error,
-  } = useActiveKeys(named ?? chosen, session.kind === 'operator' && refused === null);
+  } = useActiveKeys(named || chosen, session.kind === 'operator' && refused === null);
   if (session.kind === 'key') {
     const key = { ...session.key, account: session.account, prefix: null };
     return { caller: callerOf(session, key), keys: [], choose: () => {}, onText, error: null };
   }
   if (refused !== null) return { caller: undefined, keys: [], choose: () => {}, onText, error: new Error(refused) };
   const keys = listed ?? [];
-  const isAway = listed !== undefined && named !== undefined && !keys.some(({ id }) => id === named);
-  const key = keys.find(({ id }) => id === (named ?? chosen)) ?? usualKey(session, keys);
+  const key = keys.find(({ id }) => id === (named || chosen)) ?? usualKey(session, keys);
   const choose = (id: string) => {
     localStorage.setItem(chosenKey, id);
     setChosen(id);
     setFilters({ ...Object.fromEntries(ofKey.map((name) => [name, ''])), key: id });
   };
-  if (isAway) {
+  if (named && key !== undefined && key.id !== named) {
     // With another key, a link would show something else than its sender saw.
     const message = `The key ${named} is not active, or you may not use it. Choose another key.`;
     return { caller: undefined, keys, choose, onText, error: new Error(message) };
