@@ -76,10 +76,12 @@ export function LoginForm({ ways, onLink, place = 'alone' }: LoginProps) {
       {byToken && login.error !== null && <Note tone="warn">{login.error.message}</Note>}
       {hasProvider && (
         <>
-          <ProviderLinks ways={ways} target={place === 'over' ? '_blank' : undefined} />
           {place === 'over' && (
-            <p className="text-muted text-sm">It opens in another tab. Come back here once you are logged in.</p>
+            <p className="text-muted text-sm">
+              This login opens in another tab. Come back here once you are logged in.
+            </p>
           )}
+          <ProviderLinks ways={ways} target={place === 'over' ? '_blank' : undefined} />
           <div className="flex items-center gap-3 text-faint text-xs before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
             or
           </div>
