@@ -326,7 +326,7 @@ export class CascadeEnd implements SessionEnd {
     this.#failed(failure);
   }
 
-  /** False: too many turns wait, which the caller was told. */
+  /** False: too many turns wait, and an error event said so. */
   #after(turn: () => Promise<void>): boolean {
     const full = this.#turns.full();
     if (full !== null) this.#events.error(full, null, null);
