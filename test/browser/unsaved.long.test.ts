@@ -128,6 +128,31 @@ suite('what an operator types and looks for', { skip: chromiumMissing }, () => {
     page.off('dialog', stay);
   });
 
+  test('a form that is saved once its reader has closed it leaves them where they are', async () => {
+    await followTo(page, '/dashboard/guards');
+    await page.getByRole('button', { name: 'Add guard' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('late');
+    let answer = () => {};
+    const held = new Promise<void>((done) => (answer = done));
+    await page.route('**/admin/v1/guards', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await dialog.getByRole('button', { name: 'Add guard' }).click();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.getByRole('button', { name: 'Discard them' }).click();
+    await followTo(page, '/dashboard/plans/fresh');
+    const field = page.getByLabel('Requests per minute');
+    await field.fill('12');
+    answer();
+    await page.getByText('late was added.').waitFor();
+    await settled(page);
+    assert.equal(await field.inputValue(), '12');
+    await page.unroute('**/admin/v1/guards');
+    await field.fill('');
+  });
+
   test('a secret that is shown once is not lost by Back or a reload', async () => {
     await followTo(page, '/dashboard/plans');
     await followTo(page, '/dashboard/keys');

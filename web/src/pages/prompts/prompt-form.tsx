@@ -71,19 +71,22 @@ export function PromptForm({ prompt, from, onDone }: PromptFormProps) {
       const [newest] = versions;
       toast(prompt === null ? `${name} was added.` : `Version ${newest?.number} of ${name} was added.`);
       await prompts.refresh(client);
-      onDone();
-      const search = prompt === null ? {} : { version: newest?.number };
-      const to = `/dashboard/prompts/${encodeURIComponent(name)}`;
-      void navigate({ to, search: search as never, ignoreBlocker: true });
     },
   });
+  const onSuccess = ({ name, versions }: PromptReply) => {
+    onDone();
+    const search = prompt === null ? {} : { version: versions[0]?.number };
+    const to = `/dashboard/prompts/${encodeURIComponent(name)}`;
+    void navigate({ to, search: search as never, ignoreBlocker: true });
+  };
   const field = textFields(draft, change);
   const text = (name: Parameters<typeof field>[0]) => ({ spellCheck: false, ...field(name) });
   const current = currentOf<PromptReply>(save.error);
   const withLabels = { ...factsOf(seen), ...Object.fromEntries(labels.map((label) => [label, newVersion])) };
   return (
     <ActionForm
-      by={save}
+      // A reader who has closed the form meanwhile stays where they are.
+      by={{ ...save, mutate: () => save.mutate(undefined, { onSuccess }) }}
       conflict={
         current !== null && (
           <ChangedMeanwhile

@@ -51,16 +51,18 @@ export function StoredForm<Entry extends NamedEntry>(props: StoredFormProps<Entr
     async onSuccess(saved) {
       toast(base === null ? `${saved.name} was added.` : `${saved.name} was changed.`);
       await entries.refresh(client);
-      onDone();
-      const to = `${adds?.list}/${encodeURIComponent(saved.name)}`;
-      if (base === null) void navigate({ to, ignoreBlocker: true });
     },
   });
+  const onSuccess = ({ name: added }: Entry) => {
+    onDone();
+    if (base === null) void navigate({ to: `${adds?.list}/${encodeURIComponent(added)}`, ignoreBlocker: true });
+  };
   const current = currentOf<Entry>(save.error);
   const isNameless = base === null && name.trim() === '';
   return (
     <ActionForm
-      by={save}
+      // A reader who has closed the form meanwhile stays where they are.
+      by={{ ...save, mutate: () => save.mutate(undefined, { onSuccess }) }}
       action={base === null ? `Add ${adds?.kind}` : 'Save'}
       disabled={written === null || isNameless}
       conflict={
