@@ -70,7 +70,9 @@ export async function vectors<Result>(
   signal?: AbortSignal,
 ): Promise<Result> {
   // A browser takes a name of dots alone for a way to another address.
-  if (/\/\.{1,2}(?:\/|$)/.test(path)) throw new ApiError(404, null);
+  if (/\/\.{1,2}(?:\/|$)/.test(path)) {
+    throw new ApiError(404, { error: { message: 'A browser cannot open a name of dots alone. Use the API.' } });
+  }
   const options = { headers: caller.headers, ...(body !== undefined && { body }), ...(signal && { signal }) };
   const { result } = await call<{ result: Result }>(method, `/v1/vectors${path}`, options);
   return result;
