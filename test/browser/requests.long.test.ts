@@ -86,7 +86,8 @@ suite('the requests', { skip }, () => {
     await page.locator('tbody').getByText('quota exceeded').filter({ visible: true }).waitFor();
     await page.locator('tbody a').click();
     await page.waitForURL(/requests\/req_/);
-    await settled(page);
+    // The list has a heading, too.
+    await page.locator('dl').first().waitFor();
     const facts = (await page.locator('dl').allInnerTexts()).join(' ');
     assert.match(facts.replaceAll(/\s+/g, ' '), /Endpoint chat Model –/);
   });
