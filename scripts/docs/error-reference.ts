@@ -152,7 +152,7 @@ const limitErrors = {
 const providerErrors = {
   'upstream-refused': {
     cause:
-      'The provider found fault with the request itself. Its status and its message are passed on, with the name of the provider before the message. No other provider is asked, since the request would fail there too. If its model lacks what is asked for, such as a parameter, Culvert asked every other target first, and none of them may answer later.',
+      'The provider found fault with the request itself. Its status and its message are passed on, with the name of the provider before the message. A 403 by which Deepgram refuses a voice is a 400 here. No other provider is asked, since the request would fail there too. If its model lacks what is asked for, such as a parameter, Culvert asked every other target first, and none of them may answer later.',
     remedy: 'Change the request as the message says. `code` has the word of the provider, where it has one.',
   },
   'context-length-exceeded': {
