@@ -79,14 +79,9 @@ class ReaderInPassing implements PassingReader {
     for (const event of events) {
       if (event.type === 'usage') {
         seen.usage = event.usage;
-        if (isObject(chunk.usage) && chunk.usage.total_tokens === undefined) seen.addTotal(chunk.usage, event.usage);
         counted = true;
-        const { inputTokens: prompt_tokens, outputTokens: completion_tokens } = event.usage;
-        if (isObject(chunk.usage) && chunk.usage.prompt_tokens === 0 && prompt_tokens > 0) {
-          const total_tokens = prompt_tokens + completion_tokens;
-          Object.assign(chunk.usage, { prompt_tokens, completion_tokens, total_tokens });
-          seen.mended = true;
-        }
+        if (isObject(chunk.usage) && (chunk.usage.total_tokens === undefined || chunk.usage.prompt_tokens === 0))
+          seen.mendUsage(chunk.usage, event.usage);
       } else if (event.type === 'failed') found = event.fault;
       else if (event.type === 'start') seen.answeredAs = event.model;
       else if (event.type === 'finish') finished = event.reason;
@@ -128,7 +123,7 @@ class ReaderInPassing implements PassingReader {
 function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, names: boolean): null {
   seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
   if (seen.usage === null) answer.usage = lackingUsage(answer.usage);
-  else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) seen.addTotal(answer.usage, seen.usage);
+  else if (isObject(answer.usage) && answer.usage.total_tokens === undefined) seen.mendUsage(answer.usage, seen.usage);
   const { service_tier: tier } = answer;
   if (seen.usage !== null && typeof tier === 'string' && tier !== 'default') noteService(seen.usage, [tier]);
   seen.ended = true;
@@ -205,8 +200,11 @@ class SeenInPassing implements PassingFacts {
     this.#reader.read(chunk, events);
   }
 
-  /** Callers read the total, and SDKs of Rust demand it. */
-  addTotal(usage: JsonObject, { inputTokens, outputTokens }: Usage): void {
+  /** Adds the total, which callers read and SDKs of Rust demand, and the input that an earlier chunk counted. */
+  mendUsage(usage: JsonObject, { inputTokens, outputTokens }: Usage): void {
+    const lacksInput = usage.prompt_tokens === 0 && inputTokens > 0;
+    if (!lacksInput && usage.total_tokens !== undefined) return;
+    if (lacksInput) Object.assign(usage, { prompt_tokens: inputTokens, completion_tokens: outputTokens });
     usage.total_tokens = inputTokens + outputTokens;
     this.mended = true;
   }
