@@ -1,5 +1,5 @@
 import { wavHeader } from '../../../engines/audio/wav.ts';
-import { type ItemPlace, modelMessageOf } from '../../../formats/media/realtime/conversation-item.ts';
+import type { ItemPlace } from '../../../formats/media/realtime/conversation-item.ts';
 import {
   eventIn,
   type Frame,
@@ -7,7 +7,7 @@ import {
   type RealtimeEvent,
   type WrongValue,
 } from '../../../formats/media/realtime/events.ts';
-import { type EventForm, EventWriter, ResponseWriter } from '../../../formats/media/realtime/response-writer.ts';
+import { type EventForm, EventWriter } from '../../../formats/media/realtime/response-writer.ts';
 import {
   firstSettings,
   type SessionSettings,
@@ -17,17 +17,17 @@ import {
 } from '../../../formats/media/realtime/session-settings.ts';
 import type { Failure } from '../../../kernel/failure.ts';
 import { factsOf } from '../../../kernel/failure-facts.ts';
-import { type JsonObject, type JsonValue, jsonText, objectIn } from '../../../kernel/json.ts';
+import { type JsonObject, type JsonValue, objectIn } from '../../../kernel/json.ts';
 import type { RoomHold } from '../../../kernel/sharing/room.ts';
 import type { Pace } from '../../spine/sink.ts';
-import { type AnswerParts, CascadeAnswer } from './cascade-answer.ts';
+import type { AnswerParts } from './cascade-answer.ts';
 import { CascadeConversation } from './cascade-conversation.ts';
 import { CascadeItems, type OrderedResponse, speechItem } from './cascade-items.ts';
+import { CascadeResponses } from './cascade-responses.ts';
 import { decodedSound, HeldSound, soundReader } from './session-sound.ts';
 import type { EndListener, SessionEnd } from './socket-end.ts';
 import { type DetectedSpeech, detectorFor, sampleRateHz } from './speech-detector.ts';
 import { TurnLine } from './turn-line.ts';
-import { VoicedText } from './voiced-text.ts';
 
 export interface CascadeParts extends Pick<AnswerParts, 'steps' | 'call'> {
   id: string;
@@ -47,14 +47,6 @@ const soundBytesMax = (soundMaxMs * sampleRateHz * 2) / 1_000;
 
 const soundsTaken = ['pcm', 'pcmu', 'pcma'] as const;
 
-interface Answering {
-  /** Id of the response. */
-  id: string;
-  stop: AbortController;
-  /** Why it is stopped, if it is. */
-  reason: 'turn_detected' | 'client_cancelled';
-}
-
 /**
  * The end of a session that no model holds: what the caller says is transcribed, a chat model answers, and its answer
  * is spoken sentence by sentence while it goes on. A caller who begins to speak stops the answer.
@@ -72,10 +64,7 @@ export class CascadeEnd implements SessionEnd {
   #sound: HeldSound;
   readonly #conversation = new CascadeConversation();
   readonly #items: CascadeItems;
-  /** The response that is made; null: none is. */
-  #answering: Answering | null = null;
-  /** Responses that the caller has asked for, and that have not begun. */
-  readonly #waiting = new Set<OrderedResponse>();
+  readonly #responses: CascadeResponses;
   /** The item that holds what the caller is saying, or has said last. */
   #speaking = '';
   /** A turn has no answer yet, since the caller spoke on before it began. */
@@ -92,6 +81,7 @@ export class CascadeEnd implements SessionEnd {
       if (this.#listener !== null) this.#listener.frame(JSON.stringify(event), false);
       else if (!this.#left.signal.aborted) this.#early.push(event);
     });
+    this.#responses = new CascadeResponses(parts, this.#events, this.#conversation);
     this.#items = new CascadeItems(this.#events, this.#conversation, {
       sees: parts.answers?.sees ?? 'text',
       transcribe: (sounds, then) => this.#transcribe(sounds, then),
@@ -129,7 +119,7 @@ export class CascadeEnd implements SessionEnd {
     this.#listener = null;
     this.#left.abort();
     this.#sound.drop();
-    this.#answering?.stop.abort();
+    this.#responses.leave();
     // Calls that were aborted settle themselves.
     queueMicrotask(() => listener?.closed(code, reason));
   }
@@ -159,11 +149,10 @@ export class CascadeEnd implements SessionEnd {
         if (this.#parts.answers === null) return this.#events.notTaken(event);
         const ordered = this.#ordered(event);
         if (ordered === null || !this.#after(() => this.#respond(ordered))) return;
-        this.#waiting.add(ordered);
-        return;
+        return this.#responses.add(ordered);
       }
       case 'response.cancel':
-        return this.#cancel(event);
+        return this.#responses.cancel(event);
       case 'output_audio_buffer.clear':
         return;
       default:
@@ -224,7 +213,8 @@ export class CascadeEnd implements SessionEnd {
   #detected(found: DetectedSpeech): void {
     if (found.kind === 'begins') {
       this.#speaking = this.#events.id('item');
-      if (this.#settings.turns.by === 'commit' || this.#settings.turns.interrupts) this.#stop('turn_detected');
+      if (this.#settings.turns.by === 'commit' || this.#settings.turns.interrupts)
+        this.#responses.stop('turn_detected');
       this.#events.write('input_audio_buffer.speech_started', { audio_start_ms: found.atMs, item_id: this.#speaking });
       return;
     }
@@ -348,57 +338,9 @@ export class CascadeEnd implements SessionEnd {
   }
 
   async #respond(ordered: OrderedResponse): Promise<void> {
-    const { response: named, input } = ordered;
-    const { steps, call, answers: models } = this.#parts;
-    this.#waiting.delete(ordered);
-    if (this.#left.signal.aborted || models === null) return;
-    const stop = new AbortController();
-    const changed = updated(this.#settings, named, soundsTaken);
-    const settings = 'param' in changed ? this.#settings : changed;
-    const isApart = named.conversation === 'none';
-    const voiced = new VoicedText();
-    const response = new ResponseWriter(this.#events, settings.output, {
-      isApart,
-      metadata: named.metadata ?? null,
-      keep: (item, stage) => this.#keep(item, stage, settings.output === 'audio' ? voiced : null),
-    });
-    if (ordered.isCancelled) return response.done({ status: 'cancelled', reason: 'client_cancelled', usage: null });
-    const answering: Answering = { id: response.id, stop, reason: 'turn_detected' };
-    this.#answering = answering;
-    const made = new CascadeAnswer({ steps, call, models, settings, response, voiced, signal: stop.signal });
-    const conversation = input === null ? this.#conversation : this.#conversation.excerpt(input);
-    const failure = await made.make(conversation.request(models.chat, settings));
-    this.#answering = null;
-    const { cut, usage } = made;
-    if (stop.signal.aborted) return response.done({ status: 'cancelled', reason: answering.reason, usage });
-    if (failure === null && cut !== null) return response.done({ status: 'incomplete', reason: cut, usage });
-    if (failure === null) return response.done({ status: 'completed', usage });
-    const { type = null, code = null, message = '' } = this.#parts.errorEvent(failure).error as JsonObject;
-    response.done({ status: 'failed', error: { type, code, message }, usage });
-    this.#failed(failure);
-  }
-
-  /** Keeps an item of the model's; returns the id of the item before it. */
-  #keep(item: JsonObject, stage: 'added' | 'done', voiced: VoicedText | null): string | null {
-    const id = jsonText(item.id);
-    const sound = item.type === 'message' ? voiced : null;
-    if (stage === 'added') return this.#conversation.add({ id, item, message: null }, null, sound);
-    this.#conversation.complete(id, item, modelMessageOf(item));
-    return this.#conversation.before(id);
-  }
-
-  /** Without an id it takes back the responses that wait, too: they begin, and end at once. */
-  #cancel(event: RealtimeEvent): void {
-    const waiting = (event.response_id ?? null) === null ? [...this.#waiting] : [];
-    for (const ordered of waiting) ordered.isCancelled = true;
-    if (this.#answering === null && waiting.length > 0) return;
-    if (this.#events.cancels(event, this.#answering?.id ?? null)) this.#stop('client_cancelled');
-  }
-
-  #stop(reason: Answering['reason']): void {
-    if (this.#answering === null) return;
-    this.#answering.reason = reason;
-    this.#answering.stop.abort();
+    const changed = updated(this.#settings, ordered.response, soundsTaken);
+    const failure = await this.#responses.make(ordered, 'param' in changed ? this.#settings : changed);
+    if (failure !== null) this.#failed(failure);
   }
 
   /** A caller that may have nothing more is closed; anything else may go better the next time. */
