@@ -173,6 +173,28 @@ test('a checkpoint of ours holds the lock: the reservation waits for it, at most
   assert.equal(await refusalOf(refused), 'quota-unavailable');
 });
 
+test('a reader waits for a lock until its own writes are there, and for a failing disk not at all', async (t) => {
+  const { queue, committed, state, pass } = setup(t);
+  const opened = queue.open(row('asked'));
+  pass(0);
+  await opened;
+  state.failing = busy;
+  queue.close(crashedEvent(row('asked')));
+  const read = queue.caughtUp().then(() => committed.at(-1));
+  pass(2);
+  await Promise.resolve();
+  state.failing = null;
+  pass(2);
+  assert.deepEqual(await read, ['close asked']);
+
+  state.failing = diskFull;
+  const failing = queue.open(row('failing'));
+  pass(0);
+  await queue.caughtUp();
+  pass(openTimeoutMs);
+  assert.equal(await refusalOf(failing), 'quota-unavailable');
+});
+
 test('F30 the disk is full: 503 after 250 ms, and it heals by itself', async (t) => {
   const { queue, committed, state, pass } = setup(t);
   const before = queue.open(row('before'));

@@ -1,6 +1,7 @@
 import type { ReservationRow, UsageEvent } from '../../books/metering/ledger.ts';
 import { BriefMap } from '../../kernel/brief.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { withinMs } from '../../kernel/within-ms.ts';
 import {
   closeBatchRows,
   closeDelayMs,
@@ -149,7 +150,13 @@ export class LedgerQueue {
     this.#schedule();
   }
 
-  /** Tries to commit what waits at once, for a reader that must see its own writes. */
+  /** For a reader that must see its own writes: commits what waits, which takes until another connection lets go. */
+  async caughtUp(): Promise<void> {
+    this.nudge();
+    if (this.#retrying && this.#diskFault === null) await withinMs(this.#patienceMs(), this.drain(), null);
+  }
+
+  /** Tries to commit what waits at once. */
   nudge(): void {
     if (this.#retrying) return;
     this.#closesDue = this.#closes.length > 0;
@@ -342,7 +349,7 @@ export class LedgerQueue {
 
   #expire(reason: string, cause?: 'disk-full'): void {
     const nowMs = this.#clock.monotonicMs();
-    const patienceMs = this.#observer.isCheckpointing?.() === true ? checkpointWaitMs : openTimeoutMs;
+    const patienceMs = this.#patienceMs();
     const isLate = ({ sinceMs, byMs }: WaitingOpen) => nowMs >= Math.min(sinceMs + patienceMs, byMs);
     const late = this.#opens.filter(isLate);
     if (late.length > 0) this.#opens = this.#opens.filter((open) => !isLate(open));
@@ -356,6 +363,10 @@ export class LedgerQueue {
       this.#drop(first, reason);
     }
     if (this.#closes.length === 0) this.#closesDue = false;
+  }
+
+  #patienceMs(): number {
+    return this.#observer.isCheckpointing?.() === true ? checkpointWaitMs : openTimeoutMs;
   }
 
   #drop(close: WaitingClose, reason: string): void {

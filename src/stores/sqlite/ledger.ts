@@ -103,7 +103,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
 
   /** Callers must see their own requests, so waiting rows are written first. */
   async function upToDate<Answer>(read: () => Answer | Promise<Answer>): Promise<Answer> {
-    queue.nudge();
+    await queue.caughtUp();
     return read();
   }
 
@@ -136,12 +136,12 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     list: (query) => upToDate(() => housekeeper.list(query)),
     usage: (query) => upToDate(() => housekeeper.usage(query)),
     async traffic(query) {
-      queue.nudge();
+      await queue.caughtUp();
       writer.writeTraffic(readTrafficMinutesMax);
       return housekeeper.traffic(query);
     },
     async attempts(query) {
-      queue.nudge();
+      await queue.caughtUp();
       writer.writeTraffic(readTrafficMinutesMax);
       return housekeeper.attempts(query);
     },
