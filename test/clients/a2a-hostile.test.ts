@@ -320,7 +320,9 @@ test('no bad input is an error of ours, and each answer is one of JSON-RPC', asy
     [{ ...of, method: 'GetTask', params: { id: '.'.repeat(44) } }, 200, -32001],
     [{ ...of, method: 'GetTask', params: { id: 'x', ID: 'x' } }, 200, -32602],
   ];
-  const heard = scripted.heard().length;
+  // Its card is read again when it is old, which is no call.
+  const calls = () => scripted.heard().filter((headers) => headers['content-type'] !== undefined).length;
+  const before = calls();
   for (const [body, status, code] of bad) {
     const { error, ...answer } = await rpc(gateway, 'scripted', body as object);
     assert.deepEqual([body, answer.status, error?.code], [body, status, code]);
@@ -336,7 +338,7 @@ test('no bad input is an error of ours, and each answer is one of JSON-RPC', asy
   assert.deepEqual([raw.status, ((await raw.json()) as { error: { code: number } }).error.code], [400, -32700]);
   const large = { ...send(), params: { message: { ...message, parts: [{ text: 'x'.repeat(1_100_000) }] } } };
   assert.equal((await rpc(gateway, 'scripted', large)).status, 413);
-  assert.equal(scripted.heard().length, heard, 'the agent hears of none');
+  assert.equal(calls(), before, 'the agent hears of none');
 });
 
 test('limits of the plan are errors of JSON-RPC with the id, and when to come again', async () => {
