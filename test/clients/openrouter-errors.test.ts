@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { listening } from '../listening.ts';
+import { answerKept } from '../start-gateway.ts';
 import { openThreeProviders } from './three-providers.ts';
 
 /** A server of OpenAI's format that gives no `system_fingerprint`, as many do not. */
@@ -93,7 +94,9 @@ test("a kept answer that another client asked for has the fingerprint for OpenRo
     const { system_fingerprint: print } = (await answer.json()) as { system_fingerprint?: unknown };
     return [answer.headers.get('x-culvert-cache')?.split(';')[0], print];
   };
+  const sinceMs = Date.now();
   assert.deepEqual(await answerTo('OpenAI/JS 7.55.0'), ['miss', undefined]);
+  await answerKept(gateway, sinceMs);
   for (const agent of agents) assert.deepEqual(await answerTo(agent), ['hit', '']);
   assert.deepEqual(await answerTo('OpenAI/JS 7.55.0'), ['hit', undefined]);
 });
