@@ -29,6 +29,8 @@ export interface Target {
   /** Tokens; null when unknown, which never filters. */
   contextWindow: number | null;
   maxOutputTokens: number | null;
+  /** Day on which its provider shuts it down, YYYY-MM-DD; absent: none is announced. */
+  retiresOn?: string;
   /** Null when unknown. */
   price: Price | null;
   /** The share of the list's price that `price` is: of batches, for example. Absent: all of it. */

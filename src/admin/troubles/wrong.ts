@@ -58,7 +58,12 @@ export function createTroubleWatch(parts: AdminParts, records: Records) {
       stored(noneWhenDown(requestTroubles(parts))),
       stored(noneWhenDown(variantTroubles(parts))),
     ]);
-    const ofUpstreams = [...providerTroubles(parts), ...modelTroubles(parts), ...storedEntryTroubles(parts)];
+    const ofUpstreams = [
+      ...providerTroubles(parts),
+      ...modelTroubles(parts),
+      ...retirements(parts),
+      ...storedEntryTroubles(parts),
+    ];
     const troubles = [...ofUpstreams, ...ofAccounts, ...ofRequests, ...ofVariants];
     const troubled = new Set(troubles.map(({ check }) => check));
     const others = [...findings, ...ofReplicas].filter(({ check, state }) => state !== 'ok' || !troubled.has(check));
@@ -192,6 +197,25 @@ function modelTroubles({ snapshots, health, clock }: AdminParts): Trouble[] {
     warning(`The provider ${name} has not given its list of models yet.`, 'providers', name),
   );
   return [...down.map(({ id }) => problem(`The model ${id} has no healthy target.`, 'models', id)), ...unheard];
+}
+
+/** How long before a provider shuts a model down its name is told. */
+const retirementWarningMs = 30 * 86_400_000;
+
+/** Models of the configuration with targets that their providers shut down soon. */
+function retirements({ snapshots, clock }: AdminParts): Trouble[] {
+  const untilMs = clock.wallMs() + retirementWarningMs;
+  return snapshots.current.models.named.flatMap(({ id, candidates }): Trouble[] => {
+    const ending = candidates
+      .map(({ target }) => target)
+      .filter(({ retiresOn }) => retiresOn !== undefined && Date.parse(retiresOn) <= untilMs)
+      .map((target) => `${target.id} on ${target.retiresOn}`);
+    if (ending.length === 0) return [];
+    const text = `Providers shut down targets of the model ${id}: ${ending.join(', ')}.`;
+    const name = `retirement ${id}`;
+    const fix = 'Give the model a target in its place, before requests fail or get another model.';
+    return [{ ...warning(text, 'models', id), check: name, alert: name, fix }];
+  });
 }
 
 /** Stored plans that a later version cannot read: their accounts have the default plan meanwhile. */

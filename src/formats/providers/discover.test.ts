@@ -97,12 +97,17 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
           created_at: '2026-02-03T00:00:00Z',
           max_input_tokens: 200_000,
           max_tokens: 64_000,
+          lifecycle: 'active',
+          retires_at: null,
         },
+        { type: 'model', id: 'claude-old', lifecycle: 'deprecated', retires_at: '2027-01-22T17:00:00-08:00' },
+        { type: 'model', id: 'claude-gone', lifecycle: 'retired', retires_at: '2026-11-30T00:00:00Z' },
       ],
       has_more: false,
     },
     models: [
       { id: 'claude-x', type: 'chat', contextWindow: 200_000, maxOutputTokens: 64_000, createdS: 1_770_076_800 },
+      { id: 'claude-old', type: 'chat', retiresOn: '2027-01-23' },
     ],
   },
   groq: {

@@ -354,6 +354,8 @@ export interface DiscoveredModel {
   /** Length of its vectors. */
   dimensions?: number;
   createdS?: number;
+  /** Day on which its provider shuts it down, YYYY-MM-DD in UTC; absent: none is announced. */
+  retiresOn?: string;
 }
 
 /**

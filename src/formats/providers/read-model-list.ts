@@ -30,8 +30,8 @@ function listOf(body: unknown): readonly unknown[] | null {
 }
 
 function readRow(row: JsonObject): DiscoveredModel | null {
-  // Groq: withdrawn models stay in the list as inactive. Cohere: deprecated ones as such.
-  if (row.active === false || row.is_deprecated === true) return null;
+  // Withdrawn models stay in lists: Groq's as inactive, Cohere's as deprecated, Anthropic's as retired.
+  if (row.active === false || row.is_deprecated === true || row.lifecycle === 'retired') return null;
   const id = [row.id, row.key, row.model, row.name].find((value) => typeof value === 'string' && value !== '');
   if (typeof id !== 'string' || !safeId.test(id)) return null;
   const type = modelType(row, id);
@@ -55,12 +55,15 @@ function readRow(row: JsonObject): DiscoveredModel | null {
     row.max_input_tokens === undefined ? undefined : row.max_tokens,
   );
   const createdS = firstCount(row.created) ?? secondsOf(row.created_at);
+  // OpenAI, Anthropic, OpenRouter.
+  const retiresOn = dayOf(row.shutdown_date ?? row.retires_at ?? row.expiration_date);
   return {
     id,
     type,
     ...(contextWindow === undefined ? {} : { contextWindow }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
     ...(createdS === undefined ? {} : { createdS }),
+    ...(retiresOn === undefined ? {} : { retiresOn }),
   };
 }
 
@@ -75,6 +78,11 @@ function secondsOf(date: unknown): number | undefined {
   if (typeof date !== 'string') return undefined;
   const ms = Date.parse(date);
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1_000);
+}
+
+function dayOf(date: unknown): string | undefined {
+  const seconds = secondsOf(date);
+  return seconds === undefined ? undefined : new Date(seconds * 1_000).toISOString().slice(0, 10);
 }
 
 type ModelType = DiscoveredModel['type'];

@@ -71,6 +71,7 @@ export function targetOf(
       null,
     maxOutputTokens:
       source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
+    ...(known?.retiresOn !== undefined && { retiresOn: known.retiresOn }),
     price: configuredPrice(source.price, connection.callers === null ? (listed?.price ?? null) : paidElsewhere),
     simulated,
     stream: source.stream ?? true,
