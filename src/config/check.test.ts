@@ -112,14 +112,14 @@ test('a wrong value says what is expected', () => {
       'providers: [{ type: openai }]',
       'providers: expected a mapping (key: value), such as openai: { type: openai, api_key: "${OPENAI_API_KEY}" }',
     ],
-    ['models: [smart]', 'models: expected a mapping (key: value), such as smart: { targets: [openai/gpt-5.1] }'],
+    ['models: [smart]', 'models: expected a mapping (key: value), such as smart: { targets: [openai/gpt-6.1-sol] }'],
     [
       'model_list: []\nlitellm_settings: {}',
       'model_list: this is a configuration of LiteLLM; "culvert import litellm culvert.yaml" makes one for Culvert from it',
     ],
     [
       'models: { smart: openai/gpt-5.1 }',
-      'models.smart: expected a mapping (key: value), such as smart: { targets: [openai/gpt-5.1] }',
+      'models.smart: expected a mapping (key: value), such as smart: { targets: [openai/gpt-6.1-sol] }',
     ],
     ['keys: {}', 'keys: expected a list'],
     ['keys: [sk-cv-12345678]', 'keys[0]: expected a mapping (key: value), such as { key: "${DEV_KEY}", account: dev }'],

@@ -47,10 +47,10 @@ providers:
 models:
   # smart:
   #   targets:
-  #     - claude/claude-sonnet-4-5                            # tried first
-  #     - { provider: openai, model: gpt-5.1, priority: 2 }   # when all of priority 1 failed
+  #     - claude/claude-sonnet-5-5                            # tried first
+  #     - { provider: openai, model: gpt-6.1-sol, priority: 2 } # when all of priority 1 failed
   #   fallbacks: [small]
-  # small: { targets: [openai/gpt-5-mini] }
+  # small: { targets: [openai/gpt-6.1-terra] }
   # here: { targets: ["local/qwen3:8b"] }                     # what "ollama list" shows
   # "claude-*": { targets: ["claude/claude-*"] }    # what * matched carries over
 

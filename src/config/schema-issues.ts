@@ -106,7 +106,7 @@ function inAnotherSection(schema: z.ZodType, key: string): string {
 const entryForms: Readonly<Record<string, string>> = {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: as culvert.yaml has it
   providers: 'openai: { type: openai, api_key: "${OPENAI_API_KEY}" }',
-  models: 'smart: { targets: [openai/gpt-5.1] }',
+  models: 'smart: { targets: [openai/gpt-6.1-sol] }',
   plans: 'team: { rpm: 60 }',
   accounts: 'dev: { plan: team }',
   // biome-ignore lint/suspicious/noTemplateCurlyInString: as culvert.yaml has it

@@ -199,7 +199,7 @@ function modelTroubles({ snapshots, health, clock }: AdminParts): Trouble[] {
   return [...down.map(({ id }) => problem(`The model ${id} has no healthy target.`, 'models', id)), ...unheard];
 }
 
-/** How long before a provider shuts a model down its name is told. */
+/** A model that ends within this time is named. */
 const retirementWarningMs = 30 * 86_400_000;
 
 /** Models of the configuration with targets that their providers shut down soon. */

@@ -178,7 +178,7 @@ export const routes: CommandBody = {
       options: [
         ['--when <condition>', 'the condition in CEL; none: each request'],
         ['--model <model>', 'the model that answers'],
-        ['--targets <targets>', 'targets that may answer', { read: listOf('openai/gpt-5.1,azure') }],
+        ['--targets <targets>', 'targets that may answer', { read: listOf('openai/gpt-6.1-sol,azure') }],
         ['--tag <tag>', 'the tag by which its usage is grouped'],
         ['--refuse <message>', 'refuse the request with this message'],
         ['--order <number>', 'its place; lower ones come first', { read: whole(0, 10_000) }],
