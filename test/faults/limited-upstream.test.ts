@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, type TestContext, test } from 'node:test';
 import OpenAI from 'openai';
 import { wavOf } from '../scripted-transcriber.ts';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { overUpstreams, startGateway, workersKnow } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { explained } from './read-answer.ts';
 
@@ -127,6 +127,7 @@ test('F10 a model that its provider limits leaves the other models of the same k
   const statusOf = async (model: string) => {
     const response = await fetch('/v1/chat/completions', { json: { model, messages } });
     await response.text();
+    await workersKnow();
     return [response.status, response.headers.get('x-culvert-attempts')];
   };
   assert.deepEqual(await statusOf('first'), [429, '1']);
