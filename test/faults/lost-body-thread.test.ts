@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { until } from '../until.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 const largeCalls = 4;
@@ -24,15 +25,16 @@ test('F77 the thread of large bodies dies of its heap: they are 503 with Retry-A
     const { error } = (await response.json()) as { error?: { message: string } };
     return { status: response.status, retryAfter: response.headers.get('retry-after'), message: error?.message ?? '' };
   };
-  const sent = Array.from({ length: largeCalls }, large);
-  for (let at = 0; at < 5; at++) assert.equal((await chatOnce(url)).status, 200);
-  const answers = await Promise.all(sent);
-  const lost = answers.filter(({ message }) => message.includes('ran out of memory'));
-  t.diagnostic(`${lost.length} of ${largeCalls} lost their thread; statuses ${answers.map(({ status }) => status)}`);
-  assert.ok(lost.length > 0, 'the thread died at least once');
-  for (const { status, retryAfter, message } of answers) {
-    assert.ok(status === 200 || (status === 503 && Number(retryAfter) > 0), `${status} ${retryAfter} ${message}`);
-  }
+  const lostIn = async () => {
+    const sent = Array.from({ length: largeCalls }, large);
+    for (let at = 0; at < 5; at++) assert.equal((await chatOnce(url)).status, 200);
+    const answers = await Promise.all(sent);
+    for (const { status, retryAfter, message } of answers)
+      assert.ok(status === 200 || (status === 503 && Number(retryAfter) > 0), `${status} ${retryAfter} ${message}`);
+    return answers.filter(({ message }) => message.includes('ran out of memory')).length;
+  };
+  // On a busy machine they may come one after the other, which the heap can stand.
+  await until('a thread died', async () => (await lostIn()) > 0);
   assert.equal((await chatOnce(url)).status, 200);
   assert.ok(lives());
 });
