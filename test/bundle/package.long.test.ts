@@ -471,7 +471,7 @@ test('an unexpected error names the file and the line of the source, in threads 
   const threads = preload(`import { isMainThread } from 'node:worker_threads';
     const { set } = Map.prototype;
     if (!isMainThread) Map.prototype.set = function (key, value) {
-      if (value?.facts !== undefined) throw new RangeError('broken');
+      if (value?.body?.facts !== undefined) throw new RangeError('broken');
       return set.call(this, key, value);
     };`);
   const broken = await startProcess(t, { bin, cwd: folder, args: [], env: threads });
