@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { BodiesByRequest, Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { UsageEvent } from '../books/metering/ledger.ts';
 import type { Refusals } from '../books/metering/refusals.ts';
@@ -176,13 +177,21 @@ export interface Seat {
 /** So many items are asked for at once: callers may name hundreds of thousands, and the primary serves others between. */
 const turnItemsMax = 1_000;
 
-/** Asks for each item once, in turns. */
+/** Callers go on at once with an answer of another worker, whose items may still be on their way to the primary. */
+const lateItemsMs = 100;
+
+/** Asks for each item in turns, and a moment later once more for those that a request needs and that are not there. */
 export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
   return async (tenant, references) => {
     const distinct = [...new Map(references.map((reference) => [reference.id, reference])).values()];
     const found: Record<string, JsonObject> = {};
-    for (let from = 0; from < distinct.length; from += turnItemsMax)
-      Object.assign(found, await ask(tenant, distinct.slice(from, from + turnItemsMax)));
+    const look = async (wanted: readonly ItemReference[]) => {
+      for (let from = 0; from < wanted.length; from += turnItemsMax)
+        Object.assign(found, await ask(tenant, wanted.slice(from, from + turnItemsMax)));
+    };
+    await look(distinct);
+    const late = distinct.filter(({ id, use }) => use === 'needed' && !Object.hasOwn(found, id));
+    if (late.length > 0) await pause(lateItemsMs).then(() => look(late));
     return found;
   };
 }

@@ -341,8 +341,12 @@ test('a key that may not call a server makes nobody ask it for new tools', async
   const call = (tool: string, key: string) =>
     own.fetch('/v1/mcp/call', { json: { tool }, headers: { authorization: `Bearer ${key}` } });
   await until('it is up', async () => (await call('own__first', testKey)).ok);
-  await sleep(1_100);
-  const heard = server.heard().length;
+  let heard = 0;
+  await until('every process has its list', async () => {
+    heard = server.heard().length;
+    await sleep(1_100);
+    return server.heard().length === heard;
+  });
   assert.equal((await call('own__third', narrowKey)).status, 404);
   assert.equal(server.heard().length, heard);
 });
