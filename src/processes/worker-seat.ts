@@ -185,9 +185,9 @@ export function findInTurns(ask: Seat['findItems']): Seat['findItems'] {
   return async (tenant, references) => {
     const distinct = [...new Map(references.map((reference) => [reference.id, reference])).values()];
     const found: Record<string, JsonObject> = {};
-    const look = async (wanted: readonly ItemReference[]) => {
-      for (let from = 0; from < wanted.length; from += turnItemsMax)
-        Object.assign(found, await ask(tenant, wanted.slice(from, from + turnItemsMax)));
+    const look = async (some: readonly ItemReference[]) => {
+      for (let from = 0; from < some.length; from += turnItemsMax)
+        Object.assign(found, await ask(tenant, some.slice(from, from + turnItemsMax)));
     };
     await look(distinct);
     const late = distinct.filter(({ id, use }) => use === 'needed' && !Object.hasOwn(found, id));
