@@ -671,7 +671,7 @@ test('every fallback is within the attempts, however few retries LiteLLM made', 
 test('a model of one team is left out, and no note calls a tag or a limit a default of requests', () => {
   const own = entryOf('theirs', { info: { team_id: 't-1' } });
   const tagged = entryOf('ours', { tags: ['paid'], max_parallel_requests: 3, mock_response: 'hi', max_budget: 1 });
-  const one = imported(JSON.stringify({ model_list: [own, tagged], mcp_servers: { a: { url: 'https://a.example' } } }));
+  const one = imported(JSON.stringify({ model_list: [own, tagged] }));
   assert.deepEqual(Object.keys(loaded(one).models), ['ours']);
   const told = lines(one).join('\n');
   for (const wanted of [
@@ -680,10 +680,69 @@ test('a model of one team is left out, and no note calls a tag or a limit a defa
     /max_parallel_requests: not carried over: a target has no limit/,
     /mock_response: not carried over: requests are sent to the provider/,
     /max_budget: not carried over: budgets belong to/,
-    /mcp_servers: not carried over: write them into mcp\.servers/,
   ]) {
     assert.match(told, wanted);
   }
+});
+
+test('MCP servers keep their address, program, headers and tools; what they cannot keep is noted', () => {
+  const one = imported(
+    JSON.stringify({
+      model_list: [entryOf('a', {})],
+      mcp_servers: {
+        deep_wiki: {
+          url: 'https://wiki.example/mcp',
+          transport: 'http',
+          description: 'Wikis',
+          allowed_tools: ['read'],
+        },
+        git: {
+          ...{ url: 'os.environ/GIT_MCP', auth_type: 'bearer_token', auth_value: 'os.environ/GIT_TOKEN' },
+          ...{ static_headers: { 'X-Team': 'os.environ/TEAM', 'X-Env': 'prod' }, timeout: 30, access_groups: ['dev'] },
+        },
+        files: { transport: 'stdio', command: 'npx', args: ['-y', 'files'], env: { ROOT: '/srv' }, alias: 'fs' },
+        keyed: { url: 'https://k.example/mcp', auth_type: 'api_key', authentication_token: 'k-1' },
+        old: { url: 'https://old.example/sse', transport: 'sse' },
+        login: {
+          url: 'https://login.example/mcp',
+          auth_type: 'oauth2',
+          client_id: 'c',
+          token_url: 'https://login.example/t',
+        },
+        basic: { url: 'https://b.example/mcp', auth_type: 'basic', auth_value: 'u:p' },
+        none: {},
+        'deep-wiki': { url: 'https://second.example/mcp' },
+        日本: { url: 'https://third.example/mcp' },
+        text: 'https://fourth.example',
+      },
+    }),
+  );
+  const environment = { GIT_MCP: 'https://git.example/mcp', GIT_TOKEN: 'g-1', TEAM: 'core' };
+  const { servers } = loaded(one, environment).mcp;
+  assert.deepEqual(Object.keys(servers), ['deep-wiki', 'git', 'fs', 'keyed', 'login', 'basic']);
+  assert.deepEqual(servers['deep-wiki']!.tools, { allow: ['read'], deny: [] });
+  const { url, headers, timeout } = servers.git!;
+  assert.deepEqual(
+    [url, headers, timeout],
+    ['https://git.example/mcp', { 'X-Team': 'core', 'X-Env': 'prod', Authorization: 'Bearer g-1' }, 30_000],
+  );
+  const { command, args, env } = servers.fs!;
+  assert.deepEqual([command, args, env], ['npx', ['-y', 'files'], { ROOT: '/srv' }]);
+  assert.deepEqual(servers.keyed!.headers, { 'X-API-Key': 'k-1' });
+  const notes = lines(one).join('\n');
+  for (const note of [
+    /mcp_servers\.deep_wiki: its tools are deep-wiki__TOOL here, where LiteLLM has deep_wiki-TOOL/,
+    /mcp_servers\.git\.access_groups: not carried over: limits\.mcp/,
+    /mcp_servers\.keyed\.authentication_token: a secret in plain text/,
+    /mcp_servers\.old\.transport: not carried over: it speaks SSE/,
+    /mcp_servers\.login\.auth_type: not carried over: write mcp\.servers\.NAME\.oauth/,
+    /mcp_servers\.basic\.auth_type: not carried over: write the header/,
+    /mcp_servers\.none: not carried over: it has neither/,
+    /mcp_servers\.deep-wiki: not carried over: a server needs a name of its own/,
+    /mcp_servers\.日本: not carried over/,
+    /mcp_servers\.text: not carried over/,
+  ])
+    assert.match(notes, note);
 });
 
 test('Presidio goes on finding what no check here finds, and texts are not masked for a log that has none', () => {

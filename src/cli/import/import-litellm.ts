@@ -12,14 +12,16 @@ import { addCache } from './litellm-cache.ts';
 import type { LiteLlmRows } from './litellm-database.ts';
 import { type Deployment, isModelName, readDeployment } from './litellm-deployment.ts';
 import { importGuards } from './litellm-guards.ts';
+import { importMcpServers } from './litellm-mcp.ts';
 import { readSettings, type Settings } from './litellm-settings.ts';
 import { Notes, type Path } from './notes.ts';
 import { isWritable, listOfTexts, plain, textOr, type Values } from './plain-values.ts';
 
 /** Sections that are read, or whose work needs nothing here. */
-const read = 'model_list litellm_settings router_settings general_settings credential_list guardrails prompts'.split(
-  ' ',
-);
+const read =
+  'model_list litellm_settings router_settings general_settings credential_list guardrails prompts mcp_servers'.split(
+    ' ',
+  );
 
 /** Names that its database has for sections of the file. */
 const importedSections = ['litellm_settings', 'router_settings', 'general_settings'];
@@ -56,6 +58,7 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
   addCache(values, models, root);
   const { guards, always } = importGuards(values, root, database);
   const prompts = importPrompts(values, root, database, models);
+  const servers = importMcpServers(values, root);
   const { adminKey } = settings;
   const people = database === null ? {} : importAccounts(database, groupsOf(root, database), notes, nowMs);
   const config = {
@@ -65,6 +68,7 @@ export function importLiteLlm(text: string, database: LiteLlmRows | null = null,
     models,
     ...(Object.keys(guards).length > 0 && { guards }),
     ...(Object.keys(prompts).length > 0 && { prompts }),
+    ...(Object.keys(servers).length > 0 && { mcp: { servers } }),
     ...people,
   };
   return { ok: true, imported: { config, variables: values.variables, notes: notes.list() } };
@@ -132,7 +136,6 @@ function sectionsLeftOut(root: JsonObject, database: LiteLlmRows | null, notes: 
 function whyLeftOut(section: string): string {
   if (section === 'environment_variables') return 'not carried over: set them in the environment of the server';
   if (section === 'include') return 'not carried over: import those files too, and put them together';
-  if (section === 'mcp_servers') return 'not carried over: write them into mcp.servers (docs/mcp.md)';
   if (section === 'search_tools') return 'not carried over: write them into tools.search.providers (docs/web-tools.md)';
   return 'not carried over: there is no such section here';
 }

@@ -18,6 +18,7 @@ export interface ImportedConfig {
   server?: JsonObject;
   guards?: Record<string, JsonObject>;
   prompts?: Record<string, JsonObject>;
+  mcp?: { servers: Record<string, JsonObject> };
   plans?: Record<string, JsonObject>;
   default_plan?: string;
   accounts?: Record<string, JsonObject>;
