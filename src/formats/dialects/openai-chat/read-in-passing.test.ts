@@ -30,11 +30,43 @@ test('in passing, a finish reason that OpenAI does not have becomes its own, and
   assert.deepEqual([whole(''), whole(null)], ['stop', 'stop']);
 });
 
-test('in passing, a whole call without arguments has those of none, as in a stream that is joined', () => {
-  const call = { id: 'c0', type: 'function', function: { name: 'look', arguments: null as string | null } };
-  const choices = [{ index: 0, message: { content: null, tool_calls: [call] }, finish_reason: 'tool_calls' }];
-  assert.equal(readInPassing().whole({ choices }), null);
-  assert.equal(call.function.arguments, '{}');
+for (const none of [null, '', undefined] as const)
+  test(`in passing, a whole call whose arguments are ${JSON.stringify(none)} has those of none`, () => {
+    const called = { name: 'look', arguments: none as string | null | undefined };
+    const calls = [{ id: 'c0', type: 'function', function: called }];
+    const choices = [{ index: 0, message: { content: null, tool_calls: calls }, finish_reason: 'tool_calls' }];
+    assert.equal(readInPassing().whole({ choices }), null);
+    assert.equal(called.arguments, '{}');
+  });
+
+/** Arguments of each call, joined as clients join them, of a stream whose calls have these pieces of arguments. */
+function joined(...calls: readonly (string | null | undefined)[][]): string[] {
+  const reader = readInPassing();
+  const texts: string[] = [];
+  const step = (delta: object, finish_reason: string | null = null) => {
+    const data = JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason }] });
+    const { choices } = JSON.parse(reader.step({ event: '', data }).data ?? data);
+    for (const { index, function: called } of choices[0].delta.tool_calls ?? [])
+      texts[index] = `${texts[index] ?? ''}${called.arguments}`;
+  };
+  for (const [index, pieces] of calls.entries())
+    for (const [at, text] of pieces.entries()) {
+      const begin = at === 0 && { id: `c${index}`, type: 'function' };
+      const tool_calls = [{ index, ...begin, function: { ...(begin && { name: 'look' }), arguments: text } }];
+      step({ ...(begin && { role: 'assistant', content: null }), tool_calls });
+    }
+  step({}, 'tool_calls');
+  return texts;
+}
+
+test('in passing, streamed calls without arguments have those of none at the end, and others nothing more', () => {
+  for (const none of [null, '', undefined]) {
+    assert.deepEqual(joined([none]), ['{}']);
+    assert.deepEqual(joined([none, '{"a":', '1}'], [none], [none]), ['{"a":1}', '{}', '{}']);
+    assert.deepEqual(joined([none, '{}'], ['{"b":2}']), ['{}', '{"b":2}']);
+  }
+  assert.deepEqual(joined(['null']), ['null']);
+  assert.deepEqual(joined(['', 'nu', 'll']), ['null']);
 });
 
 test("usage in the last choice of a stream of Kimi's is that of its answer", () => {

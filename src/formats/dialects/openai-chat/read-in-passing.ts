@@ -18,7 +18,7 @@ import { finishReasons } from './encode-answer.ts';
 import { faultInWhole, neutralFinishReason } from './errors.ts';
 import { lackingUsage, neutralUsage, usageFrame } from './read-usage.ts';
 import { TextFinder } from './text-finder.ts';
-import { type Call, idPrefix, mendCall, mendPiece } from './tool-call-reader.ts';
+import { type Call, idPrefix, lacksArguments, mendCall, mendPiece } from './tool-call-reader.ts';
 import { doneFrame } from './wire.ts';
 
 const oddReason = /"finish_reason": ?"(?!stop"|length")/;
@@ -146,6 +146,7 @@ function readWhole(answer: JsonObject, seen: SeenInPassing, usageOf: UsageOf, na
 }
 
 const noMembers: JsonObject = {};
+const noCalls: readonly never[] = [];
 
 /** A class and not accessors in a literal: each evaluation of those makes a hidden class that holds its request. */
 class SeenInPassing implements PassingFacts {
@@ -162,6 +163,10 @@ class SeenInPassing implements PassingFacts {
   mended = false;
   /** Calls of this stream lack what clients join them by: all their pieces must be read. */
   mendsCalls = false;
+  /** Places of the last calls, if nothing came behind their beginnings, and `characters` at these. */
+  #bare: readonly { place: number; at: number }[] = noCalls;
+  /** Calls that began. */
+  #begun = 0;
   /** Indexes of choices that got their role from us. */
   #withRole: Set<JsonValue | undefined> | undefined = undefined;
   /** The chunk that was parsed last. */
@@ -244,6 +249,10 @@ class SeenInPassing implements PassingFacts {
    */
   #mendCall(piece: JsonObject, call: Readonly<Call>): void {
     this.mendsCalls ||= typeof piece.index !== 'number';
+    const at = this.characters;
+    const begun = call.place >= this.#begun && lacksArguments(piece) ? [{ place: call.place, at }] : noCalls;
+    this.#bare = [...this.#bare.filter((one) => one.at === at && one.place !== call.place), ...begun];
+    this.#begun = Math.max(this.#begun, call.place + 1);
     if (!mendPiece(piece, call)) return;
     this.mended = true;
     this.mendsCalls = true;
@@ -254,7 +263,18 @@ class SeenInPassing implements PassingFacts {
       if (!isObject(choice) || typeof choice.finish_reason !== 'string') continue;
       const index = typeof choice.index === 'number' ? choice.index : 0;
       this.mendReason(choice, this.#reader?.hasCalled(index) === true, null);
+      if ((this.#choices ?? 1) === 1) this.#giveArguments(choice);
     }
+  }
+
+  /** Clients parse the arguments of each call, and no text is no JSON. */
+  #giveArguments(choice: JsonObject): void {
+    const bare = this.#bare.filter(({ at }) => at === this.characters);
+    if (bare.length === 0 || !isObject(choice.delta)) return;
+    const pieces = bare.map(({ place }) => ({ index: place, function: { arguments: '{}' } }));
+    choice.delta.tool_calls = [...listIn(choice.delta.tool_calls), ...pieces];
+    this.#bare = noCalls;
+    this.mended = true;
   }
 
   /**

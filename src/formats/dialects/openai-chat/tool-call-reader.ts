@@ -143,15 +143,21 @@ export function mendPiece(piece: JsonObject, { place, unique }: Readonly<Call>):
   if (place < 0) return false;
   const misplaced = piece.index !== place;
   piece.index = place;
-  const begins = hasText(piece.id) || hasText(calledIn(piece).name);
-  return mendCall(piece, begins ? unique : piece.id) || misplaced;
+  const named = hasText(calledIn(piece).name);
+  const id = named || hasText(piece.id) ? unique : piece.id;
+  return mendCall(piece, id, named ? '' : undefined) || misplaced;
+}
+
+/** True for the piece that begins a function's call and has none of its arguments yet. */
+export function lacksArguments({ function: called }: JsonObject): boolean {
+  return isObject(called) && hasText(called.name) && (called.arguments ?? '') === '';
 }
 
 /** Gives a forwarded call its id, and its arguments as the text that clients read: `none` for none. True if it changed. */
 export function mendCall(call: JsonObject, id: JsonValue | undefined, none?: string): boolean {
   const called = isObject(call.function) ? call.function : null;
   const given = called?.arguments ?? null;
-  const args = isObject(given) ? JSON.stringify(given) : (given ?? none ?? null);
+  const args = isObject(given) ? JSON.stringify(given) : given === null || given === '' ? (none ?? given) : given;
   if (call.id === id && args === given) return false;
   if (id !== undefined) call.id = id;
   if (called !== null && args !== given) called.arguments = args;
