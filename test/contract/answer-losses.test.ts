@@ -27,6 +27,15 @@ const answerOf = (parts: object[]) => ({
 const answer = JSON.stringify(answerOf(candidate.content.parts));
 /** Without a part that no guard reads. */
 const plain = JSON.stringify(answerOf(candidate.content.parts.slice(0, 1)));
+/** Two calls: OpenAI's older `functions` have a place for one. */
+const calls = JSON.stringify({
+  candidates: [
+    {
+      content: { role: 'model', parts: ['look', 'wait'].map((name) => ({ functionCall: { name, args: {} } })) },
+      finishReason: 'STOP',
+    },
+  ],
+});
 /** As OpenRouter sends an image and a source in one message. */
 const source = { url: 'https://a.example', title: 'A', start_index: 0, end_index: 9 };
 const message = {
@@ -61,7 +70,7 @@ const upstream = createServer((request, response) => {
     else if (request.url!.endsWith('/messages')) response.end(JSON.stringify(searched));
     else if (request.url!.includes('/chat/completions')) response.end(JSON.stringify(drawn));
     else {
-      const text = request.url!.includes('plain') ? plain : answer;
+      const text = request.url!.includes('plain') ? plain : request.url!.includes('calls') ? calls : answer;
       response.end(streamed ? `data: ${text}\n\n` : text);
     }
   });
@@ -81,6 +90,16 @@ test('a whole answer names in x-culvert-dropped what it lost', async (t) => {
   const { data, response } = await openai.chat.completions.create(question).withResponse();
   assert.equal(data.choices[0]?.message.content, 'It rains.');
   assert.equal(response.headers.get('x-culvert-dropped'), 'executableCode, urlContextMetadata, annotations');
+});
+
+test("further calls, for which OpenAI's older functions have no place, are named in a whole answer and in a stream", async (t) => {
+  const gateway = await startGateway(t, { ...config(false), models: { m: { targets: ['google/calls'] } } });
+  const functions = ['look', 'wait'].map((name) => ({ name, parameters: { type: 'object' } }));
+  const ask = (stream: boolean) => gateway.fetch('/v1/chat/completions', { json: { ...question, functions, stream } });
+  const whole = await ask(false);
+  assert.match(await whole.text(), /"function_call":\{"name":"look"/);
+  assert.equal(whole.headers.get('x-culvert-dropped'), 'tool_calls');
+  assert.match(await (await ask(true)).text(), /^: x-culvert-dropped: tool_calls$/m);
 });
 
 test("callers of Cohere's and Ollama's formats are told what has no place there", async (t) => {

@@ -315,8 +315,10 @@ export class EncodedAnswer implements AttemptSink {
     if (found !== null) return this.#next.end(found, this.#encoder?.mark?.() ?? mark);
     const { keep } = this.#client;
     if (this.#fold !== null) {
+      // Joining the answer may lose more.
+      const whole = JSON.stringify(this.#fold.result());
       if (this.#fold.lost !== undefined) this.#lose(this.#fold.lost);
-      this.#next.chunk(JSON.stringify(this.#fold.result()));
+      this.#next.chunk(whole);
     }
     const missed = this.#next.end(null);
     if (missed === null && keep !== undefined && this.#fold?.items !== undefined) keep(this.#fold.items());
