@@ -81,3 +81,13 @@ test("usage in the last choice of a stream of Kimi's is that of its answer", () 
   reader.step({ event: '', data: JSON.stringify(chunk) });
   assert.deepEqual(reader.seen.usage, { inputTokens: 11, outputTokens: 12 });
 });
+
+test('in passing, a call without arguments has those of none where a stream ends without a reason', () => {
+  const reader = readInPassing();
+  const tool_calls = [{ index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: '' } }];
+  const choices = [{ index: 0, delta: { role: 'assistant', content: null, tool_calls }, finish_reason: null }];
+  reader.step({ event: '', data: JSON.stringify({ id: 'c', choices }) });
+  const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 };
+  reader.step({ event: '', data: JSON.stringify({ id: 'c', choices: [], usage }) });
+  assert.match(reader.step({ event: '', data: '[DONE]' }).before ?? '', /"arguments":"\{\}".*"tool_calls"\}/);
+});

@@ -234,6 +234,7 @@ class SeenInPassing implements PassingFacts {
       .filter((event) => event.type === 'finish')
       .map(({ choice: index, reason }) => {
         const end = { index, delta: {}, finish_reason: reason === 'tool-calls' ? 'tool_calls' : 'stop' };
+        this.#giveArguments(end);
         return `data: ${JSON.stringify({ ...head, choices: [end] })}\n\n`;
       })
       .join('');
@@ -263,14 +264,14 @@ class SeenInPassing implements PassingFacts {
       if (!isObject(choice) || typeof choice.finish_reason !== 'string') continue;
       const index = typeof choice.index === 'number' ? choice.index : 0;
       this.mendReason(choice, this.#reader?.hasCalled(index) === true, null);
-      if ((this.#choices ?? 1) === 1) this.#giveArguments(choice);
+      this.#giveArguments(choice);
     }
   }
 
   /** Clients parse the arguments of each call, and no text is no JSON. */
   #giveArguments(choice: JsonObject): void {
     const bare = this.#bare.filter(({ at }) => at === this.characters);
-    if (bare.length === 0 || !isObject(choice.delta)) return;
+    if (bare.length === 0 || (this.#choices ?? 1) > 1 || !isObject(choice.delta)) return;
     const pieces = bare.map(({ place }) => ({ index: place, function: { arguments: '{}' } }));
     choice.delta.tool_calls = [...listIn(choice.delta.tool_calls), ...pieces];
     this.#bare = noCalls;
