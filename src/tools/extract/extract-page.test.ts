@@ -287,6 +287,20 @@ test('the plain way gives text, title and links without scripts', async () => {
   assert.equal(facts.title, 'T');
 });
 
+test('an empty element of a feed holds nothing of what follows it', async () => {
+  const item = '<item><title/><link/><description/><guid>https://e.example/1</guid><pubDate>Monday</pubDate></item>';
+  const entry = '<entry><title>Two</title><content src="/x" type="text/html"/><updated>Tuesday</updated></entry>';
+  const feed = await read(`<rss><channel><title>F</title>${item}${entry}</channel></rss>`, { kind: 'xml' });
+  assert.equal(feed.markdown, '# F\n\n- [Untitled](https://e.example/1) (Monday)\n- Two (Tuesday)');
+});
+
+test('links of a feed begin at its xml:base', async () => {
+  const entries =
+    '<entry><title>A</title><link href="a"/></entry><entry xml:base="sub/"><title>B</title><link href="b"/></entry>';
+  const feed = await read(`<feed xml:base="https://e.example/blog/">${entries}</feed>`, { kind: 'xml' });
+  assert.deepEqual(feed.links, ['https://e.example/blog/a', 'https://e.example/blog/sub/b']);
+});
+
 test('a feed is a list of its entries, text and JSON stay what they are', async () => {
   const rss = `<?xml version="1.0"?><rss><channel><title>Feed</title><item><title><![CDATA[A & <b>b</b>]]></title><link>https://e.example/1</link><description>&lt;p&gt;Words&lt;/p&gt;</description></item></channel></rss>`;
   const feed = await read(rss, { kind: 'xml', contentType: 'application/rss+xml' });

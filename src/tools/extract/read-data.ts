@@ -45,6 +45,8 @@ function feedOf(xml: string, url: string): Read | null {
   // Read as HTML, `<link>` would be an element without content, and CDATA a comment.
   const html = withoutCdata(xml)
     .replace(/<\?xml[^>]{0,200}\?>/g, '')
+    // HTML knows no `<title/>`: what follows would be in it.
+    .replace(/<([\w:.-]+)((?:\s[^<>]*)?)\/>/g, '<$1$2></$1>')
     .replace(/<(\/?)link\b/g, '<$1feed-link')
     .replace(/<(\/?)title\b/g, '<$1feed-title');
   scanHtml(html);
@@ -91,5 +93,11 @@ function linkIn(entry: PageElement, base: string): string | null {
   const element = places.map((place) => entry.querySelector(place)).find((found) => found !== null);
   const guid = /^https?:.*/i.exec(textIn(entry, 'guid') ?? '')?.[0];
   const href = element?.getAttribute('href') ?? tidyLine(element?.textContent) ?? guid;
-  return href == null ? null : absoluteLink(href, base);
+  return href == null ? null : absoluteLink(href, baseOf(element ?? entry, base));
+}
+
+/** The address that relative links of an element begin at: `xml:base` of it and of what it is in. */
+function baseOf(element: PageElement, url: string): string {
+  const base = element.parentElement === null ? url : baseOf(element.parentElement, url);
+  return absoluteLink(element.getAttribute('xml:base') ?? '', base) ?? base;
 }
