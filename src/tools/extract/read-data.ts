@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 import { type Extracted, noFacts } from './extract-order.ts';
-import { documentOf, type PageElement } from './page-document.ts';
+import { documentOf, isElement, type PageElement } from './page-document.ts';
 import { absoluteLink, onlyFirst, plainHtml, textCharsMax, tidyLine, tidyText } from './plain-text.ts';
 import { scanHtml } from './scan-html.ts';
 
@@ -98,6 +98,7 @@ function linkIn(entry: PageElement, base: string): string | null {
 
 /** The address that relative links of an element begin at: `xml:base` of it and of what it is in. */
 function baseOf(element: PageElement, url: string): string {
-  const base = element.parentElement === null ? url : baseOf(element.parentElement, url);
+  const parent = element.parentNode;
+  const base = parent !== null && isElement(parent) ? baseOf(parent, url) : url;
   return absoluteLink(element.getAttribute('xml:base') ?? '', base) ?? base;
 }
