@@ -33,8 +33,9 @@ export interface GatewayProcessOptions {
 export async function startGatewayProcess(
   t: Lifetime,
   config: Record<string, unknown>,
-  { under = [], log = null, graceMs = 1_000, at = null, bin = culvertBin }: GatewayProcessOptions = {},
+  options: GatewayProcessOptions = {},
 ): Promise<GatewayProcess> {
+  const { under = [], log = null, graceMs = 1_000, at = null, bin = culvertBin } = options;
   const folder = temporaryFolder(t);
   const url = at ?? (await closedPlace());
   const file = join(folder, 'culvert.yaml');
@@ -73,7 +74,9 @@ export async function startGatewayProcess(
     if (ready?.status === 200) return { url, process: child, lives, file };
     await after(25);
   }
-  const said = log === null ? readFileSync(sinkFile, 'utf8').slice(-2_000) : '';
+  const said = readFileSync(sinkFile, 'utf8').slice(-2_000);
+  // A program of another test took the free port meanwhile.
+  if (at === null && said.includes('Another program uses port')) return startGatewayProcess(t, config, options);
   throw new Error(`the gateway ended with ${child.exitCode ?? child.signalCode}\n${said}`);
 }
 
