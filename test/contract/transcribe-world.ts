@@ -69,7 +69,7 @@ export async function transcribeWorld(
             { provider: 'two', model: 'whisper-1', priority: 2, price },
           ],
         },
-        live: { type: 'transcription', targets: ['one/gpt-4o-transcribe'] },
+        live: { type: 'transcription', targets: ['one/gpt-transcribe'] },
         claude: { targets: ['claude/mock'] },
         ...(config.models as object),
       },

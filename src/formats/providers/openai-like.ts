@@ -82,8 +82,8 @@ export const openAiTranscription: TranscriptionFacts = {
   paths: { transcribe: '/audio/transcriptions', translate: '/audio/translations' },
   timestamps: 'words',
   // OpenAI's own models, by whatever server they come: text alone, in events if wanted.
-  untimed: /gpt-\w+-(mini-)?transcribe/,
-  streams: /gpt-\w+-(mini-)?transcribe/,
+  untimed: /gpt-(\w+-)*transcribe/,
+  streams: /gpt-(\w+-)*transcribe/,
   diarizes: /diari[sz]/,
   chunked: /gpt-\w+-transcribe-diarize/,
 };

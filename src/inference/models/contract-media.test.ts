@@ -51,6 +51,12 @@ test('the first provider with a model for it answers; what only chats is passed 
   const known = { claude: ['claude-opus-5'], openai };
   assert.equal(behind('tts-1', 'speech', { known }), 'openai/tts-1');
   assert.equal(behind('stt-1', 'transcription', { known }), 'openai/whisper-1');
+  const later = { openai: ['gpt-live-transcribe', 'gpt-realtime-whisper', 'gpt-transcribe'] };
+  assert.equal(
+    behind('stt-1', 'transcription', { known: later }),
+    'openai/gpt-transcribe',
+    'those of sessions come last',
+  );
   assert.equal(behind('x', 'image', { known }), 'openai/dall-e-3');
   assert.equal(behind('tts-1', 'speech', { known: { openai: ['gpt-5'] } }), 'none');
 });

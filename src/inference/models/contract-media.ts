@@ -96,7 +96,7 @@ const patternsOfAlias: Readonly<Record<string, readonly RegExp[]>> = {
 /** Whisper first: the contract's answers have segments, which newer models do not tell. */
 const usualFor: Readonly<Record<MediaType, readonly RegExp[]>> = {
   speech: [/^tts-1$/, /kokoro/, /^tts-1-hd$/, /(^|-)tts$/, /tts/],
-  transcription: [/whisper-large-v3-turbo/, /whisper-1$/, /whisper/],
+  transcription: [/whisper-large-v3-turbo/, /whisper-1$/, /(^|\/)whisper/, /gpt-transcribe$/],
   image: [/^gpt-image/, /^imagen/],
 };
 
