@@ -738,7 +738,7 @@ test('MCP servers keep their address, program, headers and tools; what they cann
     /mcp_servers\.login\.auth_type: not carried over: write mcp\.servers\.NAME\.oauth/,
     /mcp_servers\.basic\.auth_type: not carried over: write the header/,
     /mcp_servers\.none: not carried over: it has neither/,
-    /mcp_servers\.deep-wiki: not carried over: a server needs a name of its own/,
+    /mcp_servers\.deep-wiki: not carried over: a server needs a name of small letters/,
     /mcp_servers\.日本: not carried over/,
     /mcp_servers\.text: not carried over/,
   ])

@@ -56,7 +56,7 @@ export function importMcpServers(values: Values, root: JsonObject): Record<strin
     const note = (message: string, ...place: string[]) => values.notes.add([...path, ...place], message);
     const name = (isObject(server) ? textOr(server.alias, given) : given).toLowerCase().replace(/[^a-z0-9]+/g, '-');
     if (!isObject(server) || !mcpServerName.safeParse(name).success || Object.hasOwn(servers, name)) {
-      note('not carried over: a server needs a name of its own, of small letters, digits and hyphens');
+      note('not carried over: a server needs a name of small letters, digits and hyphens, which no other has');
       continue;
     }
     const members = readFields(server, fields, path, values);

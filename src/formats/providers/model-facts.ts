@@ -29,6 +29,7 @@ function family(pattern: RegExp, contextWindow: number, maxOutputTokens: number,
  * What those do not say is not here: `capabilities`, `context_window` and `max_output_tokens` of a target state it.
  */
 const families: readonly Family[] = [
+  family(/^gpt-6(\.\d+)?-(sol|terra|luna)$/, 1_050_000, 128_000, 'vision tools reasoning'),
   family(/^gpt-5(\.\d+)?-chat/, 128_000, 16_384, 'vision tools'),
   family(/^gpt-5(-mini|-nano)?(-\d{4}|$)/, 400_000, 128_000, 'vision tools reasoning'),
   family(/^gpt-5\.1(-\d{4}|$)/, 400_000, 128_000, 'vision tools reasoning'),

@@ -262,6 +262,7 @@ test('MiniMax: a temperature is above 0, and at most 1', () => {
 
 test('model facts: known families by their bare name, everything else unknown', () => {
   assert.equal(modelFacts('gpt-4o-mini-2024-07-18')?.maxOutputTokens, 16_384);
+  assert.equal(modelFacts('openai/gpt-6.1-sol')?.contextWindow, 1_050_000);
   assert.equal(modelFacts('anthropic/claude-sonnet-4-5-20250929')?.maxOutputTokens, 64_000);
   assert.equal(modelFacts('claude-opus-4-1-20250805')?.maxOutputTokens, 32_000);
   assert.equal(modelFacts('claude-opus-4-6')?.contextWindow, 1_000_000);
