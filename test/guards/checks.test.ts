@@ -244,8 +244,14 @@ for (const [name, piece] of Object.entries(hostile)) {
       return user + system;
     };
     cpuOf(quarter);
-    const [short, long] = [Math.max(5_000, cpuOf(quarter)), cpuOf(text)];
-    assert.ok(long < short * 12, `${long} µs, of a quarter ${short} µs`);
+    const seen: string[] = [];
+    const isInProportion = () => {
+      const [short, long] = [Math.max(5_000, cpuOf(quarter)), cpuOf(text)];
+      seen.push(`${long} µs, of a quarter ${short} µs`);
+      return long < short * 12;
+    };
+    // A collection of garbage may come within one of them.
+    assert.ok(isInProportion() || isInProportion() || isInProportion(), seen.join('; '));
   });
 }
 
